@@ -1,0 +1,93 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+// Each feature is explained at https://www.swift.org/swift-evolution/ under its name.
+let checked: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .treatWarning("DeprecatedDeclaration", as: .warning),
+    .treatWarning("ExplicitSendable", as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+]
+
+let strict = checked + [.strictMemorySafety()]
+
+let package = Package(
+    name: "swift-lifecycle-events",
+    products: [
+        .library(name: "Normalizer", targets: ["Normalizer"]),
+        .library(name: "AppleJWS", targets: ["AppleJWS"]),
+        .library(name: "NotificationSimulator", targets: ["NotificationSimulator"]),
+        .executable(name: "lifecycle", targets: ["lifecycle"]),
+    ],
+    dependencies: [
+        // The command line alone uses it; no library product does.
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CLifecycleOpenSSL",
+            pkgConfig: "libcrypto",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
+        ),
+        .target(name: "WireJSON", swiftSettings: strict),
+        .target(
+            name: "SignatureCore",
+            dependencies: ["CLifecycleOpenSSL", "WireJSON"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Normalizer",
+            dependencies: ["SignatureCore", "WireJSON"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "AppleJWS",
+            dependencies: ["Normalizer", "SignatureCore", "WireJSON"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "SignatureIssuing",
+            dependencies: ["CLifecycleOpenSSL", "SignatureCore"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "NotificationSimulator",
+            dependencies: ["Normalizer", "SignatureCore", "SignatureIssuing", "WireJSON"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "lifecycle",
+            dependencies: [
+                "AppleJWS",
+                "NotificationSimulator",
+                "Normalizer",
+                "WireJSON",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "WireJSONTests", dependencies: ["WireJSON"], swiftSettings: strict),
+        .testTarget(
+            name: "SignatureCoreTests",
+            dependencies: ["SignatureCore", "SignatureIssuing"],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "NormalizerTests", dependencies: ["Normalizer"], swiftSettings: strict),
+        .testTarget(
+            name: "AppleJWSTests",
+            dependencies: ["AppleJWS", "NotificationSimulator", "Normalizer", "SignatureIssuing", "WireJSON"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "CLITests",
+            dependencies: ["lifecycle", "Normalizer", "NotificationSimulator"],
+            swiftSettings: strict
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)
