@@ -1,0 +1,50 @@
+/// Thirty-one bits drawn from the length and both ends of a member name, so that most unequal names are told apart
+/// without looking at them again.
+///
+/// Anyone can make names that share one; nothing here relies on that being hard.
+struct Fingerprint: Equatable {
+    /// Bit 0 is always clear: the index keeps a flag there.
+    let bits: UInt32
+
+    @inline(__always)
+    init(bits: UInt32) {
+        self.bits = bits
+    }
+
+    @inline(__always)
+    private init(first: UInt64, last: UInt64, count: Int) {
+        let mixed =
+            (first &* 0x9E37_79B9_7F4A_7C15)
+            ^ ((last &+ UInt64(truncatingIfNeeded: count)) &* 0xC2B2_AE3D_27D4_EB4F)
+        self.init(bits: UInt32(truncatingIfNeeded: (mixed ^ (mixed &>> 29)) &>> 16) & ~1)
+    }
+
+    @inline(__always)
+    init(of text: Span<UInt8>, _ start: Int, _ end: Int) {
+        let count = end &- start
+        if count >= 8 {
+            self.init(first: text.word(at: start), last: text.word(at: end &- 8), count: count)
+        } else if start &+ 8 <= text.count {
+            let kept = (1 &<< (UInt64(truncatingIfNeeded: count) &* 8)) &- 1
+            self.init(first: text.word(at: start) & kept, last: 0, count: count)
+        } else {
+            var first: UInt64 = 0
+            for index in start..<end {
+                first |= UInt64(text[index]) &<< (UInt64(truncatingIfNeeded: index &- start) &* 8)
+            }
+            self.init(first: first, last: 0, count: count)
+        }
+    }
+}
+
+extension Span<UInt8> {
+    /// Eight octets, the first one lowest.
+    @inline(__always)
+    func word(at index: Int) -> UInt64 {
+        // One check for eight octets: the sub-span's count is a constant to the optimizer.
+        let octets = extracting(index..<index &+ 8)
+        return UInt64(octets[0]) | UInt64(octets[1]) &<< 8 | UInt64(octets[2]) &<< 16 | UInt64(octets[3]) &<< 24
+            | UInt64(octets[4]) &<< 32 | UInt64(octets[5]) &<< 40 | UInt64(octets[6]) &<< 48
+            | UInt64(octets[7]) &<< 56
+    }
+}

@@ -1,0 +1,56 @@
+/// One entry of the index: a value or a member name.
+///
+/// Nodes lie in document order. An object's members follow it as name, value, name, value; an array's elements follow
+/// it one after the other; `next` leads past everything that belongs to a value, so that skipping costs one step.
+struct JSONNode {
+    enum Kind: UInt32 {
+        case null, `false`, `true`, number, string, array, object
+    }
+
+    /// First octet; for strings and names, the first after the quotation mark.
+    var start: UInt32
+    /// One past the last octet; for strings and names, the closing quotation mark.
+    var end: UInt32
+    /// The node after this value and all it holds. While an array or object is open: the one around it.
+    var next: UInt32
+    /// Value: kind, flag, count. Name: fingerprint, flag.
+    var word: UInt32
+
+    static let none = UInt32.max
+    /// The count has to fit beside kind and flag.
+    static let maximumCount = 1 << 28 - 1
+
+    @inline(__always)
+    init(kind: Kind, flag: Bool = false, start: Int, end: Int, next: Int) {
+        self.start = UInt32(truncatingIfNeeded: start)
+        self.end = UInt32(truncatingIfNeeded: end)
+        self.next = UInt32(truncatingIfNeeded: next)
+        self.word = kind.rawValue | (flag ? 8 : 0)
+    }
+
+    @inline(__always)
+    init(nameAt start: Int, end: Int, fingerprint: Fingerprint, hasEscape: Bool, next: Int) {
+        self.start = UInt32(truncatingIfNeeded: start)
+        self.end = UInt32(truncatingIfNeeded: end)
+        self.next = UInt32(truncatingIfNeeded: next)
+        self.word = fingerprint.bits | (hasEscape ? 1 : 0)
+    }
+
+    var range: Range<Int> { Int(start)..<Int(max(start, end)) }
+
+    // MARK: Values
+
+    var kind: Kind { Kind(rawValue: word & 7) ?? .null }
+    /// A string holds an escape; a number has neither fraction nor exponent.
+    var flag: Bool { word & 8 != 0 }
+    var count: Int { Int(word >> 4) }
+
+    mutating func setCount(_ count: Int) {
+        word = (word & 15) | UInt32(truncatingIfNeeded: count) << 4
+    }
+
+    // MARK: Names
+
+    var nameHasEscape: Bool { word & 1 != 0 }
+    var fingerprint: Fingerprint { Fingerprint(bits: word & ~1) }
+}

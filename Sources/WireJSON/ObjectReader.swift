@@ -1,0 +1,197 @@
+/// A type that is read from an object.
+package protocol JSONReadable {
+    init(reading reader: inout ObjectReader) throws(JSONError)
+}
+
+/// Reads the members of one object into a wire model.
+///
+/// Three degrees of insistence. `string("id")`: the member has to be there and a string. `optionalString("id")`: absent
+/// and null read as `nil`, any other kind throws, since a date, amount or identifier is never guessed.
+/// `descriptiveString("name")`: what is only informative reads as `nil` when it is of an unexpected kind, and its path
+/// is noted in `anomalies`.
+package struct ObjectReader: Sendable {
+    /// How many paths `anomalies` keeps at most.
+    package static let maximumAnomalies = 16
+
+    package let object: JSONObject
+    /// Paths of descriptive members that were of an unexpected kind, in this object and those read through it.
+    package private(set) var anomalies: [String] = []
+    /// How many there were, including those `anomalies` has no room for.
+    package private(set) var anomalyCount = 0
+
+    package init(_ value: JSONValue) throws(JSONError) {
+        object = try value.object()
+    }
+
+    /// As in `JSONError.path`.
+    package var path: String { object.path }
+
+    // MARK: Required
+
+    package func string(_ name: MemberName) throws(JSONError) -> String { try value(name).string() }
+    package func utf8Slice(_ name: MemberName) throws(JSONError) -> ArraySlice<UInt8> { try value(name).utf8Slice() }
+    package func int64(_ name: MemberName) throws(JSONError) -> Int64 { try value(name).int64() }
+    package func decimal(_ name: MemberName) throws(JSONError) -> JSONDecimal { try value(name).decimal() }
+    package func bool(_ name: MemberName) throws(JSONError) -> Bool { try value(name).bool() }
+    package func array(_ name: MemberName) throws(JSONError) -> JSONArray { try value(name).array() }
+    package func strings(_ name: MemberName) throws(JSONError) -> [String] { try value(name).strings() }
+    /// Whatever the member is, including null.
+    package func value(_ name: MemberName) throws(JSONError) -> JSONValue { try object.required(name) }
+
+    package mutating func object<Model: JSONReadable>(
+        _ name: MemberName,
+        as model: Model.Type = Model.self
+    ) throws(JSONError) -> Model {
+        try read(value(name))
+    }
+
+    package mutating func objects<Model: JSONReadable>(
+        _ name: MemberName,
+        as model: Model.Type = Model.self
+    ) throws(JSONError) -> [Model] {
+        try readAll(value(name))
+    }
+
+    // MARK: Optional
+
+    package func optionalString(_ name: MemberName) throws(JSONError) -> String? {
+        try optionalValue(name)?.string()
+    }
+
+    package func optionalUTF8Slice(_ name: MemberName) throws(JSONError) -> ArraySlice<UInt8>? {
+        try optionalValue(name)?.utf8Slice()
+    }
+
+    package func optionalInt64(_ name: MemberName) throws(JSONError) -> Int64? {
+        try optionalValue(name)?.int64()
+    }
+
+    package func optionalDecimal(_ name: MemberName) throws(JSONError) -> JSONDecimal? {
+        try optionalValue(name)?.decimal()
+    }
+
+    package func optionalBool(_ name: MemberName) throws(JSONError) -> Bool? {
+        try optionalValue(name)?.bool()
+    }
+
+    package func optionalArray(_ name: MemberName) throws(JSONError) -> JSONArray? {
+        try optionalValue(name)?.array()
+    }
+
+    package func optionalStrings(_ name: MemberName) throws(JSONError) -> [String]? {
+        try optionalValue(name)?.strings()
+    }
+
+    /// The member, unless it is absent or null.
+    package func optionalValue(_ name: MemberName) -> JSONValue? {
+        guard let value = object[name], !value.isNull else { return nil }
+        return value
+    }
+
+    package mutating func optionalObject<Model: JSONReadable>(
+        _ name: MemberName,
+        as model: Model.Type = Model.self
+    ) throws(JSONError) -> Model? {
+        guard let value = optionalValue(name) else { return nil }
+        return try read(value)
+    }
+
+    package mutating func optionalObjects<Model: JSONReadable>(
+        _ name: MemberName,
+        as model: Model.Type = Model.self
+    ) throws(JSONError) -> [Model]? {
+        guard let value = optionalValue(name) else { return nil }
+        return try readAll(value)
+    }
+
+    // MARK: Descriptive
+
+    package mutating func descriptiveString(_ name: MemberName) -> String? {
+        descriptive(name) { (value) throws(JSONError) in try value.string() }
+    }
+
+    package mutating func descriptiveInt64(_ name: MemberName) -> Int64? {
+        descriptive(name) { (value) throws(JSONError) in try value.int64() }
+    }
+
+    package mutating func descriptiveDecimal(_ name: MemberName) -> JSONDecimal? {
+        descriptive(name) { (value) throws(JSONError) in try value.decimal() }
+    }
+
+    package mutating func descriptiveBool(_ name: MemberName) -> Bool? {
+        descriptive(name) { (value) throws(JSONError) in try value.bool() }
+    }
+
+    package mutating func descriptiveArray(_ name: MemberName) -> JSONArray? {
+        descriptive(name) { (value) throws(JSONError) in try value.array() }
+    }
+
+    package mutating func descriptiveStrings(_ name: MemberName) -> [String]? {
+        descriptive(name) { (value) throws(JSONError) in try value.strings() }
+    }
+
+    package mutating func descriptiveObject<Model: JSONReadable>(
+        _ name: MemberName,
+        as model: Model.Type = Model.self
+    ) -> Model? {
+        guard let value = optionalValue(name) else { return nil }
+        do throws(JSONError) { return try read(value) } catch {
+            note(error.path)
+            return nil
+        }
+    }
+
+    private mutating func descriptive<Result>(
+        _ name: MemberName,
+        _ read: (JSONValue) throws(JSONError) -> Result
+    ) -> Result? {
+        guard let value = optionalValue(name) else { return nil }
+        do throws(JSONError) { return try read(value) } catch {
+            note(error.path)
+            return nil
+        }
+    }
+
+    // MARK: Nested
+
+    /// Reads an object that was reached by other means, and takes over its anomalies.
+    package mutating func read<Model: JSONReadable>(
+        _ value: JSONValue,
+        as model: Model.Type = Model.self
+    ) throws(JSONError) -> Model {
+        var nested = try ObjectReader(value)
+        let result = try Model(reading: &nested)
+        for path in nested.anomalies { keep(path) }
+        anomalyCount += nested.anomalyCount
+        return result
+    }
+
+    private mutating func readAll<Model: JSONReadable>(_ value: JSONValue) throws(JSONError) -> [Model] {
+        let elements = try value.array()
+        var models: [Model] = []
+        models.reserveCapacity(elements.count)
+        for element in elements { models.append(try read(element)) }
+        return models
+    }
+
+    /// Counts a member whose content, rather than kind, is unexpected.
+    package mutating func note(_ path: String) {
+        keep(path)
+        anomalyCount += 1
+    }
+
+    private mutating func keep(_ path: String) {
+        if anomalies.count < Self.maximumAnomalies { anomalies.append(path) }
+    }
+}
+
+extension JSONValue {
+    /// An array whose elements are all strings.
+    package func strings() throws(JSONError) -> [String] {
+        let elements = try array()
+        var strings: [String] = []
+        strings.reserveCapacity(elements.count)
+        for element in elements { strings.append(try element.string()) }
+        return strings
+    }
+}
