@@ -1,0 +1,46 @@
+/// What to answer the provider, so that nothing is lost and nothing is redelivered for ever.
+///
+/// All four providers deliver again after every answer outside 2xx (RevenueCat after everything but 200). Therefore
+/// only what can succeed later, or was never proven to be theirs, is answered with an error.
+public struct Acknowledgement: Hashable, Sendable {
+    /// What the answer means.
+    @nonexhaustive
+    public enum Decision: String, Hashable, Sendable {
+        /// Done.
+        case accept
+        /// Done as far as the provider is concerned; keep the raw delivery and look at it.
+        case acceptAndQuarantine = "accept_and_quarantine"
+        /// Ask the provider to deliver again.
+        case retryLater = "retry_later"
+        /// Not the provider's, as far as can be told.
+        case reject
+    }
+
+    /// What the answer means.
+    public let decision: Decision
+    /// The HTTP status to answer with.
+    public let status: Int
+
+    /// Decides the answer.
+    ///
+    /// - Parameters:
+    ///   - outcome: what became of the delivery.
+    ///   - provider: who sent it. Stripe documents 400 for a failed signature; the others get 401, or 400 where the
+    ///     form was wrong.
+    public init(for outcome: Result<Normalization, DeliveryError>, provider: Provider) {
+        guard case .failure(let error) = outcome else {
+            (decision, status) = (.accept, 200)
+            return
+        }
+        switch error.code {
+        case _ where error.code.isRetryable:
+            (decision, status) = (.retryLater, 503)
+        case _ where error.isAuthentic:
+            (decision, status) = (.acceptAndQuarantine, 200)
+        case .malformed:
+            (decision, status) = (.reject, 400)
+        default:
+            (decision, status) = (.reject, provider == .stripe ? 400 : 401)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+public import FoundationEssentials
+
+/// A value that was proven to come from its provider.
+///
+/// Only an adapter's `authenticate` makes one, and nothing that maps or changes state takes anything else.
+public struct Authenticated<Value: Sendable>: Sendable {
+    /// The proven value.
+    public let value: Value
+    /// When the delivery was received.
+    @EventTime public private(set) var receivedAt: Date
+    /// By which way it reached us.
+    public let channel: Origin.Channel
+    /// What proves it.
+    public let evidence: Origin.Evidence
+    /// The SHA-256 of the raw bytes, in hexadecimal.
+    public let digest: String
+
+    /// Vouches for a value without proof: for tests, for the replay of a record that was proven before, and for an
+    /// adapter outside this package, which has to do the proving itself.
+    public init(
+        unchecked value: Value,
+        receivedAt: Date,
+        channel: Origin.Channel = .simulated,
+        evidence: Origin.Evidence = Origin.Evidence(.unchecked),
+        digest: String = ""
+    ) {
+        self.value = value
+        self._receivedAt = EventTime(wrappedValue: receivedAt)
+        self.channel = channel
+        self.evidence = evidence
+        self.digest = digest
+    }
+
+    /// Replaces the value by one that the same proof covers, such as what the provider answered about it.
+    package func map<Other: Sendable, Failure>(
+        _ transform: (Value) throws(Failure) -> Other
+    ) throws(Failure) -> Authenticated<Other> {
+        Authenticated<Other>(
+            unchecked: try transform(value),
+            receivedAt: receivedAt,
+            channel: channel,
+            evidence: evidence,
+            digest: digest
+        )
+    }
+}
+
+// A queue between the steps carries authenticated values; whoever can write to it is trusted like the adapter.
+extension Authenticated: Codable where Value: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case value, channel, evidence, digest
+        case receivedAt = "received_at"
+    }
+}

@@ -1,0 +1,76 @@
+public import FoundationEssentials
+import SignatureCore
+
+/// What a provider sent, untouched: header fields, raw body, and when it was received.
+///
+/// `receivedAt` is the only clock that the libraries know.
+public struct Delivery: Sendable, Codable {
+    /// HTTP header fields, with names compared without regard to case.
+    public struct Headers: Sendable, Codable, ExpressibleByDictionaryLiteral {
+        private struct Field: Codable {
+            var name: String
+            var value: String
+        }
+
+        private var fields: [Field] = []
+
+        /// No fields.
+        public init() {}
+
+        /// Keeps fields in the order they came in.
+        public init(_ fields: some Sequence<(name: String, value: String)>) {
+            self.fields = fields.map { Field(name: $0.name, value: $0.value) }
+        }
+
+        /// Keeps the fields of a dictionary literal; a name may stand twice.
+        public init(dictionaryLiteral elements: (String, String)...) {
+            fields = elements.map { Field(name: $0.0, value: $0.1) }
+        }
+
+        /// Adds a field, beside others of its name.
+        public mutating func add(_ name: String, _ value: String) {
+            fields.append(Field(name: name, value: value))
+        }
+
+        /// Every value that came under `name`.
+        public func values(_ name: String) -> [String] {
+            fields.filter { Self.matches($0.name, name) }.map(\.value)
+        }
+
+        // Octets, ASCII letters folded: Unicode case folding would make one name of two.
+        private static func matches(_ lhs: String, _ rhs: String) -> Bool {
+            lhs.utf8.count == rhs.utf8.count && zip(lhs.utf8, rhs.utf8).allSatisfy { folded($0) == folded($1) }
+        }
+
+        private static func folded(_ octet: UInt8) -> UInt8 {
+            (0x41...0x5A).contains(octet) ? octet | 0x20 : octet
+        }
+    }
+
+    /// The header fields.
+    public var headers: Headers
+    /// The body, byte for byte as received.
+    public var body: [UInt8]
+    /// When it was received.
+    @EventTime public var receivedAt: Date
+
+    /// Keeps a delivery.
+    public init(headers: Headers = [:], body: [UInt8], receivedAt: Date) {
+        self.headers = headers
+        self.body = body
+        self.receivedAt = receivedAt
+    }
+
+    /// The SHA-256 of the body, in hexadecimal.
+    public var digest: String {
+        SHA256.hash(body.span).hexadecimal
+    }
+}
+
+extension Delivery: CustomStringConvertible, CustomReflectable {
+    /// The length of the body; never its content or a header.
+    public var description: String { "delivery of \(body.count) bytes" }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

@@ -1,0 +1,13 @@
+/// Bounds that are checked before any work is done on unproven bytes.
+package enum Limits {
+    package static let bodyBytes = 1 << 20
+    package static let jwsBytes = 256 << 10
+    package static let jsonDepth = 64
+    package static let headerBytes = 8 << 10
+    package static let headerSignatures = 16
+    package static let jwksBytes = 64 << 10
+    package static let jwksKeys = 16
+
+    /// Times that a provider may state, in milliseconds since 1970: the years 1970…9999.
+    package static let milliseconds: ClosedRange<Int64> = 0...253_402_300_799_999
+}

@@ -1,0 +1,28 @@
+/// Octets that must never be shown: they print as `<redacted>`, in descriptions, debug output and mirrors alike.
+public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package let bytes: [UInt8]
+
+    /// Keeps the UTF-8 octets of `text`, as they are.
+    public init(_ text: String) {
+        bytes = Array(text.utf8)
+    }
+
+    /// Keeps `bytes`.
+    public init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// Whether there is nothing in it but white space. Such a secret authenticates nobody, and adapters refuse it.
+    public var isBlank: Bool {
+        bytes.allSatisfy { $0 == 0x20 || (0x09...0x0D).contains($0) }
+    }
+
+    /// `<redacted>`
+    public var description: String { "<redacted>" }
+
+    /// `<redacted>`
+    public var debugDescription: String { "<redacted>" }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

@@ -1,0 +1,170 @@
+import SignatureCore
+
+/// The lineage that a purchase and all that follows from it belong to: one subscription through its renewals and
+/// product changes, or one one-time purchase.
+///
+/// It is the key under which a backend keeps one ``SubscriptionState``. `id` is the store's stable identity: Apple's
+/// `originalTransactionId`, the first purchase token of a Google chain, Stripe's `sub_…`.
+public struct SubscriptionID: Hashable, Sendable, Codable, CustomStringConvertible {
+    /// Where the purchase lives.
+    public let store: Store
+    /// The store's world that it lives in.
+    public let environment: StoreEnvironment
+    /// The store's stable identity.
+    public let id: String
+
+    /// Names a lineage.
+    public init(store: Store, environment: StoreEnvironment, id: String) {
+        self.store = store
+        self.environment = environment
+        self.id = id
+    }
+
+    /// Reads the form that ``description`` writes; nil for anything else.
+    public init?(_ text: String) {
+        let parts = text.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, !parts[2].isEmpty,
+            let store = Self.unescaped(parts[0]), let environment = Self.unescaped(parts[1])
+        else { return nil }
+        self.init(
+            store: Store(rawValue: store),
+            environment: StoreEnvironment(rawValue: environment),
+            id: String(parts[2])
+        )
+    }
+
+    /// `store/environment/id`, fit for a database key: `app_store/production/2000000123456789`.
+    public var description: String {
+        "\(Self.escaped(store.rawValue))/\(Self.escaped(environment.rawValue))/\(id)"
+    }
+
+    /// Reads the string form.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let value = SubscriptionID(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not store/environment/id")
+        }
+        self = value
+    }
+
+    /// Writes the string form.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+
+    private static func escaped(_ part: String) -> String {
+        guard part.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "~") }) else { return part }
+        return part.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()
+    }
+
+    private static func unescaped(_ part: Substring) -> String? {
+        guard part.contains("~") else { return String(part) }
+        var result = ""
+        var rest = part[...]
+        while let character = rest.popFirst() {
+            guard character == "~" else {
+                result.append(character)
+                continue
+            }
+            switch rest.popFirst() {
+            case "0": result.append("~")
+            case "1": result.append("/")
+            default: return nil
+            }
+        }
+        return result
+    }
+}
+
+/// What kind of statement an ``EventID`` is about. It is coarser than the event's case: a renewal that one channel
+/// words as a product change is still the same ``periodBegan``.
+public struct FactKind: OpenValue {
+    /// The name that enters the digest.
+    public let rawValue: String
+    /// Keeps a name as it is.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// A period of access began; told apart by the store's transaction or order.
+    public static let periodBegan: FactKind = "period_began"
+    /// A period of access ended; told apart by the transaction that it ends.
+    public static let ended: FactKind = "ended"
+    /// Money went back; told apart by the refund, or by transaction and revocation time.
+    public static let refunded: FactKind = "refunded"
+    /// A refund was undone; told apart by the transaction.
+    public static let refundReversed: FactKind = "refund_reversed"
+    /// A change of product was arranged for later; told apart by products and date.
+    public static let changeScheduled: FactKind = "change_scheduled"
+    /// A one-time product was bought; told apart by transaction.
+    public static let purchased: FactKind = "purchased"
+    /// Anything that channels share no discriminator for; told apart by the provider's notification.
+    public static let notified: FactKind = "notified"
+}
+
+/// The identity of a fact: the same whichever channel reports it and however often.
+///
+/// A backend with a unique index on it acts once per fact.
+public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
+    private let digits: String
+
+    /// Derives the identity of a fact.
+    ///
+    /// - Parameters:
+    ///   - scope: the lineage that the fact is about.
+    ///   - fact: the kind of fact.
+    ///   - discriminator: what tells this fact from others of its kind in the lineage.
+    public init(_ scope: SubscriptionID, _ fact: FactKind, _ discriminator: String...) {
+        self.init(
+            components: [scope.store.rawValue, scope.environment.rawValue, scope.id, fact.rawValue] + discriminator
+        )
+    }
+
+    /// Derives the identity of something that belongs to no lineage, such as a test notification.
+    ///
+    /// - Parameters:
+    ///   - provider: who told us.
+    ///   - environment: the world that it concerns.
+    ///   - notification: the provider's own identity of the notification.
+    ///   - ordinal: which of the notification's events this is.
+    public init(provider: Provider, environment: StoreEnvironment, notification: String, ordinal: Int = 0) {
+        self.init(components: ["", provider.rawValue, environment.rawValue, notification, String(ordinal)])
+    }
+
+    /// Takes an identity that was derived before.
+    ///
+    /// - Returns: nil unless `text` is 40 lower-case hexadecimal digits.
+    public init?(_ text: String) {
+        guard text.utf8.count == 40,
+            text.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
+        else { return nil }
+        digits = text
+    }
+
+    // Each component is preceded by its length, so that no two lists of components give the same octets.
+    private init(components: [String]) {
+        var octets = Array("lifecycle-event/1".utf8)
+        for component in components {
+            octets.append(contentsOf: "\(component.utf8.count):".utf8)
+            octets.append(contentsOf: component.utf8)
+        }
+        digits = String(SHA256.hash(octets.span).hexadecimal.prefix(40))
+    }
+
+    /// 40 lower-case hexadecimal digits.
+    public var description: String { digits }
+
+    /// Reads the string form.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let value = EventID(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not 40 hexadecimal digits")
+        }
+        self = value
+    }
+
+    /// Writes the string form.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(digits)
+    }
+}

@@ -1,0 +1,185 @@
+public import FoundationEssentials
+
+/// An exact decimal number: `coefficient` × 10^-`scale`, kept without trailing zeros.
+///
+/// Amounts of money never pass through a binary floating-point number.
+public struct ExactDecimal: Hashable, Sendable, Comparable {
+    /// The digits, with the sign.
+    public let coefficient: Int128
+
+    /// How many of the digits stand after the decimal point, 0…38.
+    public let scale: Int
+
+    /// Makes the number `coefficient` × 10^-`scale`; nil when `scale` is outside 0…38.
+    public init?(coefficient: Int128, scale: Int) {
+        guard (0...38).contains(scale) else { return nil }
+        var coefficient = coefficient
+        var scale = scale
+        while scale > 0, coefficient % 10 == 0 {
+            coefficient /= 10
+            scale -= 1
+        }
+        self.coefficient = coefficient
+        self.scale = scale
+    }
+
+    /// Makes a whole number.
+    public init(_ whole: Int64) {
+        coefficient = Int128(whole)
+        scale = 0
+    }
+
+    /// Reads plain decimal notation (`-12.50`); nil for exponents, signs other than `-`, or more than 38 digits.
+    public init?(_ text: some StringProtocol) {
+        var digits = text.utf8[...]
+        let isNegative = digits.first == UInt8(ascii: "-")
+        if isNegative { digits = digits.dropFirst() }
+        var coefficient: Int128 = 0
+        var count = 0
+        var scale: Int?
+        for octet in digits {
+            if octet == UInt8(ascii: "."), scale == nil, count > 0 {
+                scale = 0
+                continue
+            }
+            guard case 0x30...0x39 = octet, count < 38 else { return nil }
+            coefficient = coefficient * 10 + Int128(octet - 0x30)
+            count += 1
+            if let places = scale { scale = places + 1 }
+        }
+        guard count > 0, scale != 0 else { return nil }
+        self.init(coefficient: isNegative ? -coefficient : coefficient, scale: scale ?? 0)
+    }
+
+    /// The number as Foundation's decimal.
+    public var decimal: Decimal {
+        Decimal(string: description) ?? .nan
+    }
+
+    /// The number with its sign turned; the one value without a positive counterpart stays as it is.
+    package var negated: ExactDecimal {
+        let (negated, overflow) = Int128(0).subtractingReportingOverflow(coefficient)
+        return overflow ? self : ExactDecimal(coefficient: negated, scale: scale) ?? self
+    }
+
+    /// Whether the number on the left is smaller.
+    public static func < (lhs: ExactDecimal, rhs: ExactDecimal) -> Bool {
+        if lhs.scale == rhs.scale { return lhs.coefficient < rhs.coefficient }
+        if lhs.coefficient.signum() != rhs.coefficient.signum() { return lhs.coefficient < rhs.coefficient }
+        // Whole parts decide first, so that bringing both to one scale can only overflow where they already did.
+        let (left, right) = (lhs.parts, rhs.parts)
+        if left.whole != right.whole { return left.whole < right.whole }
+        let places = max(lhs.scale, rhs.scale)
+        return left.fraction * power(places - lhs.scale) < right.fraction * power(places - rhs.scale)
+    }
+
+    private var parts: (whole: Int128, fraction: Int128) {
+        let (whole, fraction) = coefficient.quotientAndRemainder(dividingBy: Self.power(scale))
+        return (whole, fraction)
+    }
+
+    package static func power(_ exponent: Int) -> Int128 {
+        var power: Int128 = 1
+        for _ in 0..<min(max(exponent, 0), 38) { power *= 10 }
+        return power
+    }
+}
+
+extension ExactDecimal: CustomStringConvertible {
+    /// Plain decimal notation without trailing zeros, such as `9.99`, `-0.5` or `1200`.
+    public var description: String {
+        guard scale > 0 else { return String(coefficient) }
+        let digits = String(coefficient.magnitude)
+        let padded = String(repeating: "0", count: max(0, scale + 1 - digits.count)) + digits
+        return (coefficient < 0 ? "-" : "") + padded.dropLast(scale) + "." + padded.suffix(scale)
+    }
+}
+
+extension ExactDecimal: Codable {
+    /// Reads a decimal string.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let value = ExactDecimal(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a decimal string")
+        }
+        self = value
+    }
+
+    /// Writes a decimal string.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+/// An exact amount in one currency.
+public struct Money: Hashable, Sendable, Codable, CustomStringConvertible {
+    /// The amount in whole units of the currency (9.99, not 999). Negative where money goes back to the customer.
+    public var amount: ExactDecimal
+
+    /// The ISO 4217 code in upper case.
+    public var currency: String
+
+    /// Makes an amount.
+    public init(_ amount: ExactDecimal, _ currency: String) {
+        self.amount = amount
+        self.currency = currency.uppercased()
+    }
+
+    /// For example `9.99 USD`.
+    public var description: String { "\(amount) \(currency)" }
+}
+
+/// An amount with what it stands for.
+public struct Price: Hashable, Sendable, Codable {
+    /// What an amount stands for.
+    @nonexhaustive
+    public enum Role: String, Hashable, Sendable, Codable {
+        /// Money that was taken.
+        case charged
+        /// What the product costs, without a statement that this was taken now.
+        case list
+        /// What the next renewal will take.
+        case renewal
+        /// Money that went back.
+        case refund
+    }
+
+    /// The amount, tax included where the store includes it.
+    public var money: Money
+
+    /// What the amount stands for.
+    public var role: Role
+
+    /// The tax inside the amount; present only when the provider states it.
+    public var tax: Money?
+
+    /// Makes a price.
+    public init(_ money: Money, _ role: Role, tax: Money? = nil) {
+        self.money = money
+        self.role = role
+        self.tax = tax
+    }
+
+    private enum CodingKeys: String, CodingKey { case amount, currency, role, tax }
+
+    /// Reads `{"amount":"9.99","currency":"USD","role":"charged"}`.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        money = Money(
+            try container.decode(ExactDecimal.self, forKey: .amount),
+            try container.decode(String.self, forKey: .currency)
+        )
+        role = try container.decode(Role.self, forKey: .role)
+        tax = try container.decodeIfPresent(Money.self, forKey: .tax)
+    }
+
+    /// Writes the flat form that `init(from:)` reads.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(money.amount, forKey: .amount)
+        try container.encode(money.currency, forKey: .currency)
+        try container.encode(role, forKey: .role)
+        try container.encodeIfPresent(tax, forKey: .tax)
+    }
+}

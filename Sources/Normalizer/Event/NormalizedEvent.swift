@@ -1,0 +1,249 @@
+public import FoundationEssentials
+
+/// A ``LifecycleEvent`` with everything a backend needs to store it, to act on it once, and to explain it later.
+///
+/// It is a pure function of the authenticated statement: the same notification always gives the same event. As JSON it
+/// has the form of `docs/event-schema.md`, whatever encoder writes it.
+public struct NormalizedEvent: Hashable, Sendable, Identifiable {
+    /// The identity of the fact: the same on redelivery and from any channel that can know it.
+    public var id: EventID
+    /// What happened.
+    public var event: LifecycleEvent
+    /// Who told us.
+    public var provider: Provider
+    /// Where the purchase lives.
+    public var store: Store
+    /// The store's world that it lives in.
+    public var environment: StoreEnvironment
+    /// The app it concerns: bundle id, package name, Stripe account.
+    public var app: String?
+    /// The lineage that it belongs to; absent for notifications about no purchase.
+    public var subscription: SubscriptionID?
+    /// The store's transaction or order that it concerns.
+    public var transaction: String?
+    /// Whom the purchase belongs to, as far as stated.
+    public var account: Account?
+    /// The product that it concerns.
+    public var product: PurchasedProduct?
+    /// The period of the transaction.
+    public var period: ServicePeriod?
+    /// The price of the transaction.
+    public var price: Price?
+    /// What happens at the end of the period.
+    public var renewal: RenewalTerms?
+    /// When it happened.
+    @EventTime public var occurredAt: Date
+    /// From when it has effect: the start of a paid period, the end of a cancelled one, the date of a planned change.
+    @EventTime public var effectiveAt: Date
+    /// When the store signed or created the statement. It orders statements, whatever order they arrive in.
+    @EventTime public var assertedAt: Date
+    /// When the statement reached us.
+    @EventTime public var receivedAt: Date
+    /// What the store asserted. State is computed from these alone.
+    public var facts: [Fact]
+    /// Where the event comes from.
+    public var origin: Origin
+
+    /// Makes an event.
+    public init(
+        id: EventID,
+        event: LifecycleEvent,
+        provider: Provider,
+        store: Store,
+        environment: StoreEnvironment,
+        app: String? = nil,
+        subscription: SubscriptionID? = nil,
+        transaction: String? = nil,
+        account: Account? = nil,
+        product: PurchasedProduct? = nil,
+        period: ServicePeriod? = nil,
+        price: Price? = nil,
+        renewal: RenewalTerms? = nil,
+        occurredAt: Date,
+        effectiveAt: Date,
+        assertedAt: Date,
+        receivedAt: Date,
+        facts: [Fact] = [],
+        origin: Origin
+    ) {
+        self.id = id
+        self.event = event
+        self.provider = provider
+        self.store = store
+        self.environment = environment
+        self.app = app
+        self.subscription = subscription
+        self.transaction = transaction
+        self.account = account
+        self.product = product
+        self.period = period
+        self.price = price
+        self.renewal = renewal
+        self.occurredAt = occurredAt
+        self.effectiveAt = effectiveAt
+        self.assertedAt = assertedAt
+        self.receivedAt = receivedAt
+        self.facts = facts
+        self.origin = origin
+    }
+
+    /// The name of the event's case.
+    public var kind: LifecycleEvent.Kind { event.kind }
+}
+
+extension NormalizedEvent: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case id, provider, store, environment, app, subscription, transaction, account, product, period, price
+        case renewal, facts, origin
+        case occurredAt = "occurred_at"
+        case effectiveAt = "effective_at"
+        case assertedAt = "asserted_at"
+        case receivedAt = "received_at"
+    }
+
+    /// Reads the documented form.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        id = try container.decode(EventID.self, forKey: .id)
+        event = try LifecycleEvent(from: decoder)
+        provider = try container.decode(Provider.self, forKey: .provider)
+        store = try container.decode(Store.self, forKey: .store)
+        environment = try container.decode(StoreEnvironment.self, forKey: .environment)
+        app = try container.decodeIfPresent(String.self, forKey: .app)
+        subscription = try container.decodeIfPresent(SubscriptionID.self, forKey: .subscription)
+        transaction = try container.decodeIfPresent(String.self, forKey: .transaction)
+        account = try container.decodeIfPresent(Account.self, forKey: .account)
+        product = try container.decodeIfPresent(PurchasedProduct.self, forKey: .product)
+        period = try container.decodeIfPresent(ServicePeriod.self, forKey: .period)
+        price = try container.decodeIfPresent(Price.self, forKey: .price)
+        renewal = try container.decodeIfPresent(RenewalTerms.self, forKey: .renewal)
+        _occurredAt = try container.decode(EventTime.self, forKey: .occurredAt)
+        _effectiveAt = try container.decode(EventTime.self, forKey: .effectiveAt)
+        _assertedAt = try container.decode(EventTime.self, forKey: .assertedAt)
+        _receivedAt = try container.decode(EventTime.self, forKey: .receivedAt)
+        facts = try container.decodeIfPresent([Fact].self, forKey: .facts) ?? []
+        origin = try container.decode(Origin.self, forKey: .origin)
+    }
+
+    /// Writes the documented form: `kind` and `detail` in place of `event`, absent members left out.
+    public func encode(to encoder: any Encoder) throws {
+        try event.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(provider, forKey: .provider)
+        try container.encode(store, forKey: .store)
+        try container.encode(environment, forKey: .environment)
+        try container.encodeIfPresent(app, forKey: .app)
+        try container.encodeIfPresent(subscription, forKey: .subscription)
+        try container.encodeIfPresent(transaction, forKey: .transaction)
+        try container.encodeIfPresent(account, forKey: .account)
+        try container.encodeIfPresent(product, forKey: .product)
+        try container.encodeIfPresent(period, forKey: .period)
+        try container.encodeIfPresent(price, forKey: .price)
+        try container.encodeIfPresent(renewal, forKey: .renewal)
+        try container.encode(_occurredAt, forKey: .occurredAt)
+        try container.encode(_effectiveAt, forKey: .effectiveAt)
+        try container.encode(_assertedAt, forKey: .assertedAt)
+        try container.encode(_receivedAt, forKey: .receivedAt)
+        if !facts.isEmpty { try container.encode(facts, forKey: .facts) }
+        try container.encode(origin, forKey: .origin)
+    }
+}
+
+/// Where an event comes from: the provider's own words for it, and what proves them.
+public struct Origin: Hashable, Sendable, Codable {
+    /// By which way a statement reached us.
+    public struct Channel: OpenValue {
+        /// The name used in JSON.
+        public let rawValue: String
+        /// Keeps a name as it is.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The provider called our endpoint.
+        public static let webhook: Channel = "webhook"
+        /// We took it from the provider's queue.
+        public static let pull: Channel = "pull"
+        /// We read it from the provider's record of past notifications.
+        public static let history: Channel = "history"
+        /// We asked the provider for the current state.
+        public static let refetch: Channel = "refetch"
+        /// A client sent us what the store had signed.
+        public static let clientUpload: Channel = "client_upload"
+        /// The simulator made it.
+        public static let simulated: Channel = "simulated"
+    }
+
+    /// What proves that a statement is the provider's.
+    public struct Evidence: Hashable, Sendable, Codable {
+        /// How it is proven.
+        public struct Method: OpenValue {
+            /// The name used in JSON.
+            public let rawValue: String
+            /// Keeps a name as it is.
+            public init(rawValue: String) { self.rawValue = rawValue }
+
+            /// A JWS signed by a certificate under a pinned root.
+            public static let jwsX5C: Method = "jws_x5c"
+            /// An OpenID Connect token of the sender; it does not cover the body.
+            public static let oidc: Method = "oidc"
+            /// A keyed digest over time and body.
+            public static let hmac: Method = "hmac_sha256"
+            /// A shared secret in a header; it does not cover the body.
+            public static let sharedSecret: Method = "shared_secret"
+            /// A TLS connection to the provider's own host.
+            public static let tls: Method = "tls"
+            /// Nothing: configured so, or replayed from a record that was proven before.
+            public static let unchecked: Method = "unchecked"
+        }
+
+        /// How it is proven.
+        public var method: Method
+        /// Which key or certificate proved it: a key id, or a SHA-256 fingerprint in hexadecimal.
+        public var key: String?
+
+        /// Makes evidence.
+        public init(_ method: Method, key: String? = nil) {
+            self.method = method
+            self.key = key
+        }
+    }
+
+    /// The provider's type of the notification, verbatim.
+    public var type: String
+    /// The provider's subtype, verbatim.
+    public var subtype: String?
+    /// The provider's own identity of the notification, for de-duplication of transport.
+    public var notificationID: String?
+    /// By which way it reached us.
+    public var channel: Channel
+    /// What proves it.
+    public var evidence: Evidence
+    /// The SHA-256 of the raw bytes, in hexadecimal.
+    public var digest: String
+    /// Which version of the mapping made the event, such as `apple/1`.
+    public var mapper: String
+
+    /// Makes an origin.
+    public init(
+        type: String,
+        subtype: String? = nil,
+        notificationID: String? = nil,
+        channel: Channel,
+        evidence: Evidence,
+        digest: String,
+        mapper: String
+    ) {
+        self.type = type
+        self.subtype = subtype
+        self.notificationID = notificationID
+        self.channel = channel
+        self.evidence = evidence
+        self.digest = digest
+        self.mapper = mapper
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case type, subtype, channel, evidence, digest, mapper
+        case notificationID = "notification_id"
+    }
+}

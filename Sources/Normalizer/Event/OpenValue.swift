@@ -1,0 +1,90 @@
+/// A value from an open set: the documented ones are static members, any other is kept verbatim.
+///
+/// Add a value of your own, or one that a provider introduced yesterday, in an extension:
+///
+/// ```swift
+/// extension Provider { static let paddle: Provider = "paddle" }
+/// ```
+public protocol OpenValue: RawRepresentable, Hashable, Sendable, Codable, ExpressibleByStringLiteral,
+    CustomStringConvertible
+where RawValue == String {
+    /// Keeps the value as it is.
+    init(rawValue: String)
+}
+
+extension OpenValue {
+    /// Keeps the literal as it is.
+    public init(stringLiteral value: String) {
+        self.init(rawValue: value)
+    }
+
+    /// The value itself.
+    public var description: String { rawValue }
+}
+
+/// Who told us: the service whose notification or answer an event was made from.
+public struct Provider: OpenValue {
+    /// The name used in JSON and metrics.
+    public let rawValue: String
+    /// Keeps a name as it is.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// App Store Server Notifications and the App Store Server API.
+    public static let apple: Provider = "apple"
+    /// Real-time developer notifications and the Play Developer API.
+    public static let google: Provider = "google"
+    /// RevenueCat webhooks and REST API.
+    public static let revenuecat: Provider = "revenuecat"
+    /// Stripe webhooks, event destinations and API.
+    public static let stripe: Provider = "stripe"
+}
+
+/// Where a purchase lives, whoever reports it.
+public struct Store: OpenValue {
+    /// The name used in JSON and in event identities.
+    public let rawValue: String
+    /// Keeps a name as it is.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Apple's App Store.
+    public static let appStore: Store = "app_store"
+    /// Apple's Mac App Store, where a provider tells the two apart.
+    public static let macAppStore: Store = "mac_app_store"
+    /// Google Play.
+    public static let playStore: Store = "play_store"
+    /// Stripe Billing and Checkout.
+    public static let stripe: Store = "stripe"
+    /// Amazon Appstore.
+    public static let amazon: Store = "amazon"
+    /// Roku Channel Store.
+    public static let roku: Store = "roku"
+    /// Paddle Billing.
+    public static let paddle: Store = "paddle"
+    /// RevenueCat Web Billing.
+    public static let rcBilling: Store = "rc_billing"
+    /// RevenueCat's Test Store.
+    public static let testStore: Store = "test_store"
+    /// Access that somebody granted without a store.
+    public static let promotional: Store = "promotional"
+    /// The provider did not say.
+    public static let unknown: Store = "unknown"
+}
+
+/// Which of a store's worlds a purchase belongs to. An absent statement is ``unknown``, never production.
+public struct StoreEnvironment: OpenValue {
+    /// The name used in JSON and in event identities.
+    public let rawValue: String
+    /// Keeps a name as it is.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Real money.
+    public static let production: StoreEnvironment = "production"
+    /// The store's test world: Apple's Sandbox and TestFlight, Play licence testers, Stripe test mode.
+    public static let sandbox: StoreEnvironment = "sandbox"
+    /// Unsigned data from StoreKit testing in Xcode.
+    public static let xcode: StoreEnvironment = "xcode"
+    /// Unsigned data made for unit tests.
+    public static let localTesting: StoreEnvironment = "local_testing"
+    /// Not stated.
+    public static let unknown: StoreEnvironment = "unknown"
+}

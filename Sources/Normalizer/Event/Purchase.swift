@@ -1,0 +1,241 @@
+public import FoundationEssentials
+
+/// The product that an event is about, in the store's own words.
+public struct PurchasedProduct: Hashable, Sendable, Codable {
+    /// The store's product id: Apple `productId`, Google subscription or one-time product id, Stripe `prod_…`.
+    public var id: String
+    /// Google's base plan, or Stripe's price id.
+    public var basePlan: String?
+    /// The offer that the current period was sold under.
+    public var offer: Offer?
+    /// Apple's subscription group.
+    public var group: String?
+    /// How many were bought; absent where the store does not say.
+    public var quantity: Int64?
+
+    /// Makes a product reference.
+    public init(
+        id: String,
+        basePlan: String? = nil,
+        offer: Offer? = nil,
+        group: String? = nil,
+        quantity: Int64? = nil
+    ) {
+        self.id = id
+        self.basePlan = basePlan
+        self.offer = offer
+        self.group = group
+        self.quantity = quantity
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case id, offer, group, quantity
+        case basePlan = "base_plan"
+    }
+}
+
+/// A price below the regular one, or none at all, under conditions that the store names.
+public struct Offer: Hashable, Sendable, Codable {
+    /// What kind of offer it is.
+    public struct Kind: OpenValue {
+        /// The name used in JSON.
+        public let rawValue: String
+        /// Keeps a name as it is.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// For people who never had the subscription.
+        public static let introductory: Kind = "introductory"
+        /// For existing or lapsed customers, signed by the developer.
+        public static let promotional: Kind = "promotional"
+        /// Redeemed with a code.
+        public static let code: Kind = "code"
+        /// For lapsed customers, chosen by the store.
+        public static let winBack: Kind = "win_back"
+    }
+
+    /// How an offer is paid.
+    public struct Payment: OpenValue {
+        /// The name used in JSON.
+        public let rawValue: String
+        /// Keeps a name as it is.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Nothing is paid during the offer.
+        public static let freeTrial: Payment = "free_trial"
+        /// A lower price each period.
+        public static let payAsYouGo: Payment = "pay_as_you_go"
+        /// One lower price for the whole offer.
+        public static let payUpFront: Payment = "pay_up_front"
+        /// A one-time discount.
+        public static let oneTime: Payment = "one_time"
+    }
+
+    /// What kind of offer it is.
+    public var kind: Kind
+    /// The store's identifier of the offer.
+    public var id: String?
+    /// How it is paid.
+    public var payment: Payment?
+    /// How long it lasts, as an ISO 8601 duration.
+    public var duration: String?
+
+    /// Makes an offer.
+    public init(kind: Kind, id: String? = nil, payment: Payment? = nil, duration: String? = nil) {
+        self.kind = kind
+        self.id = id
+        self.payment = payment
+        self.duration = duration
+    }
+}
+
+/// A stretch of access: from `start` until, not including, `end`.
+public struct ServicePeriod: Hashable, Sendable, Codable {
+    /// The first moment of access.
+    @EventTime public var start: Date
+    /// The first moment without; absent means that it never ends by itself.
+    @OptionalEventTime public var end: Date?
+
+    /// Makes a period. An `end` before `start` is kept as the store stated it; nothing is granted by it.
+    public init(start: Date, end: Date?) {
+        self.start = start
+        self.end = end
+    }
+}
+
+/// Under which terms a period is used.
+@nonexhaustive
+public enum Phase: String, Hashable, Sendable, Codable {
+    /// Free of charge, at the beginning.
+    case trial
+    /// At an introductory price.
+    case introductory
+    /// At another reduced price, or granted free of charge later on.
+    case promotional
+    /// At the regular price.
+    case regular
+    /// Paid in advance, without renewal.
+    case prepaid
+}
+
+/// Whom a purchase belongs to, as far as the provider says.
+public struct Account: Hashable, Sendable, Codable {
+    /// Where an account identifier comes from, which decides how far it can be trusted.
+    public struct Source: OpenValue {
+        /// The name used in JSON.
+        public let rawValue: String
+        /// Keeps a name as it is.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Apple's `appAccountToken`, set by the app at purchase.
+        public static let appAccountToken: Source = "app_account_token"
+        /// Apple's `appTransactionId`: one per Apple Account and app.
+        public static let appTransactionID: Source = "app_transaction_id"
+        /// Google's `obfuscatedExternalAccountId`, set by the app at purchase.
+        public static let obfuscatedAccountID: Source = "obfuscated_account_id"
+        /// Google's `obfuscatedExternalProfileId`, set by the app at purchase.
+        public static let obfuscatedProfileID: Source = "obfuscated_profile_id"
+        /// RevenueCat's `app_user_id`, `original_app_user_id` or an alias.
+        public static let appUserID: Source = "app_user_id"
+        /// Stripe's customer, `cus_…`.
+        public static let stripeCustomer: Source = "stripe_customer"
+        /// Stripe Checkout's `client_reference_id`, set by the host.
+        public static let clientReferenceID: Source = "client_reference_id"
+        /// A metadata entry that the host set.
+        public static let metadata: Source = "metadata"
+    }
+
+    /// One identifier with its source.
+    public struct Identifier: Hashable, Sendable, Codable {
+        /// The identifier, verbatim.
+        public var id: String
+        /// Where it comes from.
+        public var source: Source
+
+        /// Makes an identifier.
+        public init(_ id: String, _ source: Source) {
+            self.id = id
+            self.source = source
+        }
+    }
+
+    /// The identifier that binds the purchase, verbatim.
+    public var id: String
+    /// Where it comes from.
+    public var source: Source
+    /// Further identifiers of the same account, in the provider's order.
+    public var aliases: [Identifier]
+
+    /// Makes an account reference.
+    public init(_ id: String, _ source: Source, aliases: [Identifier] = []) {
+        self.id = id
+        self.source = source
+        self.aliases = aliases
+    }
+
+    /// Every identifier, the binding one first.
+    public var identifiers: [Identifier] { [Identifier(id, source)] + aliases }
+
+    private enum CodingKeys: String, CodingKey { case id, source, aliases }
+
+    /// Reads an account; absent aliases are none.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        id = try container.decode(String.self, forKey: .id)
+        source = try container.decode(Source.self, forKey: .source)
+        aliases = try container.decodeIfPresent([Identifier].self, forKey: .aliases) ?? []
+    }
+
+    /// Writes an account; no aliases are left out.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(source, forKey: .source)
+        if !aliases.isEmpty { try container.encode(aliases, forKey: .aliases) }
+    }
+}
+
+// Account identifiers are personal data: a log line that prints an event shows where they come from, not what they are.
+extension Account: CustomStringConvertible, CustomReflectable {
+    /// The sources of the identifiers, without the identifiers.
+    public var description: String {
+        identifiers.map { "\($0.source):<redacted>" }.joined(separator: ", ")
+    }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension Account.Identifier: CustomStringConvertible, CustomReflectable {
+    /// The source, without the identifier.
+    public var description: String { "\(source):<redacted>" }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// What will happen at the end of the period, as last stated.
+public struct RenewalTerms: Hashable, Sendable, Codable {
+    /// Whether the store will try to renew.
+    public var willRenew: Bool
+    /// The product that renews next, where stated.
+    public var nextProduct: String?
+    /// What the next renewal will cost, where stated.
+    public var nextPrice: Money?
+    /// When the next renewal is due, where stated.
+    @OptionalEventTime public var renewsAt: Date?
+
+    /// Makes renewal terms.
+    public init(willRenew: Bool, nextProduct: String? = nil, nextPrice: Money? = nil, renewsAt: Date? = nil) {
+        self.willRenew = willRenew
+        self.nextProduct = nextProduct
+        self.nextPrice = nextPrice
+        self.renewsAt = renewsAt
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case willRenew = "will_renew"
+        case nextProduct = "next_product"
+        case nextPrice = "next_price"
+        case renewsAt = "renews_at"
+    }
+}

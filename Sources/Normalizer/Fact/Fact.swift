@@ -1,0 +1,330 @@
+public import FoundationEssentials
+
+/// One thing that a store asserted about a lineage. Events say what changed; facts say what is so.
+///
+/// Facts are joined into a state whose value does not depend on the order or the number of their arrivals. Each is a
+/// statement about something that can be named (a period by its start, a transaction by its id, the one renewal
+/// intent of a lineage), so that of two statements about the same thing the one asserted later holds.
+@nonexhaustive
+public enum Fact: Hashable, Sendable {
+    /// A period of access was paid or granted.
+    case period(Period)
+    /// A period ended before or at its stated end.
+    case periodEnded(PeriodEnd)
+    /// Whether and how the subscription renews.
+    case renewalIntent(RenewalIntent)
+    /// Whether charging works.
+    case billing(Billing)
+    /// Whether the subscription is paused, or will be.
+    case pause(PauseState)
+    /// A price change is under way, or none.
+    case priceChange(PriceChangeState)
+    /// Money was taken.
+    case charge(Charge)
+    /// Money went back, or a refund was undone.
+    case refund(RefundState)
+    /// Something that does not renew was bought.
+    case purchase(OneTimePurchase)
+    /// Whom the lineage belongs to.
+    case owner(Account)
+    /// The lineage moved between accounts.
+    case transfer(LifecycleEvent.Transfer)
+    /// Another lineage is the same purchase, continued.
+    case link(SubscriptionID)
+}
+
+extension Fact {
+    /// Whether access was bought by its user or shared with them.
+    @nonexhaustive
+    public enum Ownership: String, Hashable, Sendable, Codable {
+        /// Bought.
+        case purchased
+        /// Shared by a family member.
+        case familyShared = "family_shared"
+    }
+
+    /// A period of access, named by its start.
+    public struct Period: Hashable, Sendable, Codable {
+        /// From when until when.
+        public var period: ServicePeriod
+        /// The product that it gives access to.
+        public var product: String
+        /// Under which terms it is used.
+        public var phase: Phase
+        /// The store's transaction or order behind it.
+        public var transaction: String?
+        /// Whether it was bought or shared.
+        public var ownership: Ownership
+
+        /// Makes the fact.
+        public init(
+            _ period: ServicePeriod,
+            product: String,
+            phase: Phase,
+            transaction: String?,
+            ownership: Ownership = .purchased
+        ) {
+            self.period = period
+            self.product = product
+            self.phase = phase
+            self.transaction = transaction
+            self.ownership = ownership
+        }
+    }
+
+    /// The end of a period. It cuts the period that it names and no other.
+    public struct PeriodEnd: Hashable, Sendable, Codable {
+        /// The start of the period that ended.
+        @EventTime public var start: Date
+        /// The transaction of the period that ended, where stated.
+        public var transaction: String?
+        /// When access ended.
+        @EventTime public var at: Date
+        /// Why.
+        public var reason: LifecycleEvent.Expired.Reason
+
+        /// Makes the fact.
+        public init(start: Date, transaction: String?, at: Date, reason: LifecycleEvent.Expired.Reason) {
+            self.start = start
+            self.transaction = transaction
+            self.at = at
+            self.reason = reason
+        }
+    }
+
+    /// Whether and how the subscription renews.
+    public struct RenewalIntent: Hashable, Sendable, Codable {
+        /// What will happen at the end of the period.
+        public var terms: RenewalTerms
+        /// Why it will not renew, where it will not and the reason is stated.
+        public var reason: LifecycleEvent.AutoRenewDisabled.Reason?
+
+        /// Makes the fact.
+        public init(_ terms: RenewalTerms, reason: LifecycleEvent.AutoRenewDisabled.Reason? = nil) {
+            self.terms = terms
+            self.reason = reason
+        }
+    }
+
+    /// Whether charging works.
+    public struct Billing: Hashable, Sendable, Codable {
+        /// What a failed charge has led to.
+        @nonexhaustive
+        public enum Status: String, Hashable, Sendable, Codable {
+            /// No charge is outstanding.
+            case settled
+            /// A charge failed; access goes on in a grace period.
+            case grace
+            /// A charge failed; the store tries again without access.
+            case suspended
+        }
+
+        /// What a failed charge has led to.
+        public var status: Status
+        /// The start of the period whose renewal is outstanding, where known.
+        @OptionalEventTime public var periodStart: Date?
+        /// The end of the grace period, where there is one.
+        @OptionalEventTime public var graceUntil: Date?
+        /// Until when the store tries again, where stated.
+        @OptionalEventTime public var retryUntil: Date?
+
+        /// Makes the fact.
+        public init(_ status: Status, periodStart: Date? = nil, graceUntil: Date? = nil, retryUntil: Date? = nil) {
+            self.status = status
+            self.periodStart = periodStart
+            self.graceUntil = graceUntil
+            self.retryUntil = retryUntil
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case status
+            case periodStart = "period_start"
+            case graceUntil = "grace_until"
+            case retryUntil = "retry_until"
+        }
+    }
+
+    /// Whether the subscription is paused.
+    public struct PauseState: Hashable, Sendable, Codable {
+        /// How far a pause has come.
+        @nonexhaustive
+        public enum Status: String, Hashable, Sendable, Codable {
+            /// There is none.
+            case none
+            /// It begins when the period ends.
+            case scheduled
+            /// It is on.
+            case paused
+        }
+
+        /// How far a pause has come.
+        public var status: Status
+        /// When it ends by itself, where stated.
+        @OptionalEventTime public var resumesAt: Date?
+
+        /// Makes the fact.
+        public init(_ status: Status, resumesAt: Date? = nil) {
+            self.status = status
+            self.resumesAt = resumesAt
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case status
+            case resumesAt = "resumes_at"
+        }
+    }
+
+    /// A price change under way; none when `change` is absent.
+    public struct PriceChangeState: Hashable, Sendable, Codable {
+        /// The change.
+        public var change: LifecycleEvent.PriceChange?
+
+        /// Makes the fact.
+        public init(_ change: LifecycleEvent.PriceChange?) { self.change = change }
+    }
+
+    /// Money taken for a transaction.
+    public struct Charge: Hashable, Sendable, Codable {
+        /// The transaction.
+        public var transaction: String
+        /// How much.
+        public var price: Price
+        /// When.
+        @EventTime public var at: Date
+
+        /// Makes the fact.
+        public init(transaction: String, price: Price, at: Date) {
+            self.transaction = transaction
+            self.price = price
+            self.at = at
+        }
+    }
+
+    /// Whether a transaction is refunded.
+    public struct RefundState: Hashable, Sendable, Codable {
+        /// The transaction.
+        public var transaction: String
+        /// How much went back; absent once a refund was undone.
+        public var scope: LifecycleEvent.Refund.Scope?
+        /// When it went back, or the refund was undone.
+        @EventTime public var at: Date
+        /// The start of the period that the transaction paid for, where it paid for one.
+        @OptionalEventTime public var periodStart: Date?
+        /// Whether access to that period ended with the money.
+        public var endsAccess: Bool
+
+        /// Makes the fact.
+        public init(
+            transaction: String,
+            scope: LifecycleEvent.Refund.Scope?,
+            at: Date,
+            periodStart: Date?,
+            endsAccess: Bool
+        ) {
+            self.transaction = transaction
+            self.scope = scope
+            self.at = at
+            self.periodStart = periodStart
+            self.endsAccess = endsAccess
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case transaction, scope, at
+            case periodStart = "period_start"
+            case endsAccess = "ends_access"
+        }
+    }
+
+    /// Something bought that does not renew.
+    public struct OneTimePurchase: Hashable, Sendable, Codable {
+        /// The transaction.
+        public var transaction: String
+        /// The product.
+        public var product: String
+        /// What was bought, in which quantity and at which price.
+        public var purchase: LifecycleEvent.OneTimePurchase
+        /// When.
+        @EventTime public var at: Date
+
+        /// Makes the fact.
+        public init(transaction: String, product: String, purchase: LifecycleEvent.OneTimePurchase, at: Date) {
+            self.transaction = transaction
+            self.product = product
+            self.purchase = purchase
+            self.at = at
+        }
+    }
+}
+
+extension Fact {
+    /// The name of a fact's case.
+    package enum Kind: String, Codable, CaseIterable {
+        case period, billing, pause, charge, refund, purchase, owner, transfer, link
+        case periodEnded = "period_ended"
+        case renewalIntent = "renewal_intent"
+        case priceChange = "price_change"
+    }
+
+    package var kind: Kind {
+        switch self {
+        case .period: .period
+        case .periodEnded: .periodEnded
+        case .renewalIntent: .renewalIntent
+        case .billing: .billing
+        case .pause: .pause
+        case .priceChange: .priceChange
+        case .charge: .charge
+        case .refund: .refund
+        case .purchase: .purchase
+        case .owner: .owner
+        case .transfer: .transfer
+        case .link: .link
+        }
+    }
+}
+
+extension Fact: Codable {
+    private enum CodingKeys: String, CodingKey { case fact, detail }
+
+    /// Reads `{"fact":…,"detail":…}`.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        func detail<Detail: Decodable>(_ type: Detail.Type = Detail.self) throws -> Detail {
+            try container.decode(type, forKey: .detail)
+        }
+        switch try container.decode(Kind.self, forKey: .fact) {
+        case .period: self = .period(try detail())
+        case .periodEnded: self = .periodEnded(try detail())
+        case .renewalIntent: self = .renewalIntent(try detail())
+        case .billing: self = .billing(try detail())
+        case .pause: self = .pause(try detail())
+        case .priceChange: self = .priceChange(try detail())
+        case .charge: self = .charge(try detail())
+        case .refund: self = .refund(try detail())
+        case .purchase: self = .purchase(try detail())
+        case .owner: self = .owner(try detail())
+        case .transfer: self = .transfer(try detail())
+        case .link: self = .link(try detail())
+        }
+    }
+
+    /// Writes `{"fact":…,"detail":…}`.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(kind, forKey: .fact)
+        switch self {
+        case .period(let detail): try container.encode(detail, forKey: .detail)
+        case .periodEnded(let detail): try container.encode(detail, forKey: .detail)
+        case .renewalIntent(let detail): try container.encode(detail, forKey: .detail)
+        case .billing(let detail): try container.encode(detail, forKey: .detail)
+        case .pause(let detail): try container.encode(detail, forKey: .detail)
+        case .priceChange(let detail): try container.encode(detail, forKey: .detail)
+        case .charge(let detail): try container.encode(detail, forKey: .detail)
+        case .refund(let detail): try container.encode(detail, forKey: .detail)
+        case .purchase(let detail): try container.encode(detail, forKey: .detail)
+        case .owner(let detail): try container.encode(detail, forKey: .detail)
+        case .transfer(let detail): try container.encode(detail, forKey: .detail)
+        case .link(let detail): try container.encode(detail, forKey: .detail)
+        }
+    }
+}
