@@ -54,5 +54,6 @@ static inline long lifecycle_BIO_get_mem_data(BIO *bio, char **data) {
 // Swift imports no macro that is an expression of other macros.
 
 static const int lifecycle_EVP_PKEY_PUBLIC_KEY = EVP_PKEY_PUBLIC_KEY;
+static const int lifecycle_MBSTRING_UTF8 = MBSTRING_UTF8;
 
 #endif

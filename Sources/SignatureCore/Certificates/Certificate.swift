@@ -29,7 +29,10 @@ package final class Certificate: Sendable {
             return unsafe parsed
         }
         let object = try unsafe Owned<CertificateObject>(
-            parsed, orThrow: .certificate, "\(der.count) octets are not a certificate")
+            parsed,
+            orThrow: .certificate,
+            "\(der.count) octets are not a certificate"
+        )
         guard consumed == der.count else {
             throw SignatureError(.certificate, "\(der.count - consumed) octets after the certificate")
         }
@@ -50,9 +53,14 @@ package final class Certificate: Sendable {
         self.object = object
     }
 
+    package convenience init(der: [UInt8]) throws(SignatureError) {
+        try self.init(der: der.span)
+    }
+
     // libcrypto also reads encodings that DER forbids, which would give one certificate several fingerprints.
     private static func requireDistinguishedEncoding(
-        of object: borrowing Owned<CertificateObject>, sameAs der: Span<UInt8>
+        of object: borrowing Owned<CertificateObject>,
+        sameAs der: Span<UInt8>
     ) throws(SignatureError) {
         guard unsafe Int(i2d_X509(object.pointer, nil)) == der.count else {
             throw .openSSL(.certificate, "certificate is not in DER")
@@ -128,7 +136,9 @@ extension Certificate {
     package func hasSubjectAndKey(of other: Certificate) -> Bool {
         guard let own = publicKeyInfo, let theirs = other.publicKeyInfo, own == theirs else { return false }
         return unsafe X509_NAME_cmp(
-            X509_get_subject_name(object.pointer), X509_get_subject_name(other.object.pointer)) == 0
+            X509_get_subject_name(object.pointer),
+            X509_get_subject_name(other.object.pointer)
+        ) == 0
     }
 
     /// The key, for ES256.

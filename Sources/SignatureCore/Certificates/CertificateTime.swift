@@ -12,14 +12,17 @@ enum CertificateTime {
         else {
             throw SignatureError(.certificate, "certificate date is not YY(YY)MMDDhhmmssZ")
         }
-        var fields = tm()
+        var fields = unsafe tm()
         guard unsafe ASN1_TIME_to_tm(time, &fields) == 1 else {
             throw .openSSL(.certificate, "certificate date is none")
         }
         // libcrypto checked every field, so the year lies in 0…9999 and nothing below can overflow.
-        let days = daysSince1970(
-            year: Int64(fields.tm_year) + 1900, month: Int64(fields.tm_mon) + 1, day: Int64(fields.tm_mday))
-        let seconds = Int64(fields.tm_hour) * 3600 + Int64(fields.tm_min) * 60 + Int64(fields.tm_sec)
+        let days = unsafe daysSince1970(
+            year: Int64(fields.tm_year) + 1900,
+            month: Int64(fields.tm_mon) + 1,
+            day: Int64(fields.tm_mday)
+        )
+        let seconds = unsafe Int64(fields.tm_hour) * 3600 + Int64(fields.tm_min) * 60 + Int64(fields.tm_sec)
         return (days * 86_400 + seconds) * 1000
     }
 

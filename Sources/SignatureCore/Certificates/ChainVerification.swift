@@ -44,9 +44,9 @@ package struct ChainVerification: Sendable {
         guard certificates.count == 3 else {
             throw SignatureError(.certificate, "chain of \(certificates.count) certificates, not 3")
         }
-        let leaf = try Certificate(der: certificates[0].span)
-        let intermediate = try Certificate(der: certificates[1].span)
-        let root = try Certificate(der: certificates[2].span)
+        let leaf = try Certificate(der: certificates[0])
+        let intermediate = try Certificate(der: certificates[1])
+        let root = try Certificate(der: certificates[2])
         let candidates = trustAnchors.matching(root)
         guard !candidates.isEmpty else { throw SignatureError(.chain, "root is not a trust anchor") }
         try requireFit(leaf: leaf)
@@ -107,7 +107,9 @@ package struct ChainVerification: Sendable {
     }
 
     private func buildPath(
-        leaf: Certificate, intermediate: Certificate, anchor: TrustAnchors.Anchor
+        leaf: Certificate,
+        intermediate: Certificate,
+        anchor: TrustAnchors.Anchor
     ) throws(SignatureError) {
         let untrusted = try unsafe Owned<CertificateStackObject>(lifecycle_X509_stack_new(), "no certificate stack")
         guard unsafe lifecycle_X509_stack_push(untrusted.pointer, intermediate.object.pointer) == 1 else {
@@ -116,7 +118,11 @@ package struct ChainVerification: Sendable {
         let context = try unsafe Owned<CertificateStoreContextObject>(X509_STORE_CTX_new(), "no path context")
         guard
             unsafe X509_STORE_CTX_init(
-                context.pointer, anchor.store.object.pointer, leaf.object.pointer, untrusted.pointer) == 1
+                context.pointer,
+                anchor.store.object.pointer,
+                leaf.object.pointer,
+                untrusted.pointer
+            ) == 1
         else {
             throw .openSSL(.internalFailure, "path context not set up")
         }

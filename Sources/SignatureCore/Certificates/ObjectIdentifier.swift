@@ -9,6 +9,9 @@ package final class ObjectIdentifier: Sendable {
     package init(_ dotted: String) throws(SignatureError) {
         self.dotted = dotted
         object = try unsafe Owned(
-            OBJ_txt2obj(dotted, 1), orThrow: .malformed, "object identifier of \(dotted.utf8.count) characters")
+            OBJ_txt2obj(dotted, 1),
+            orThrow: .malformed,
+            "object identifier of \(dotted.utf8.count) characters"
+        )
     }
 }

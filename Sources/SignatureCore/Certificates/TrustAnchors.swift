@@ -13,7 +13,7 @@ package struct TrustAnchors: Sendable {
     package init(der certificates: [[UInt8]]) throws(SignatureError) {
         guard !certificates.isEmpty else { throw SignatureError(.certificate, "no trust anchor") }
         anchors = try certificates.map { der throws(SignatureError) in
-            let certificate = try Certificate(der: der.span)
+            let certificate = try Certificate(der: der)
             guard certificate.isSelfIssuedAuthority else {
                 throw SignatureError(.certificate, "trust anchor is not a self-issued authority")
             }

@@ -26,7 +26,8 @@ package final class HMACSHA256: Sendable {
 
     /// The code over the pieces, one after the other.
     package func authenticationCode(
-        over first: Span<UInt8>, _ second: Span<UInt8>
+        over first: Span<UInt8>,
+        _ second: Span<UInt8>
     ) throws(SignatureError) -> Digest {
         var computation = try start()
         try computation.update(first)
@@ -36,7 +37,9 @@ package final class HMACSHA256: Sendable {
 
     /// The code over the pieces, one after the other.
     package func authenticationCode(
-        over first: Span<UInt8>, _ second: Span<UInt8>, _ third: Span<UInt8>
+        over first: Span<UInt8>,
+        _ second: Span<UInt8>,
+        _ third: Span<UInt8>
     ) throws(SignatureError) -> Digest {
         var computation = try start()
         try computation.update(first)
@@ -48,7 +51,8 @@ package final class HMACSHA256: Sendable {
     /// A computation over any number of pieces.
     package func start() throws(SignatureError) -> Computation {
         Computation(
-            context: try unsafe Owned(EVP_MAC_CTX_dup(keyed.pointer), "HMAC state not copied"))
+            context: try unsafe Owned(EVP_MAC_CTX_dup(keyed.pointer), "HMAC state not copied")
+        )
     }
 
     /// One code being computed.

@@ -38,7 +38,13 @@ package struct SHA256: ~Copyable {
         let hashed = unsafe span.withUnsafeMutableBufferPointer { buffer in
             unsafe bytes.withUnsafeBufferPointer { bytes in
                 unsafe EVP_Digest(
-                    bytes.baseAddress, bytes.count, buffer.baseAddress, nil, algorithm.object.pointer, nil)
+                    bytes.baseAddress,
+                    bytes.count,
+                    buffer.baseAddress,
+                    nil,
+                    algorithm.object.pointer,
+                    nil
+                )
             }
         }
         require(hashed)

@@ -22,7 +22,8 @@ package enum PEM {
     }
 
     private static func nextBlock(
-        labelled label: String, in file: borrowing Owned<BasicIOObject>
+        labelled label: String,
+        in file: borrowing Owned<BasicIOObject>
     ) throws(SignatureError) -> [UInt8]? {
         var name: UnsafeMutablePointer<CChar>? = nil
         var header: UnsafeMutablePointer<CChar>? = nil

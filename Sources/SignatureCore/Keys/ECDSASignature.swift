@@ -43,7 +43,7 @@ package enum ECDSASignature {
         var joined = [UInt8](repeating: 0, count: octetCount)
         var output = joined.mutableSpan
         let written = unsafe output.withUnsafeMutableBufferPointer { buffer in
-            guard let start = unsafe buffer.baseAddress else { return false }
+            guard let start = buffer.baseAddress else { return false }
             return unsafe BN_bn2binpad(ECDSA_SIG_get0_r(signature.pointer), start, 32) == 32
                 && BN_bn2binpad(ECDSA_SIG_get0_s(signature.pointer), start + 32, 32) == 32
         }

@@ -15,7 +15,8 @@ package final class P256PublicKey: Sendable {
             OSSL_PKEY_PARAM_PUB_KEY: .octets(point.array),
         ])
         verification = try VerificationKey(
-            .publicKey(algorithm: "EC", parameters, orThrow: "octets are not a point of P-256"))
+            .publicKey(algorithm: "EC", parameters, orThrow: "octets are not a point of P-256")
+        )
     }
 
     /// Verifies r‖s over the SHA-256 of the message; a high s is as good as a low one.
@@ -30,15 +31,24 @@ package final class P256PublicKey: Sendable {
 extension Owned where Object == KeyObject {
     /// A public key from its parts.
     static func publicKey(
-        algorithm: String, _ parameters: borrowing Parameters, orThrow message: String
+        algorithm: String,
+        _ parameters: borrowing Parameters,
+        orThrow message: String
     ) throws(SignatureError) -> Owned<KeyObject> {
         let context = try unsafe Owned<KeyContextObject>(
-            EVP_PKEY_CTX_new_from_name(nil, algorithm, nil), "libcrypto offers no \(algorithm)")
+            EVP_PKEY_CTX_new_from_name(nil, algorithm, nil),
+            "libcrypto offers no \(algorithm)"
+        )
         guard unsafe EVP_PKEY_fromdata_init(context.pointer) == 1 else {
             throw .openSSL(.internalFailure, "\(algorithm) key import not started")
         }
         var key: OpaquePointer? = nil
-        let imported = unsafe EVP_PKEY_fromdata(context.pointer, &key, lifecycle_EVP_PKEY_PUBLIC_KEY, parameters.pointer)
+        let imported = unsafe EVP_PKEY_fromdata(
+            context.pointer,
+            &key,
+            lifecycle_EVP_PKEY_PUBLIC_KEY,
+            parameters.pointer
+        )
         guard imported == 1 else { throw .openSSL(.key, message) }
         return try unsafe Owned(key, orThrow: .key, message)
     }

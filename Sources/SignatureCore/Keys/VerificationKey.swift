@@ -28,7 +28,12 @@ struct VerificationKey: ~Copyable, Sendable {
         let result = unsafe signature.withUnsafeBufferPointer { signature in
             unsafe message.withUnsafeBufferPointer { message in
                 unsafe EVP_DigestVerify(
-                    context.pointer, signature.baseAddress, signature.count, message.baseAddress, message.count)
+                    context.pointer,
+                    signature.baseAddress,
+                    signature.count,
+                    message.baseAddress,
+                    message.count
+                )
             }
         }
         guard result == 1 else { throw .openSSL(.signature, "signature does not hold") }

@@ -73,7 +73,6 @@ package enum BigNumberObject: ForeignType {
     package static func free(_ pointer: OpaquePointer) { unsafe BN_clear_free(pointer) }
 }
 
-
 package enum CertificateObject: SharedForeignType {
     package static func free(_ pointer: OpaquePointer) { unsafe X509_free(pointer) }
 }

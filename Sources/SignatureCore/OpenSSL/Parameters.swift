@@ -17,10 +17,12 @@ package struct Parameters: ~Copyable {
 
     package init(_ entries: KeyValuePairs<String, Value>) {
         var buffers: [UnsafeMutableRawBufferPointer] = unsafe []
-        // Copied, because the C structure refers to both its key and its data.
+        // Copied, because the C structure refers to both its key and its data; ended with a zero, because libcrypto
+        // reads curve names without regard to their length.
         func copy(_ bytes: [UInt8]) -> UnsafeMutableRawBufferPointer {
-            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: max(bytes.count, 1), alignment: 8)
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count + 1, alignment: 8)
             unsafe buffer.copyBytes(from: bytes)
+            unsafe buffer[bytes.count] = 0
             unsafe buffers.append(buffer)
             return unsafe buffer
         }
@@ -42,7 +44,7 @@ package struct Parameters: ~Copyable {
                 type = OSSL_PARAM_UNSIGNED_INTEGER
                 data = Self.nativeOrder(octets)
             }
-            let key = unsafe copy(Array(entry.key.utf8) + [0])
+            let key = unsafe copy(Array(entry.key.utf8))
             let value = unsafe copy(data)
             unsafe (pointer + index).initialize(
                 to: OSSL_PARAM(
@@ -51,7 +53,8 @@ package struct Parameters: ~Copyable {
                     data: value.baseAddress,
                     data_size: data.count,
                     return_size: Int.max
-                ))
+                )
+            )
         }
         unsafe (pointer + entries.count).initialize(to: OSSL_PARAM_construct_end())
         unsafe self.pointer = pointer
@@ -59,7 +62,7 @@ package struct Parameters: ~Copyable {
     }
 
     deinit {
-        for unsafe buffer in unsafe buffers {
+        unsafe buffers.forEach { buffer in
             // Keys and test entropy pass through here.
             unsafe OPENSSL_cleanse(buffer.baseAddress, buffer.count)
             unsafe buffer.deallocate()
