@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+import Normalizer
 package import WireJSON
 
 /// The purchase of the app itself as Apple signs it (StoreKit, `AppTransaction`).

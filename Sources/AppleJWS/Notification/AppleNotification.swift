@@ -1,6 +1,6 @@
 public import FoundationEssentials
 public import Normalizer
-package import WireJSON
+import WireJSON
 
 /// A notification as Apple signs it (App Store Server Notifications V2, `responseBodyV2DecodedPayload`), with the data
 /// inside it proven as well.

@@ -284,7 +284,7 @@ extension AppleTransaction {
 
 extension ObjectReader {
     /// A required string that is not empty.
-    package func identifier(_ name: MemberName) throws(JSONError) -> String {
+    func identifier(_ name: MemberName) throws(JSONError) -> String {
         let value = try value(name)
         let text = try value.string()
         guard !text.isEmpty else { throw value.error(.missing) }

@@ -1,6 +1,6 @@
-public import FoundationEssentials
-public import Normalizer
-package import WireJSON
+import FoundationEssentials
+import Normalizer
+import WireJSON
 
 /// A number from a set that Apple may extend; unknown ones are kept.
 public protocol OpenCode: RawRepresentable, Hashable, Sendable, ExpressibleByIntegerLiteral where RawValue == Int64 {
@@ -18,14 +18,14 @@ extension OpenCode {
 // Apple's signed data has whole milliseconds of the years 1970…9999. Xcode's has fractions, which are dropped, and
 // dates of the year 1 where there is none, which read as absent.
 extension ObjectReader {
-    package func date(_ name: MemberName, isSigned: Bool) throws(JSONError) -> Int64 {
+    func date(_ name: MemberName, isSigned: Bool) throws(JSONError) -> Int64 {
         let value = try value(name)
         guard let milliseconds = try value.milliseconds(isSigned: isSigned), Limits.milliseconds.contains(milliseconds)
         else { throw value.error(.integerOutOfRange) }
         return milliseconds
     }
 
-    package func optionalDate(_ name: MemberName, isSigned: Bool) throws(JSONError) -> Date? {
+    func optionalDate(_ name: MemberName, isSigned: Bool) throws(JSONError) -> Date? {
         guard let value = optionalValue(name) else { return nil }
         guard let milliseconds = try value.milliseconds(isSigned: isSigned), Limits.milliseconds.contains(milliseconds)
         else {
@@ -36,26 +36,26 @@ extension ObjectReader {
     }
 
     /// An amount in thousandths of a currency's unit.
-    package func optionalMilliunits(_ name: MemberName, currency: String?) throws(JSONError) -> Money? {
+    func optionalMilliunits(_ name: MemberName, currency: String?) throws(JSONError) -> Money? {
         guard let milliunits = try optionalInt64(name), let currency else { return nil }
         return ExactDecimal(coefficient: Int128(milliunits), scale: 3).map { Money($0, currency) }
     }
 
-    package func optionalOpen<Value: OpenValue>(
+    func optionalOpen<Value: OpenValue>(
         _ name: MemberName,
         _ type: Value.Type = Value.self
     ) throws(JSONError) -> Value? {
         try optionalString(name).map(Value.init(rawValue:))
     }
 
-    package mutating func descriptiveOpen<Value: OpenValue>(
+    mutating func descriptiveOpen<Value: OpenValue>(
         _ name: MemberName,
         _ type: Value.Type = Value.self
     ) -> Value? {
         descriptiveString(name).map(Value.init(rawValue:))
     }
 
-    package func optionalCode<Value: OpenCode>(
+    func optionalCode<Value: OpenCode>(
         _ name: MemberName,
         _ type: Value.Type = Value.self
     ) throws(JSONError) -> Value? {
