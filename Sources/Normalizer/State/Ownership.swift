@@ -108,7 +108,10 @@ extension SubscriptionState {
     }
 }
 
-/// Identifiers that some statement named together.
+/// Identifiers of one source that some statement named together: names of one account.
+///
+/// Identifiers of different sources never make two accounts one. Several accounts of an app may share one Apple
+/// Account, and then a purchase names both.
 struct AliasGroups {
     private var parents: [Account.Identifier: Account.Identifier] = [:]
 
@@ -118,7 +121,7 @@ struct AliasGroups {
 
     mutating func insert(_ claims: [Account.Identifier: AccountClaim]) {
         for (identifier, claim) in claims {
-            for alias in claim.aliases { unite(identifier, alias) }
+            for alias in claim.aliases where alias.source == identifier.source { unite(identifier, alias) }
         }
     }
 
