@@ -82,10 +82,8 @@ extension SubscriptionState {
     /// The end of the unbroken access that lasts until `end` at least.
     static func end(of intervals: [(start: Int64, end: Int64)], from end: Int64) -> Int64 {
         var end = end
-        for interval in intervals.sorted(by: { $0.start < $1.start })
-        where interval.start <= end && interval.end > end {
-            end = interval.end
-        }
+        let candidates = intervals.filter { $0.end > end }.sorted { $0.start < $1.start }
+        for interval in candidates where interval.start <= end && interval.end > end { end = interval.end }
         return end
     }
 
