@@ -72,8 +72,9 @@ struct StructureIndexer {
             }
 
             if expectation == .name || expectation == .firstName {
-                guard text[index] == StringSyntax.quotationMark else {
-                    guard expectation == .firstName, octet == UInt8(ascii: "}") else {
+                let opening = text[index]
+                guard opening == StringSyntax.quotationMark else {
+                    guard expectation == .firstName, opening == UInt8(ascii: "}") else {
                         throw JSONError(.unexpectedOctet, offset: index)
                     }
                     index &+= 1

@@ -25,6 +25,7 @@ private let acceptedStructures: [Case] = [
     Case("names that differ by a NUL", #"{"id":1,"id\u0000":2}"#),
     Case("names canonically equivalent, octets differ", #"{"\u00e9":1,"e\u0301":2}"#),
     Case("names that differ in the middle alone", #"{"aaaaaaaa1bbbbbbbb":1,"aaaaaaaa2bbbbbbbb":2}"#),
+    Case("names of one fingerprint, one starts the other", #"{"xxxxxxxxbaaaaaaa":1,"xxxxxxxxbaaaaaaaa":2}"#),
     Case("names of which one starts the other", #"{"a":1,"aa":2,"aaa":3,"aaaaaaaa":4,"aaaaaaaaa":5}"#),
     Case("names written with escapes", #"{"\u0061":1,"\/":2,"\"":3,"\\":4,"\n":5}"#),
     Case("name beyond the basic plane", #"{"\ud83d\ude00":1,"😁":2}"#),

@@ -32,6 +32,14 @@ import WireJSON
         }
     }
 
+    /// Their last eight octets and lengths make up for one another.
+    @Test(arguments: [0, 100]) func oneFingerprintTwoNames(_ others: Int) throws {
+        let names = ["xxxxxxxxbaaaaaaa", "xxxxxxxxbaaaaaaaa"] + (0..<others).map { "other\($0)" }
+        let text = "{" + names.map { "\"\($0)\":\($0.utf8.count)" }.joined(separator: ",") + "}"
+        let object = try parse(text).object()
+        for name in names { #expect(try object[MemberName(name)]?.int64() == Int64(name.utf8.count)) }
+    }
+
     @Test func pointsAtTheSecond() {
         #expect(refusal(#"{"a":1,"b":2,"a":3}"#)?.offset == 13)
         #expect(refusal(#"[{"x":1},{"x":1,"\u0078":2}]"#)?.offset == 16)

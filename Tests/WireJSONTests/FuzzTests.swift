@@ -5,7 +5,7 @@ import WireJSON
 /// readable to the last octet.
 @Suite struct FuzzTests {
     private static let seed = Array(
-        #"{"id":"evt_1","é":[1,-2.50e+3,0.1,{"a\u0062":"\ud83d\ude00é\n","b":""}],"t":true,"f":false,"z":null,"o":{}}"#
+        #"{"id":"evt_1","é":[1,-2.50e+3,0.1,{"a\u0062":"\ud83d\ude00é\n","b":""}],"t":true,"f":false,"z":null,"o":{"😀":"€"}}"#
             .utf8
     )
 

@@ -31,7 +31,7 @@ private struct Order: JSONReadable {
 
 @Suite struct ObjectReaderTests {
     private func reader(_ text: String) throws(JSONError) -> ObjectReader {
-        try ObjectReader(parse(text))
+        try ObjectReader(parsing: Array(text.utf8))
     }
 
     private static let present = #"{"s":"x","i":1,"d":1.5,"b":true,"a":[1],"l":["x","y"],"z":null}"#
