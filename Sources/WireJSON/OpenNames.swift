@@ -5,7 +5,7 @@
 struct OpenNames {
     /// Fingerprint above, node below.
     private var entries: [UInt64] = []
-    private static let pairwise = 32
+    private static let pairwise = 16
 
     @inline(__always)
     mutating func append(_ fingerprint: Fingerprint, node: Int) {

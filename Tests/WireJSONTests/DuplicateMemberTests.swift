@@ -20,7 +20,7 @@ import WireJSON
     /// Both sides of the step from comparing pairs to sorting.
     @Test(
         .timeLimit(.minutes(1)),
-        arguments: [2, 3, 31, 32, 33, 64, 1_000, 10_000],
+        arguments: [2, 3, 15, 16, 17, 64, 1_000, 10_000],
         [0, 1, 2]
     )
     func findsOneAmongMany(_ count: Int, _ spelling: Int) {
@@ -61,7 +61,7 @@ import WireJSON
     }
 
     /// The costliest names for the comparison: long, alike for most of their length, with one fingerprint.
-    @Test(.timeLimit(.minutes(1)), arguments: [20, 33, 500])
+    @Test(.timeLimit(.minutes(1)), arguments: [16, 17, 500])
     func longNamesThatAreAlike(_ count: Int) {
         let filler = String(repeating: "x", count: 1_000_000 / count / 2 - 20)
         let bytes = object(count, repeating: nil, at: 0) { filler + "\(1_000 + $0)" + filler }
