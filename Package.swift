@@ -24,8 +24,14 @@ let package = Package(
         .library(name: "NotificationSimulator", targets: ["NotificationSimulator"]),
         .executable(name: "lifecycle", targets: ["lifecycle"]),
     ],
+    traits: [
+        .trait(
+            name: "CommandLineTool",
+            description: "Builds the executable `lifecycle`. Without it, nothing depends on another Swift package."
+        )
+    ],
     dependencies: [
-        // The command line alone uses it; no library product does.
+        // Behind the trait, so that a package that depends on a library product does not even resolve it.
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
     ],
     targets: [
@@ -60,14 +66,32 @@ let package = Package(
             dependencies: ["Normalizer", "SignatureCore", "SignatureIssuing", "WireJSON"],
             swiftSettings: strict
         ),
-        .executableTarget(
-            name: "lifecycle",
+        // Test vectors: their format, what runs them, and what makes them. Shared by the command line and the tests.
+        .target(
+            name: "ConformanceVectors",
             dependencies: [
                 "AppleJWS",
                 "NotificationSimulator",
                 "Normalizer",
+                "SignatureCore",
+                "SignatureIssuing",
                 "WireJSON",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "lifecycle",
+            dependencies: [
+                "AppleJWS",
+                "ConformanceVectors",
+                "NotificationSimulator",
+                "Normalizer",
+                "WireJSON",
+                .product(
+                    name: "ArgumentParser",
+                    package: "swift-argument-parser",
+                    condition: .when(traits: ["CommandLineTool"])
+                ),
             ],
             swiftSettings: strict
         ),

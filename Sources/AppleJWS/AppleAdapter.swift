@@ -47,13 +47,6 @@ public struct AppleAdapter: ProviderAdapter {
         )
     }
 
-    /// Takes a notification through all steps.
-    ///
-    /// - Throws: ``DeliveryError`` as for ``authenticate(_:)``.
-    public func receive(_ delivery: Delivery) throws(DeliveryError) -> Normalization {
-        try normalize(try authenticate(delivery))
-    }
-
     /// Takes what a client uploaded to the facts, and the event identities, that Apple's notification would give.
     ///
     /// - Parameters:

@@ -83,15 +83,15 @@ extension AppleSnapshot {
         transaction.price.map { Price($0, isFamilyShared ? .list : .charged) }
     }
 
-    var renewal: RenewalTerms? {
-        guard let renewalInfo, let status = renewalInfo.autoRenewStatus else { return nil }
-        return RenewalTerms(
-            willRenew: status == .on,
-            nextProduct: renewalInfo.autoRenewProductID,
-            nextPrice: renewalInfo.renewalPrice,
-            renewsAt: renewalInfo.renewalDate
-        )
+    private var renewalSnapshot: AppleRenewalSnapshot? {
+        renewalInfo.map {
+            AppleRenewalSnapshot(renewalInfo: $0, transaction: transaction, status: status, assertedAt: assertedAt)
+        }
     }
+
+    var renewal: RenewalTerms? { renewalSnapshot?.terms }
+
+    var disabledReason: LifecycleEvent.AutoRenewDisabled.Reason? { renewalSnapshot?.disabledReason }
 
     var graceUntil: Date? { renewalInfo?.gracePeriodExpiresDate }
 
@@ -146,7 +146,7 @@ extension AppleSnapshot {
             )
         }
         facts += endings(reportedBy: type)
-        facts += renewalFacts
+        facts += renewalSnapshot?.facts ?? []
         if let account { facts.append(.owner(account)) }
         if let previous = transaction.previousOriginalTransactionID {
             facts.append(
@@ -203,61 +203,6 @@ extension AppleSnapshot {
         )
     }
 
-    private var renewalFacts: [Fact] {
-        guard let renewalInfo else { return [] }
-        var facts: [Fact] = []
-        if let renewal {
-            facts.append(.renewalIntent(Fact.RenewalIntent(renewal, reason: disabledReason)))
-        }
-        facts.append(.billing(billing(renewalInfo)))
-        facts.append(.priceChange(Fact.PriceChangeState(priceChange)))
-        return facts
-    }
-
-    private func billing(_ renewalInfo: AppleRenewalInfo) -> Fact.Billing {
-        let isOutstanding =
-            renewalInfo.isInBillingRetryPeriod ?? (status == .billingRetry || status == .gracePeriod)
-        guard isOutstanding || status == .gracePeriod else {
-            return Fact.Billing(.settled, periodStart: transaction.purchaseDate)
-        }
-        let inGrace = graceUntil.map { $0 > assertedAt } ?? false
-        return Fact.Billing(
-            inGrace ? .grace : .suspended,
-            periodStart: transaction.purchaseDate,
-            graceUntil: graceUntil,
-            retryUntil: retryUntil
-        )
-    }
-
-    /// Apple tries for up to 60 days after the period (App Store Connect help, "Enable billing grace period").
-    var retryUntil: Date? { transaction.expiresDate?.addingTimeInterval(60 * 86_400) }
-
-    var priceChange: LifecycleEvent.PriceChange? {
-        guard let renewalInfo, let status = renewalInfo.priceIncreaseStatus else { return nil }
-        return LifecycleEvent.PriceChange(
-            stage: status == .accepted ? .accepted : .pending,
-            old: transaction.price,
-            new: renewalInfo.renewalPrice,
-            effectiveAt: renewalInfo.renewalDate,
-            consentRequired: status == .pending
-        )
-    }
-
-    /// Why it will not renew. With a commitment, bills and access go on until it ends.
-    var disabledReason: LifecycleEvent.AutoRenewDisabled.Reason? {
-        guard let renewalInfo else { return nil }
-        if renewalInfo.autoRenewStatus == .on {
-            return renewalInfo.commitment?.autoRenewStatus == .off ? .commitment : nil
-        }
-        switch renewalInfo.expirationIntent {
-        case nil, .customerCanceled?: return .customer
-        case .billingError?: return .billing
-        case .priceIncreaseDeclined?: return .priceIncreaseDeclined
-        case .productUnavailable?: return .store
-        default: return .unknown
-        }
-    }
-
     func expiryReason(subtype: AppleNotification.Subtype?) -> LifecycleEvent.Expired.Reason {
         switch subtype {
         case .voluntary?: return .customer
@@ -289,6 +234,91 @@ extension AppleSnapshot {
             price: price,
             familyShared: isFamilyShared
         )
+    }
+}
+
+extension AppleTransaction {
+    /// Apple tries for up to 60 days after the period (App Store Connect help, "Enable billing grace period").
+    var retryUntil: Date? { expiresDate?.addingTimeInterval(60 * 86_400) }
+}
+
+/// What renewal info asserts.
+struct AppleRenewalSnapshot {
+    let renewalInfo: AppleRenewalInfo
+    /// The transaction beside it, where there is one: only it names the period and the price until now.
+    let transaction: AppleTransaction?
+    var status: AppleNotification.Status?
+    let assertedAt: Date
+
+    init(
+        renewalInfo: AppleRenewalInfo,
+        transaction: AppleTransaction?,
+        status: AppleNotification.Status? = nil,
+        assertedAt: Date? = nil
+    ) {
+        self.renewalInfo = renewalInfo
+        self.transaction = transaction
+        self.status = status
+        self.assertedAt = assertedAt ?? renewalInfo.signedDate
+    }
+
+    var facts: [Fact] {
+        var facts: [Fact] = []
+        if let terms { facts.append(.renewalIntent(Fact.RenewalIntent(terms, reason: disabledReason))) }
+        facts.append(.billing(billing))
+        facts.append(.priceChange(Fact.PriceChangeState(priceChange)))
+        return facts
+    }
+
+    var terms: RenewalTerms? {
+        renewalInfo.autoRenewStatus.map {
+            RenewalTerms(
+                willRenew: $0 == .on,
+                nextProduct: renewalInfo.autoRenewProductID,
+                nextPrice: renewalInfo.renewalPrice,
+                renewsAt: renewalInfo.renewalDate
+            )
+        }
+    }
+
+    private var billing: Fact.Billing {
+        let isOutstanding =
+            renewalInfo.isInBillingRetryPeriod == true || status == .billingRetry || status == .gracePeriod
+        guard isOutstanding else { return Fact.Billing(.settled, periodStart: transaction?.purchaseDate) }
+        let graceUntil = renewalInfo.gracePeriodExpiresDate
+        let inGrace = graceUntil.map { $0 > assertedAt } ?? false
+        return Fact.Billing(
+            inGrace ? .grace : .suspended,
+            periodStart: transaction?.purchaseDate,
+            graceUntil: graceUntil,
+            retryUntil: transaction?.retryUntil
+        )
+    }
+
+    private var priceChange: LifecycleEvent.PriceChange? {
+        renewalInfo.priceIncreaseStatus.map {
+            LifecycleEvent.PriceChange(
+                stage: $0 == .accepted ? .accepted : .pending,
+                old: transaction?.price,
+                new: renewalInfo.renewalPrice,
+                effectiveAt: renewalInfo.renewalDate,
+                consentRequired: $0 == .pending
+            )
+        }
+    }
+
+    /// Why it will not renew. With a commitment, bills and access go on until it ends.
+    var disabledReason: LifecycleEvent.AutoRenewDisabled.Reason? {
+        if renewalInfo.autoRenewStatus == .on {
+            return renewalInfo.commitment?.autoRenewStatus == .off ? .commitment : nil
+        }
+        switch renewalInfo.expirationIntent {
+        case nil, .customerCanceled?: return .customer
+        case .billingError?: return .billing
+        case .priceIncreaseDeclined?: return .priceIncreaseDeclined
+        case .productUnavailable?: return .store
+        default: return .unknown
+        }
     }
 }
 

@@ -105,6 +105,31 @@ extension AppleAdapter {
     }
 }
 
+extension AppleAdapter {
+    /// Maps renewal info that came alone. It names no transaction, so it gives facts and no event.
+    public func normalize(_ renewalInfo: Authenticated<AppleRenewalInfo>) -> Normalization {
+        let value = renewalInfo.value
+        let statement = StoreStatement(
+            subscription: SubscriptionID(
+                store: .appStore,
+                environment: value.environment.canonical,
+                id: value.originalTransactionID
+            ),
+            provider: .apple,
+            assertedAt: value.signedDate,
+            facts: AppleRenewalSnapshot(renewalInfo: value, transaction: nil).facts,
+            origin: Origin(
+                type: "JWSRenewalInfo",
+                channel: renewalInfo.channel,
+                evidence: renewalInfo.evidence,
+                digest: renewalInfo.digest,
+                mapper: Self.mapper
+            )
+        )
+        return Normalization(noChange: .init(.unchanged, statement: statement), anomalies: value.anomalies)
+    }
+}
+
 /// An event before its envelope.
 struct EventDraft {
     var id: EventID

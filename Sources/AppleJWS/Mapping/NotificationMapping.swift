@@ -113,7 +113,7 @@ extension NotificationMapping {
         case .gracePeriod?: access = snapshot.graceUntil.map { .grace(until: $0) } ?? .suspended
         default: return unmapped
         }
-        return notified(.billingIssue(.init(access: access, retryUntil: snapshot.retryUntil)))
+        return notified(.billingIssue(.init(access: access, retryUntil: snapshot.transaction.retryUntil)))
     }
 
     private func gracePeriodExpired() throws(DeliveryError) -> EventDraft {
