@@ -104,7 +104,15 @@ let package = Package(
         .testTarget(name: "NormalizerTests", dependencies: ["Normalizer"], swiftSettings: strict),
         .testTarget(
             name: "AppleJWSTests",
-            dependencies: ["AppleJWS", "NotificationSimulator", "Normalizer", "SignatureIssuing", "WireJSON"],
+            dependencies: [
+                "AppleJWS",
+                "ConformanceVectors",
+                "NotificationSimulator",
+                "Normalizer",
+                "SignatureCore",
+                "SignatureIssuing",
+                "WireJSON",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
