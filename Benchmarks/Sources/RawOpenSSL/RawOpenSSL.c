@@ -1,5 +1,6 @@
 #include "RawOpenSSL.h"
 
+#include <openssl/ec.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
