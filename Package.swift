@@ -21,6 +21,7 @@ let package = Package(
     products: [
         .library(name: "Normalizer", targets: ["Normalizer"]),
         .library(name: "AppleJWS", targets: ["AppleJWS"]),
+        .library(name: "CurlTransport", targets: ["CurlTransport"]),
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
         .library(name: "NormalizerTesting", targets: ["NormalizerTesting"]),
         .library(name: "NotificationSimulator", targets: ["NotificationSimulator"]),
@@ -31,6 +32,11 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
     ],
     targets: [
+        .systemLibrary(
+            name: "CLifecycleCurl",
+            pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]
+        ),
         .systemLibrary(
             name: "CLifecycleOpenSSL",
             pkgConfig: "libcrypto",
@@ -50,6 +56,11 @@ let package = Package(
         .target(
             name: "AppleJWS",
             dependencies: ["Normalizer", "SignatureCore", "WireJSON"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "CurlTransport",
+            dependencies: ["CLifecycleCurl", "HTTPTransport"],
             swiftSettings: strict
         ),
         .target(name: "HTTPTransport", swiftSettings: strict),
