@@ -101,6 +101,10 @@ final class Transfer {
             try easy.setBody(request.body)
             try easy.set(CURLOPT_CUSTOMREQUEST, request.method.name)
         }
+        if !request.isIdempotent {
+            // On a kept connection that turns out to be closed, libcurl sends a request once more by itself.
+            try easy.set(CURLOPT_FRESH_CONNECT, 1)
+        }
         if request.method != .head, limit > 0 {
             // Refuses by Content-Length, before the first octet of the body.
             try easy.set(CURLOPT_MAXFILESIZE_LARGE, offset: limit)
