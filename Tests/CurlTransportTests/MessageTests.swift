@@ -77,7 +77,7 @@ extension Loopback {
                 }
                 switch number {
                 case 1: exchange.respond(429, [("Retry-After", "7")])
-                case 2: exchange.reset()
+                case 2: exchange.respond(500)
                 default: exchange.respond(200)
                 }
             }

@@ -1,4 +1,3 @@
-import Dispatch
 import Synchronization
 
 /// Counts what scripts have come to, and lets a test wait for a number of it.
@@ -35,21 +34,5 @@ package final class Milestone: Sendable {
             }
             if isReached { continuation.resume() }
         }
-    }
-}
-
-/// Holds the threads of scripts back until a test opens it.
-package final class Gate: Sendable {
-    private let semaphore = DispatchSemaphore(value: 0)
-
-    package init() {}
-
-    /// Lets everybody through, now and later.
-    package func open() { semaphore.signal() }
-
-    /// Blocks the thread.
-    package func wait() {
-        semaphore.wait()
-        semaphore.signal()
     }
 }
