@@ -1,7 +1,6 @@
 import CLifecycleCurl
 import Glibc
 import HTTPTransport
-import Synchronization
 
 /// The thread that all transfers of one transport run on, and the mailbox that leads to it.
 final class TransferLoop: Sendable {
@@ -21,7 +20,7 @@ final class TransferLoop: Sendable {
         var multi: MultiHandle?
     }
 
-    private let mailbox: Mutex<Mailbox>
+    private let mailbox: Locked<Mailbox>
     private let configuration: CurlTransport.Configuration
 
     // libcurl wants this once in a process, before anything else.
@@ -36,7 +35,7 @@ final class TransferLoop: Sendable {
             )
         }
         self.configuration = configuration
-        mailbox = Mutex(Mailbox(multi: try MultiHandle(configuration)))
+        mailbox = Locked(Mailbox(multi: try MultiHandle(configuration)))
     }
 
     /// Starts the thread, which keeps this object alive until ``stop(then:)``.
