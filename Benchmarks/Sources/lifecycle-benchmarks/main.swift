@@ -7,4 +7,5 @@ if arguments.first == "memory" {
     try benchmark.runMemory(count: arguments.dropFirst().first.flatMap(Int.init) ?? 100_000)
 } else {
     try benchmark.run()
+    try StateBenchmark().run()
 }
