@@ -76,7 +76,9 @@ public struct AppleAdapter: ProviderAdapter {
             throw DeliveryError(.malformed, "body of \(body.count) bytes is longer than \(maximumBodyBytes)")
         }
         do throws(JSONError) {
-            let value = try ObjectReader(JSONDocument(parsing: body).root).value("signedPayload")
+            var limits = JSONLimits()
+            limits.maximumBytes = maximumBodyBytes
+            let value = try ObjectReader(JSONDocument(parsing: body, limits: limits).root).value("signedPayload")
             guard let range = value.rawUTF8Range else {
                 throw value.error(.unexpectedKind(expected: .string, found: value.kind))
             }
