@@ -77,6 +77,19 @@ import HTTPTransport
         try check(unsafe lifecycle_curl_allow_https_only(handle), CURLOPT_URL)
     }
 
+    func trust(_ roots: CurlTransport.Configuration.TrustRoots) throws(HTTPTransportError) {
+        switch roots {
+        case .system: return
+        case .file(let path):
+            try set(CURLOPT_CAINFO, path)
+        case .pem(let octets):
+            try clear(CURLOPT_CAINFO)
+            try set(CURLOPT_CAINFO_BLOB, blob: octets)
+        }
+        // Distributions build a directory of public authorities in, which would be trusted beside these.
+        try clear(CURLOPT_CAPATH)
+    }
+
     func leaveResolver() throws(HTTPTransportError) {
         try check(unsafe lifecycle_curl_leave_resolver(handle), CURLOPT_URL)
     }

@@ -62,17 +62,7 @@ final class Transfer {
         try easy.leaveResolver()
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, min(timeout, configuration.connectTimeout).curlMilliseconds)
 
-        switch configuration.trustRoots {
-        case .system: break
-        case .file(let path):
-            try easy.set(CURLOPT_CAINFO, path)
-            // Distributions build a directory of public authorities in, which would be trusted beside the file.
-            try easy.clear(CURLOPT_CAPATH)
-        case .pem(let octets):
-            try easy.clear(CURLOPT_CAINFO)
-            try easy.clear(CURLOPT_CAPATH)
-            try easy.set(CURLOPT_CAINFO_BLOB, blob: octets)
-        }
+        try easy.trust(configuration.trustRoots)
 
         // An empty name, not an absent one, keeps libcurl from the environment's proxies and exceptions.
         if let proxy = configuration.proxy {
