@@ -46,6 +46,12 @@ import HTTPTransport
         try check(unsafe lifecycle_curl_set_pointer(handle, option, target), option)
     }
 
+    /// Has libcurl forget the text it might write an error into, up to its very end.
+    func forgetErrorText() {
+        // Taking a target away cannot fail.
+        unsafe lifecycle_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, nil)
+    }
+
     func set(_ option: CURLoption, callback: curl_write_callback) throws(HTTPTransportError) {
         try check(unsafe lifecycle_curl_set_callback(handle, option, callback), option)
     }

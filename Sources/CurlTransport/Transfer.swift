@@ -106,8 +106,8 @@ final class Transfer {
     }
 
     private func setCallbacks() throws(HTTPTransportError) {
-        // List and text live as long as this object. The loop keeps the object until libcurl has let go of the handle, and
-        // callbacks come only until then.
+        // List and text live as long as this object. The loop keeps the object until libcurl has let go of the
+        // handle, and callbacks come only until then.
         if let list = unsafe headerList.pointer {
             try unsafe easy.set(CURLOPT_HTTPHEADER, target: list)
         }
@@ -122,6 +122,10 @@ final class Transfer {
         try unsafe easy.set(CURLOPT_HEADERFUNCTION) { octets, size, count, context in
             unsafe Transfer.receive(octets, size, count, context) { unsafe $0.receiveHeader($1) }
         }
+    }
+
+    deinit {
+        easy.forgetErrorText()
     }
 
     /// Hands octets on; libcurl breaks the transfer off when it gets back another number than it gave.
