@@ -79,8 +79,15 @@ import HTTPTransport
         try check(code, CURLOPT_COPYPOSTFIELDS)
     }
 
-    func allowHTTPSOnly() throws(HTTPTransportError) {
+    /// What holds for every request, whatever the configuration.
+    func secure() throws(HTTPTransportError) {
         try check(unsafe lifecycle_curl_allow_https_only(handle), CURLOPT_URL)
+        try set(CURLOPT_FOLLOWLOCATION, 0)
+        try set(CURLOPT_SSL_VERIFYPEER, 1)
+        try set(CURLOPT_SSL_VERIFYHOST, 2)
+        try set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+        try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+        try set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
     }
 
     func trust(_ roots: CurlTransport.Configuration.TrustRoots) throws(HTTPTransportError) {

@@ -48,21 +48,14 @@ final class Transfer {
         _ configuration: CurlTransport.Configuration,
         timeout: Duration
     ) throws(HTTPTransportError) {
-        try easy.allowHTTPSOnly()
-        try easy.set(CURLOPT_FOLLOWLOCATION, 0)
-        try easy.set(CURLOPT_SSL_VERIFYPEER, 1)
-        try easy.set(CURLOPT_SSL_VERIFYHOST, 2)
-        try easy.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+        try easy.secure()
+        try easy.trust(configuration.trustRoots)
         try easy.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
         // Rather share a connection that is just being made than make another one.
         try easy.set(CURLOPT_PIPEWAIT, 1)
-        try easy.set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
-        try easy.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
         try easy.set(CURLOPT_NOSIGNAL, 1)
         try easy.leaveResolver()
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, min(timeout, configuration.connectTimeout).curlMilliseconds)
-
-        try easy.trust(configuration.trustRoots)
 
         // An empty name, not an absent one, keeps libcurl from the environment's proxies and exceptions.
         if let proxy = configuration.proxy {
