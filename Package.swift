@@ -21,14 +21,28 @@ let package = Package(
     products: [
         .library(name: "Normalizer", targets: ["Normalizer"]),
         .library(name: "AppleJWS", targets: ["AppleJWS"]),
+        .library(name: "CurlTransport", targets: ["CurlTransport"]),
+        .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
+        .library(name: "NormalizerTesting", targets: ["NormalizerTesting"]),
         .library(name: "NotificationSimulator", targets: ["NotificationSimulator"]),
         .executable(name: "lifecycle", targets: ["lifecycle"]),
     ],
+    traits: [
+        .trait(
+            name: "CommandLineTool",
+            description: "Builds the executable `lifecycle`. Without it, nothing depends on another Swift package."
+        )
+    ],
     dependencies: [
-        // The command line alone uses it; no library product does.
+        // Behind the trait, so that a package that depends on a library product does not even resolve it.
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
     ],
     targets: [
+        .systemLibrary(
+            name: "CLifecycleCurl",
+            pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]
+        ),
         .systemLibrary(
             name: "CLifecycleOpenSSL",
             pkgConfig: "libcrypto",
@@ -50,6 +64,13 @@ let package = Package(
             dependencies: ["Normalizer", "SignatureCore", "WireJSON"],
             swiftSettings: strict
         ),
+        .target(
+            name: "CurlTransport",
+            dependencies: ["CLifecycleCurl", "HTTPTransport"],
+            swiftSettings: strict
+        ),
+        .target(name: "HTTPTransport", swiftSettings: strict),
+        .target(name: "NormalizerTesting", dependencies: ["HTTPTransport"], swiftSettings: strict),
         .target(
             name: "SignatureIssuing",
             dependencies: ["CLifecycleOpenSSL", "SignatureCore"],
@@ -81,7 +102,11 @@ let package = Package(
                 "NotificationSimulator",
                 "Normalizer",
                 "WireJSON",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(
+                    name: "ArgumentParser",
+                    package: "swift-argument-parser",
+                    condition: .when(traits: ["CommandLineTool"])
+                ),
             ],
             swiftSettings: strict
         ),
@@ -92,9 +117,40 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "NormalizerTests", dependencies: ["Normalizer"], swiftSettings: strict),
+        .systemLibrary(
+            name: "CLoopbackTLS",
+            path: "Tests/CLoopbackTLS",
+            pkgConfig: "libssl",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
+        ),
+        // Sockets and OpenSSL from end to end; it serves tests only, so memory safety is not enforced in it.
+        .target(
+            name: "LoopbackServer",
+            dependencies: ["CLoopbackTLS", "HTTPTransport"],
+            path: "Tests/LoopbackServer",
+            swiftSettings: checked
+        ),
+        .testTarget(
+            name: "CurlTransportTests",
+            dependencies: ["CLifecycleCurl", "CurlTransport", "HTTPTransport", "LoopbackServer", "NormalizerTesting"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "HTTPTransportTests",
+            dependencies: ["HTTPTransport", "NormalizerTesting"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "AppleJWSTests",
-            dependencies: ["AppleJWS", "NotificationSimulator", "Normalizer", "SignatureIssuing", "WireJSON"],
+            dependencies: [
+                "AppleJWS",
+                "ConformanceVectors",
+                "NotificationSimulator",
+                "Normalizer",
+                "SignatureCore",
+                "SignatureIssuing",
+                "WireJSON",
+            ],
             swiftSettings: strict
         ),
         .testTarget(

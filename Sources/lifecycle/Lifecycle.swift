@@ -1,3 +1,4 @@
+#if CommandLineTool
 import ArgumentParser
 
 /// The command line: everything that the libraries do, for shells, scripts and other languages.
@@ -6,7 +7,7 @@ struct Lifecycle: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lifecycle",
         abstract: "Verifies what app stores and payment providers send, and maps it to canonical events.",
-        subcommands: [Normalize.self, Check.self]
+        subcommands: [Normalize.self, Check.self, State.self, Explain.self, Demo.self, Vectors.self]
     )
 }
 
@@ -16,3 +17,4 @@ extension ExitCode {
     /// A provider could not be reached (`EX_UNAVAILABLE`).
     static let unavailable = ExitCode(69)
 }
+#endif
