@@ -65,7 +65,7 @@ class Lineage:
             "effective_at": time(effective if effective is not None else at),
             "asserted_at": time(at),
             "received_at": time(at),
-            "facts": facts,
+            "facts": facts or None,
             "origin": {
                 "type": type,
                 "subtype": subtype,
