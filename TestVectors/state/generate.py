@@ -599,6 +599,21 @@ story("two-channels", "The store and a relay tell of the same renewal and refund
       [so(T1 + HOUR, "active", until=T1 + DAY), so(T1 + 2 * DAY, "refunded")], distinct_ids=3,
       dispositions=["applied", "duplicate", "applied", "duplicate", "applied", "duplicate"])
 
+o = Lineage()
+story("grace-settled-then-refunded", "The grace of a settled charge does not come back when the renewal is refunded.",
+      [o.begin(T0, T0, T1, "t1"), o.billing_issue(t, T0, G, "t1", grace=G), o.renew(T1 + 3 * DAY, T1, T2, "t2"),
+       o.refund(T1 + 4 * DAY, T1, T1 + 4 * DAY, "t2")],
+      [so(T1 + 5 * DAY, "refunded", access=False, since=T1 + 4 * DAY)])
+o = Lineage()
+story("upgrade-then-refunded", "What an upgrade replaced does not come back when the upgrade is refunded.",
+      [o.begin(T0, T0, T1, "t1", "basic"), o.renew(U, U, U + MONTH, "t2", "pro"),
+       o.refund(U + 3 * DAY, U, U + 3 * DAY, "t2")],
+      [so(U + 4 * DAY, "refunded", access=False, since=U + 3 * DAY, product="pro")])
+o = Lineage()
+story("renewal-refunded-before-it-begins", "A period paid ahead is refunded: the running one lasts to its end.",
+      [o.begin(T0, T0, T1, "t1"), o.renew(T1 - 8 * HOUR, T1, T2, "t2"), o.refund(T1 - HOUR, T1, T1 - HOUR, "t2")],
+      [so(T1 - MINUTE, "active", until=T1), so(T1 + DAY, "refunded", access=False)])
+
 # Bad input -----------------------------------------------------------------------------------------------------------
 
 o = Lineage()

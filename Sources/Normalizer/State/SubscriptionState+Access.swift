@@ -135,11 +135,11 @@ extension SubscriptionState {
                 )
             )
         }
-        let last = timeline.periods.filter { $0.start <= time }
-            .max { ($0.accessEnd, $0.start) < ($1.accessEnd, $1.start) }
-        if let last {
+        let begun = timeline.periods.prefix { $0.start <= time }
+        if let last = begun.last {
             let (reason, by) = endReason(of: last, timeline)
-            return denied(since: last.accessEnd, reason, product: last.fact.product, [by, last.by])
+            let since = begun.filter { $0.accessEnd > $0.start }.map(\.accessEnd).max()
+            return denied(since: since ?? last.accessEnd, reason, product: last.fact.product, [by, last.by])
         }
         let ends = timeline.unmatchedEnds.sorted { $0.latest.precedes($1.latest) }
         if let end = ends.last(where: { $0.value.at.millisecondsSince1970 <= time }) {
