@@ -605,6 +605,14 @@ story("grace-settled-then-refunded", "The grace of a settled charge does not com
        o.refund(T1 + 4 * DAY, T1, T1 + 4 * DAY, "t2")],
       [so(T1 + 5 * DAY, "refunded", access=False, since=T1 + 4 * DAY)])
 o = Lineage()
+silent = o.renew(T1 + 3 * DAY, T1, T2, "t2")
+silent["facts"] = [one for one in silent["facts"] if one["fact"] != "billing"]
+story("grace-settled-in-silence", "The same where the renewal does not say that the charge is settled.",
+      [o.begin(T0, T0, T1, "t1"), o.billing_issue(t, T0, G, "t1", grace=G), silent,
+       o.refund(T1 + 4 * DAY, T1, T1 + 4 * DAY, "t2")],
+      [so(T1 + 4 * DAY - 1, "active"), so(T1 + 5 * DAY, "refunded", access=False, since=T1 + 4 * DAY)],
+      kinds=["started/new", "billing_issue/grace", "renewed/recovery_from_grace", "refunded/current"])
+o = Lineage()
 story("upgrade-then-refunded", "What an upgrade replaced does not come back when the upgrade is refunded.",
       [o.begin(T0, T0, T1, "t1", "basic"), o.renew(U, U, U + MONTH, "t2", "pro"),
        o.refund(U + 3 * DAY, U, U + 3 * DAY, "t2")],
