@@ -82,30 +82,39 @@ struct AppleVectorTests {
         }
     }
 
-    @Test("the schema's reader refuses what it should", arguments: [
-        (#"{"type":"object"}"#, "[]"), (#"{"type":"integer"}"#, "1.5"), (#"{"required":["a"]}"#, "{}"),
-        (#"{"properties":{"a":{"const":1}}}"#, #"{"a":2}"#), (#"{"additionalProperties":false}"#, #"{"a":2}"#),
-        (#"{"enum":["a","b"]}"#, #""c""#), (#"{"pattern":"^a$"}"#, #""b""#), (#"{"items":{"type":"string"}}"#, "[1]"),
-        (#"{"oneOf":[true,true]}"#, "1"), (#"{"oneOf":[false,false]}"#, "1"), (#"{"anyOf":[false,false]}"#, "1"),
-        (#"{"allOf":[true,false]}"#, "1"), (#"{"not":true}"#, "1"), (#"{"if":true,"then":false}"#, "1"),
-        (#"{"if":false,"else":false}"#, "1"), (##"{"$ref":"#/$defs/a","$defs":{"a":false}}"##, "1"),
-        (#"{"minItems":1}"#, "[]"), (#"{"minLength":1}"#, #""""#),
-    ])
+    @Test(
+        "the schema's reader refuses what it should",
+        arguments: [
+            (#"{"type":"object"}"#, "[]"), (#"{"type":"integer"}"#, "1.5"), (#"{"required":["a"]}"#, "{}"),
+            (#"{"properties":{"a":{"const":1}}}"#, #"{"a":2}"#), (#"{"additionalProperties":false}"#, #"{"a":2}"#),
+            (#"{"enum":["a","b"]}"#, #""c""#), (#"{"pattern":"^a$"}"#, #""b""#),
+            (#"{"items":{"type":"string"}}"#, "[1]"),
+            (#"{"oneOf":[true,true]}"#, "1"), (#"{"oneOf":[false,false]}"#, "1"), (#"{"anyOf":[false,false]}"#, "1"),
+            (#"{"allOf":[true,false]}"#, "1"), (#"{"not":true}"#, "1"), (#"{"if":true,"then":false}"#, "1"),
+            (#"{"if":false,"else":false}"#, "1"), (##"{"$ref":"#/$defs/a","$defs":{"a":false}}"##, "1"),
+            (#"{"minItems":1}"#, "[]"), (#"{"minLength":1}"#, #""""#),
+        ]
+    )
     func validator(schema: String, document: String) throws {
         let schema = JSONSchema(root: try JSONDocument(parsing: Array(schema.utf8)).root)
         #expect(try schema.violation(JSONDocument(parsing: Array(document.utf8)).root) != nil)
     }
 
-    @Test("the schema itself refuses a changed event", arguments: [
-        ("\"kind\":\"renewed\"", "\"kind\":\"expired\""), ("\"kind\":\"renewed\"", "\"kind\":\"renewd\""),
-        ("\"amount\":\"9.99\"", "\"amount\":9.99"), ("\"amount\":\"9.99\"", "\"amount\":\"9.990\""),
-        ("\"amount\":\"9.99\"", "\"amount\":\"9.99\",\"cents\":999"), ("T00:00:00.000Z", "T00:00:00Z"),
-        ("T00:00:00.000Z", "T24:00:00.000Z"), ("\"id\":\"", "\"id\":\"x"), ("\"provider\":\"apple\",", ""),
-        ("\"cause\":\"scheduled\"", "\"cause\":\"fate\""), ("\"fact\":\"charge\"", "\"fact\":\"period\""),
-        ("\"will_renew\":true", "\"will_renew\":null"),
-    ])
+    @Test(
+        "the schema itself refuses a changed event",
+        arguments: [
+            ("\"kind\":\"renewed\"", "\"kind\":\"expired\""), ("\"kind\":\"renewed\"", "\"kind\":\"renewd\""),
+            ("\"amount\":\"9.99\"", "\"amount\":9.99"), ("\"amount\":\"9.99\"", "\"amount\":\"9.990\""),
+            ("\"amount\":\"9.99\"", "\"amount\":\"9.99\",\"cents\":999"), ("T00:00:00.000Z", "T00:00:00Z"),
+            ("T00:00:00.000Z", "T24:00:00.000Z"), ("\"id\":\"", "\"id\":\"x"), ("\"provider\":\"apple\",", ""),
+            ("\"cause\":\"scheduled\"", "\"cause\":\"fate\""), ("\"fact\":\"charge\"", "\"fact\":\"period\""),
+            ("\"will_renew\":true", "\"will_renew\":null"),
+        ]
+    )
     func strictness(text: String, replacement: String) throws {
-        let plain = try #require(Self.lines.first { String(decoding: $0.bytes, as: UTF8.self).contains("did-renew-plain") })
+        let plain = try #require(
+            Self.lines.first { String(decoding: $0.bytes, as: UTF8.self).contains("did-renew-plain") }
+        )
         let expected = try #require(try Vector(line: plain.bytes[...]).events?.first)
         let event = String(decoding: expected.rawBytes, as: UTF8.self)
         let schema = try Self.schema.get()
