@@ -132,7 +132,7 @@ let package = Package(
         ),
         .testTarget(
             name: "CurlTransportTests",
-            dependencies: ["CurlTransport", "HTTPTransport", "LoopbackServer", "NormalizerTesting"],
+            dependencies: ["CLifecycleCurl", "CurlTransport", "HTTPTransport", "LoopbackServer", "NormalizerTesting"],
             swiftSettings: strict
         ),
         .testTarget(

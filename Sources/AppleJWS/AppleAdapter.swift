@@ -6,6 +6,7 @@ import WireJSON
 ///
 /// The payload is Apple's own snapshot of the purchase, so nothing has to be asked for: all three steps are synchronous.
 public struct AppleAdapter: ProviderAdapter {
+    /// Apple.
     public let provider: Provider = .apple
 
     /// Proves signed data of any kind by the same rules.
