@@ -19,7 +19,7 @@ struct TimelineEntry: CustomStringConvertible {
         case .started(let detail):
             ["\(detail.origin)", "\(detail.phase)", product] + until(detail.period) + cost(detail.price)
         case .renewed(let detail):
-            [name(of: detail.cause), "\(detail.phase)", product] + until(detail.period) + cost(detail.price)
+            [detail.cause.name.replacingOccurrences(of: "_", with: " "), "\(detail.phase)", product] + until(detail.period) + cost(detail.price)
         case .billingIssue(let detail):
             switch detail.access {
             case .grace(let end): ["access until \(day(end)) in grace"]
@@ -47,13 +47,6 @@ struct TimelineEntry: CustomStringConvertible {
 
     private func cost(_ price: Price?) -> [String] {
         price.map { ["\($0.money)"] } ?? []
-    }
-
-    private func name(of cause: LifecycleEvent.Renewed.Cause) -> String {
-        switch cause {
-        case .recovery(let trouble): "recovered from \(trouble)"
-        default: "\(cause)"
-        }
     }
 
     private func name(of scope: LifecycleEvent.Refund.Scope) -> String {
