@@ -19,7 +19,7 @@ struct TimelineEntry: CustomStringConvertible {
         case .started(let detail):
             ["\(detail.origin)", "\(detail.phase)", product] + until(detail.period) + cost(detail.price)
         case .renewed(let detail):
-            [detail.cause.name.replacingOccurrences(of: "_", with: " "), "\(detail.phase)", product] + until(detail.period) + cost(detail.price)
+            [words(detail.cause.name), "\(detail.phase)", product] + until(detail.period) + cost(detail.price)
         case .billingIssue(let detail):
             switch detail.access {
             case .grace(let end): ["access until \(day(end)) in grace"]
@@ -48,6 +48,8 @@ struct TimelineEntry: CustomStringConvertible {
     private func cost(_ price: Price?) -> [String] {
         price.map { ["\($0.money)"] } ?? []
     }
+
+    private func words(_ name: String) -> String { name.replacingOccurrences(of: "_", with: " ") }
 
     private func name(of scope: LifecycleEvent.Refund.Scope) -> String {
         switch scope {
