@@ -1,0 +1,14 @@
+/// What a certificate path that led to a trust anchor vouches for.
+package struct ValidatedChain: Sendable {
+    package let leafKey: P256PublicKey
+    /// The first millisecond since 1970 at which leaf, intermediate and trust anchor are all valid.
+    package let notBefore: Int64
+    /// The last millisecond since 1970 at which leaf, intermediate and trust anchor are all valid.
+    package let notAfter: Int64
+    package let leafFingerprint: Digest
+
+    /// Whether the path is valid at this time; both ends count (RFC 5280 §4.1.2.5).
+    package func isValid(at milliseconds: Int64) -> Bool {
+        notBefore <= milliseconds && milliseconds <= notAfter
+    }
+}

@@ -1,0 +1,80 @@
+import CLifecycleOpenSSL
+
+/// HMAC with SHA-256 (RFC 2104) under one key, set up once and used from any thread.
+package final class HMACSHA256: Sendable {
+    private let keyed: Owned<MACContextObject>
+
+    /// - Throws: `key` for an empty key, under which anybody can authenticate.
+    package init(key: Span<UInt8>) throws(SignatureError) {
+        guard key.count > 0 else { throw SignatureError(.key, "empty HMAC key") }
+        let algorithm = try unsafe Owned<MACObject>(EVP_MAC_fetch(nil, "HMAC", nil), "libcrypto offers no HMAC")
+        let keyed = try unsafe Owned<MACContextObject>(EVP_MAC_CTX_new(algorithm.pointer), "no HMAC context")
+        let parameters = Parameters([OSSL_MAC_PARAM_DIGEST: .text("SHA256")])
+        let started = unsafe key.withUnsafeBufferPointer { key in
+            unsafe EVP_MAC_init(keyed.pointer, key.baseAddress, key.count, parameters.pointer)
+        }
+        guard started == 1 else { throw .openSSL(.internalFailure, "HMAC-SHA-256 not started") }
+        self.keyed = keyed
+    }
+
+    /// The code over the pieces, one after the other.
+    package func authenticationCode(over first: Span<UInt8>) throws(SignatureError) -> Digest {
+        var computation = try start()
+        try computation.update(first)
+        return try computation.finalize()
+    }
+
+    /// The code over the pieces, one after the other.
+    package func authenticationCode(
+        over first: Span<UInt8>,
+        _ second: Span<UInt8>
+    ) throws(SignatureError) -> Digest {
+        var computation = try start()
+        try computation.update(first)
+        try computation.update(second)
+        return try computation.finalize()
+    }
+
+    /// The code over the pieces, one after the other.
+    package func authenticationCode(
+        over first: Span<UInt8>,
+        _ second: Span<UInt8>,
+        _ third: Span<UInt8>
+    ) throws(SignatureError) -> Digest {
+        var computation = try start()
+        try computation.update(first)
+        try computation.update(second)
+        try computation.update(third)
+        return try computation.finalize()
+    }
+
+    /// A computation over any number of pieces.
+    package func start() throws(SignatureError) -> Computation {
+        Computation(
+            context: try unsafe Owned(EVP_MAC_CTX_dup(keyed.pointer), "HMAC state not copied")
+        )
+    }
+
+    /// One code being computed.
+    package struct Computation: ~Copyable {
+        fileprivate let context: Owned<MACContextObject>
+
+        package mutating func update(_ bytes: Span<UInt8>) throws(SignatureError) {
+            let updated = unsafe bytes.withUnsafeBufferPointer { bytes in
+                unsafe EVP_MAC_update(context.pointer, bytes.baseAddress, bytes.count)
+            }
+            guard updated == 1 else { throw .openSSL(.internalFailure, "HMAC not updated") }
+        }
+
+        package consuming func finalize() throws(SignatureError) -> Digest {
+            var octets = InlineArray<32, UInt8>(repeating: 0)
+            var written = 0
+            var span = octets.mutableSpan
+            let finished = unsafe span.withUnsafeMutableBufferPointer { buffer in
+                unsafe EVP_MAC_final(context.pointer, buffer.baseAddress, &written, buffer.count)
+            }
+            guard finished == 1, written == 32 else { throw .openSSL(.internalFailure, "HMAC not finished") }
+            return Digest(octets)
+        }
+    }
+}

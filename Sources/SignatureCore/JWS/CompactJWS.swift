@@ -1,0 +1,78 @@
+/// A JWS in compact serialisation (RFC 7515 §7.1), found inside bytes that are not copied.
+///
+/// Its shape is checked when it is made. Its payload comes out only together with a key that verified it.
+package struct CompactJWS: Sendable {
+    /// The most characters that are read.
+    package static let maximumCount = 256 * 1024
+
+    private let bytes: [UInt8]
+    /// Where the encoded protected header stands.
+    package let headerRange: Range<Int>
+    /// Where the encoded payload stands.
+    package let payloadRange: Range<Int>
+    /// Where the encoded signature stands.
+    package let signatureRange: Range<Int>
+
+    /// - Throws: `limit` above `maximumCount`; `malformed` unless there are three non-empty segments.
+    package init(_ bytes: [UInt8], in range: Range<Int>) throws(SignatureError) {
+        guard range.lowerBound >= 0, range.upperBound <= bytes.count else {
+            throw SignatureError(.malformed, "range reaches outside \(bytes.count) octets")
+        }
+        guard range.count <= Self.maximumCount else {
+            throw SignatureError(.limit, "JWS of \(range.count) characters is longer than \(Self.maximumCount)")
+        }
+        let span = bytes.span
+        var dots: (first: Int, second: Int)? = nil
+        var first: Int? = nil
+        for index in range where span[index] == UInt8(ascii: ".") {
+            guard dots == nil else { throw SignatureError(.malformed, "JWS has more than three segments") }
+            if let first { dots = (first, index) } else { first = index }
+        }
+        guard let dots else { throw SignatureError(.malformed, "JWS has fewer than three segments") }
+        headerRange = range.lowerBound..<dots.first
+        payloadRange = dots.first + 1..<dots.second
+        signatureRange = dots.second + 1..<range.upperBound
+        guard !headerRange.isEmpty, !payloadRange.isEmpty, !signatureRange.isEmpty else {
+            throw SignatureError(.malformed, "JWS has an empty segment")
+        }
+        self.bytes = bytes
+    }
+
+    package init(_ bytes: [UInt8]) throws(SignatureError) {
+        try self.init(bytes, in: bytes.indices)
+    }
+
+    /// What is signed: the encoded header, the dot and the encoded payload, as received (RFC 7515 §5.2).
+    package var signingInputRange: Range<Int> { headerRange.lowerBound..<payloadRange.upperBound }
+
+    /// The encoded header, which all JWS of one signer share and a cache of chains can be keyed with.
+    package var headerSegment: ArraySlice<UInt8> { bytes[headerRange] }
+
+    /// The decoded protected header.
+    package func header() throws(SignatureError) -> [UInt8] {
+        try Base64URL.decode(bytes, headerRange)
+    }
+
+    /// The decoded signature.
+    package func signature() throws(SignatureError) -> [UInt8] {
+        try Base64URL.decode(bytes, signatureRange)
+    }
+
+    /// The payload of an ES256 signature that this key verifies.
+    ///
+    /// - Throws: `signature` where it does not hold; `malformed` where signature or payload are not base64url.
+    package func payload(verifiedBy key: P256PublicKey) throws(SignatureError) -> [UInt8] {
+        let signature = try signature()
+        try key.verify(signature: signature.span, over: bytes.span.extracting(signingInputRange))
+        return try Base64URL.decode(bytes, payloadRange)
+    }
+
+    /// The payload of an RS256 signature that this key verifies.
+    ///
+    /// - Throws: `signature` where it does not hold; `malformed` where signature or payload are not base64url.
+    package func payload(verifiedBy key: RSAPublicKey) throws(SignatureError) -> [UInt8] {
+        let signature = try signature()
+        try key.verify(signature: signature.span, over: bytes.span.extracting(signingInputRange))
+        return try Base64URL.decode(bytes, payloadRange)
+    }
+}

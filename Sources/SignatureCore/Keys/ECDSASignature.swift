@@ -1,0 +1,60 @@
+import CLifecycleOpenSSL
+
+/// An ES256 signature as JWS writes it, r‖s with 32 octets each (RFC 7518 §3.4), and as libcrypto reads it.
+package enum ECDSASignature {
+    package static let octetCount = 64
+
+    /// The DER form (RFC 3279 §2.2.3), converted by value, so that leading zero octets need no rule.
+    ///
+    /// - Throws: `signature` unless there are exactly 64 octets.
+    package static func der(joined: Span<UInt8>) throws(SignatureError) -> [UInt8] {
+        guard joined.count == octetCount else {
+            throw SignatureError(.signature, "ES256 signature of \(joined.count) octets, not \(octetCount)")
+        }
+        let r = try bigNumber(joined.extracting(..<32))
+        let s = try bigNumber(joined.extracting(32...))
+        let signature = try unsafe Owned<ECDSASignatureObject>(ECDSA_SIG_new(), "no ECDSA signature")
+        // Both are borrowed here until set0 reports that it took them over.
+        guard unsafe ECDSA_SIG_set0(signature.pointer, r.pointer, s.pointer) == 1 else {
+            throw .openSSL(.internalFailure, "ECDSA signature not set")
+        }
+        _ = unsafe r.relinquish()
+        _ = unsafe s.relinquish()
+        let expected = unsafe i2d_ECDSA_SIG(signature.pointer, nil)
+        guard expected > 0 else { throw .openSSL(.internalFailure, "ECDSA signature not encoded") }
+        var der = [UInt8](repeating: 0, count: Int(expected))
+        var span = der.mutableSpan
+        let written = unsafe span.withUnsafeMutableBufferPointer { buffer in
+            var next = buffer.baseAddress
+            return unsafe i2d_ECDSA_SIG(signature.pointer, &next)
+        }
+        guard written == expected else { throw .openSSL(.internalFailure, "ECDSA signature not encoded") }
+        return der
+    }
+
+    /// r‖s of a DER signature that libcrypto made.
+    package static func joined(der: [UInt8]) throws(SignatureError) -> [UInt8] {
+        let span = der.span
+        let parsed = unsafe span.withUnsafeBufferPointer { buffer in
+            var next = buffer.baseAddress
+            return unsafe d2i_ECDSA_SIG(nil, &next, buffer.count)
+        }
+        let signature = try unsafe Owned<ECDSASignatureObject>(parsed, "ECDSA signature not read")
+        var joined = [UInt8](repeating: 0, count: octetCount)
+        var output = joined.mutableSpan
+        let written = unsafe output.withUnsafeMutableBufferPointer { buffer in
+            guard let start = buffer.baseAddress else { return false }
+            return unsafe BN_bn2binpad(ECDSA_SIG_get0_r(signature.pointer), start, 32) == 32
+                && BN_bn2binpad(ECDSA_SIG_get0_s(signature.pointer), start + 32, 32) == 32
+        }
+        guard written else { throw .openSSL(.internalFailure, "ECDSA signature not written") }
+        return joined
+    }
+
+    private static func bigNumber(_ octets: Span<UInt8>) throws(SignatureError) -> Owned<BigNumberObject> {
+        let number = unsafe octets.withUnsafeBufferPointer { buffer in
+            unsafe BN_bin2bn(buffer.baseAddress, CInt(buffer.count), nil)
+        }
+        return try unsafe Owned(number, "no big number")
+    }
+}
