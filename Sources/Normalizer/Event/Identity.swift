@@ -95,6 +95,12 @@ public struct FactKind: OpenValue {
     public static let refundReversed: FactKind = "refund_reversed"
     /// A change of product was arranged for later; told apart by products and date.
     public static let changeScheduled: FactKind = "change_scheduled"
+    /// A scheduled change of product was withdrawn; told apart by the product that stays and the date.
+    public static let changeReverted: FactKind = "change_reverted"
+    /// A period was extended; told apart by its transaction and the new end.
+    public static let extended: FactKind = "extended"
+    /// A dispute moved on; told apart by the dispute and its stage.
+    public static let chargeback: FactKind = "chargeback"
     /// A one-time product was bought; told apart by transaction.
     public static let purchased: FactKind = "purchased"
     /// Anything that channels share no discriminator for; told apart by the provider's notification.

@@ -1,0 +1,146 @@
+public import FoundationEssentials
+
+// The one place that decides what tells a fact from others of its kind. Adapters derive identities through these
+// alone, so that two channels which know the same fact cannot disagree about its name.
+//
+// Times enter a digest in whole seconds: channels that relay a store's time drop its milliseconds.
+extension EventID {
+    /// A period of access began: a start, a renewal, an immediate product change, a resumption.
+    ///
+    /// - Parameters:
+    ///   - lineage: the lineage.
+    ///   - transaction: the store's transaction, order or invoice that paid for the period.
+    public static func periodBegan(_ lineage: SubscriptionID, transaction: String) -> EventID {
+        EventID(lineage.scope(of: transaction), .periodBegan, transaction)
+    }
+
+    /// A period of access began, and the store names no transaction for it.
+    public static func periodBegan(_ lineage: SubscriptionID, product: String, start: Date) -> EventID {
+        EventID(lineage, .periodBegan, product, start.secondsDiscriminator)
+    }
+
+    /// A period of access ended, also by revocation.
+    ///
+    /// A pause and a refund end a period in their own right: what is paused may still expire, and what was refunded may
+    /// be restored and expire in the end. All other reasons are wordings of one fact.
+    public static func ended(
+        _ lineage: SubscriptionID,
+        transaction: String,
+        reason: LifecycleEvent.Expired.Reason = .unknown
+    ) -> EventID {
+        EventID(lineage.scope(of: transaction), .ended, transaction, reason.discriminator)
+    }
+
+    /// A period of access ended, and the store names no transaction for it.
+    public static func ended(
+        _ lineage: SubscriptionID,
+        periodStart: Date,
+        reason: LifecycleEvent.Expired.Reason = .unknown
+    ) -> EventID {
+        EventID(lineage, .ended, periodStart.secondsDiscriminator, reason.discriminator)
+    }
+
+    /// Money went back, and the store names each refund.
+    public static func refunded(_ lineage: SubscriptionID, refund: String) -> EventID {
+        EventID(lineage.scope(of: refund), .refunded, refund)
+    }
+
+    /// Money went back, and the store names the transaction and the time of its revocation.
+    public static func refunded(_ lineage: SubscriptionID, transaction: String, at revocation: Date) -> EventID {
+        EventID(lineage.scope(of: transaction), .refunded, transaction, revocation.secondsDiscriminator)
+    }
+
+    /// A refund of a transaction was undone.
+    public static func refundReversed(_ lineage: SubscriptionID, transaction: String) -> EventID {
+        EventID(lineage.scope(of: transaction), .refundReversed, transaction)
+    }
+
+    /// A dispute about a transaction reached a stage.
+    public static func chargeback(
+        _ lineage: SubscriptionID,
+        dispute: String,
+        stage: LifecycleEvent.Chargeback.Stage
+    ) -> EventID {
+        EventID(lineage.scope(of: dispute), .chargeback, dispute, stage.rawValue)
+    }
+
+    /// A change of product was arranged for later.
+    ///
+    /// - Parameters:
+    ///   - lineage: the lineage.
+    ///   - from: the product until then; empty where it is not stated.
+    ///   - to: the product from then on; empty where it is not stated.
+    ///   - date: when the change takes effect, where stated.
+    public static func changeScheduled(
+        _ lineage: SubscriptionID,
+        from: String,
+        to: String,
+        at date: Date?
+    ) -> EventID {
+        EventID(lineage, .changeScheduled, from, to, date?.secondsDiscriminator ?? "")
+    }
+
+    /// A change of product that was arranged for a date was withdrawn.
+    ///
+    /// - Parameters:
+    ///   - lineage: the lineage.
+    ///   - product: the product that renews after all.
+    ///   - date: when the change would have taken effect, where stated.
+    public static func changeReverted(_ lineage: SubscriptionID, product: String, at date: Date?) -> EventID {
+        EventID(lineage, .changeReverted, product, date?.secondsDiscriminator ?? "")
+    }
+
+    /// The period of a transaction was extended to a later end.
+    public static func extended(_ lineage: SubscriptionID, transaction: String, to end: Date) -> EventID {
+        EventID(lineage.scope(of: transaction), .extended, transaction, end.secondsDiscriminator)
+    }
+
+    /// Something that does not renew was bought.
+    public static func purchased(_ lineage: SubscriptionID, transaction: String) -> EventID {
+        EventID(lineage.scope(of: transaction), .purchased, transaction)
+    }
+
+    /// Something that channels share no discriminator for: renewal intent, billing issues, price changes, pending
+    /// purchases, notices. Its identity is that of the notification; the state tells whether it is news.
+    ///
+    /// - Parameters:
+    ///   - lineage: the lineage.
+    ///   - provider: who told us.
+    ///   - notification: the provider's own identity of the notification.
+    ///   - ordinal: which of the notification's events this is.
+    public static func notified(
+        _ lineage: SubscriptionID,
+        by provider: Provider,
+        notification: String,
+        ordinal: Int = 0
+    ) -> EventID {
+        EventID(lineage, .notified, provider.rawValue, notification, String(ordinal))
+    }
+}
+
+extension SubscriptionID {
+    /// The scope in which a transaction is unique.
+    ///
+    /// A Google Play order names itself: those who read the Play API know a purchase by its token, relays know it by
+    /// its first order, and only the order is common to both. Stripe's invoices may pay for several subscriptions, and
+    /// for all other stores every channel knows the same lineage.
+    fileprivate func scope(of transaction: String) -> SubscriptionID {
+        guard store == .playStore, transaction.hasPrefix("GPA.") else { return self }
+        return SubscriptionID(store: store, environment: environment, id: "")
+    }
+}
+
+extension LifecycleEvent.Expired.Reason {
+    fileprivate var discriminator: String {
+        switch self {
+        case .paused, .refunded: rawValue
+        case .customer, .billing, .priceIncreaseDeclined, .productUnavailable, .replaced, .developer, .unknown: ""
+        }
+    }
+}
+
+extension Date {
+    fileprivate var secondsDiscriminator: String {
+        String(millisecondsSince1970.flooredQuotient(dividingBy: 1000))
+    }
+}
