@@ -21,6 +21,8 @@ let package = Package(
     products: [
         .library(name: "Normalizer", targets: ["Normalizer"]),
         .library(name: "AppleJWS", targets: ["AppleJWS"]),
+        .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
+        .library(name: "NormalizerTesting", targets: ["NormalizerTesting"]),
         .library(name: "NotificationSimulator", targets: ["NotificationSimulator"]),
         .executable(name: "lifecycle", targets: ["lifecycle"]),
     ],
@@ -50,6 +52,8 @@ let package = Package(
             dependencies: ["Normalizer", "SignatureCore", "WireJSON"],
             swiftSettings: strict
         ),
+        .target(name: "HTTPTransport", swiftSettings: strict),
+        .target(name: "NormalizerTesting", dependencies: ["HTTPTransport"], swiftSettings: strict),
         .target(
             name: "SignatureIssuing",
             dependencies: ["CLifecycleOpenSSL", "SignatureCore"],
@@ -78,6 +82,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "NormalizerTests", dependencies: ["Normalizer"], swiftSettings: strict),
+        .testTarget(
+            name: "HTTPTransportTests",
+            dependencies: ["HTTPTransport", "NormalizerTesting"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "AppleJWSTests",
             dependencies: ["AppleJWS", "NotificationSimulator", "Normalizer", "SignatureIssuing", "WireJSON"],
