@@ -64,10 +64,24 @@ let package = Package(
             dependencies: ["Normalizer", "SignatureCore", "SignatureIssuing", "WireJSON"],
             swiftSettings: strict
         ),
+        // Test vectors: their format, what runs them, and what makes them. Shared by the command line and the tests.
+        .target(
+            name: "ConformanceVectors",
+            dependencies: [
+                "AppleJWS",
+                "NotificationSimulator",
+                "Normalizer",
+                "SignatureCore",
+                "SignatureIssuing",
+                "WireJSON",
+            ],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "lifecycle",
             dependencies: [
                 "AppleJWS",
+                "ConformanceVectors",
                 "NotificationSimulator",
                 "Normalizer",
                 "WireJSON",

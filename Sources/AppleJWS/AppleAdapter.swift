@@ -1,0 +1,88 @@
+public import FoundationEssentials
+public import Normalizer
+import WireJSON
+
+/// Takes App Store Server Notifications V2, and what clients upload, to canonical events.
+///
+/// The payload is Apple's own snapshot of the purchase, so nothing has to be asked for: all three steps are synchronous.
+public struct AppleAdapter: ProviderAdapter {
+    public let provider: Provider = .apple
+
+    /// Proves signed data of any kind by the same rules.
+    public let verifier: AppleJWSVerifier
+
+    private let maximumBodyBytes: Int
+
+    /// Prepares the adapter.
+    ///
+    /// - Throws: ``ConfigurationError`` for a configuration that would verify nothing.
+    public init(_ configuration: AppleConfiguration) throws(ConfigurationError) {
+        verifier = try AppleJWSVerifier(configuration)
+        maximumBodyBytes = configuration.maximumBodyBytes
+    }
+
+    /// Proves and decodes a notification.
+    ///
+    /// - Throws: ``DeliveryError`` with `malformed`, `unauthenticated`, `untrusted`, `stale` or `misdirected`; answer
+    ///   with ``Acknowledgement``.
+    public func authenticate(_ delivery: Delivery) throws(DeliveryError) -> Authenticated<AppleNotification> {
+        try authenticate(delivery, channel: .webhook)
+    }
+
+    /// Proves and decodes a notification that came another way than Apple's call, such as the notification history.
+    ///
+    /// - Throws: ``DeliveryError`` as for ``authenticate(_:)``.
+    public func authenticate(
+        _ delivery: Delivery,
+        channel: Origin.Channel
+    ) throws(DeliveryError) -> Authenticated<AppleNotification> {
+        let range = try signedPayload(in: delivery.body)
+        let (notification, evidence) = try verifier.notification(delivery.body, range, delivery.receivedAt)
+        return Authenticated(
+            unchecked: notification,
+            receivedAt: delivery.receivedAt,
+            channel: channel,
+            evidence: evidence,
+            digest: delivery.digest
+        )
+    }
+
+    /// Takes what a client uploaded to the facts, and the event identities, that Apple's notification would give.
+    ///
+    /// - Parameters:
+    ///   - signedTransaction: a transaction in JWS form, from StoreKit.
+    ///   - signedRenewalInfo: the renewal info beside it.
+    ///   - receivedAt: when it was received.
+    /// - Throws: ``DeliveryError`` as for ``AppleJWSVerifier/transaction(_:receivedAt:channel:)``, and `misdirected`
+    ///   where the two belong to different lineages.
+    public func receive(
+        signedTransaction: [UInt8],
+        signedRenewalInfo: [UInt8]? = nil,
+        receivedAt: Date
+    ) throws(DeliveryError) -> Normalization {
+        let transaction = try verifier.transaction(signedTransaction, receivedAt: receivedAt)
+        let renewalInfo: AppleRenewalInfo?
+        if let signedRenewalInfo {
+            renewalInfo = try verifier.renewalInfo(signedRenewalInfo, receivedAt: receivedAt).value
+        } else {
+            renewalInfo = nil
+        }
+        return try normalize(transaction, renewalInfo: renewalInfo)
+    }
+
+    /// Where the JWS stands in a body. Its text needs no escapes; one that has some is not a JWS.
+    private func signedPayload(in body: [UInt8]) throws(DeliveryError) -> Range<Int> {
+        guard body.count <= maximumBodyBytes else {
+            throw DeliveryError(.malformed, "body of \(body.count) bytes is longer than \(maximumBodyBytes)")
+        }
+        do throws(JSONError) {
+            let value = try ObjectReader(JSONDocument(parsing: body).root).value("signedPayload")
+            guard let range = value.rawUTF8Range else {
+                throw value.error(.unexpectedKind(expected: .string, found: value.kind))
+            }
+            return range
+        } catch {
+            throw DeliveryError(.malformed, "body: \(error)", underlying: error)
+        }
+    }
+}

@@ -1,0 +1,117 @@
+public import Normalizer
+
+/// Which of Apple's worlds signed something (App Store Server API, `environment`).
+public struct AppleEnvironment: OpenValue {
+    /// Apple's name for it.
+    public let rawValue: String
+    /// Keeps a name as it is.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The App Store.
+    public static let production: AppleEnvironment = "Production"
+    /// Sandbox accounts, TestFlight and app review.
+    public static let sandbox: AppleEnvironment = "Sandbox"
+    /// StoreKit testing in Xcode; not signed by Apple.
+    public static let xcode: AppleEnvironment = "Xcode"
+    /// Unit tests; not signed by Apple.
+    public static let localTesting: AppleEnvironment = "LocalTesting"
+
+    var isSigned: Bool { self == .production || self == .sandbox }
+
+    package var canonical: StoreEnvironment {
+        switch self {
+        case .production: .production
+        case .sandbox: .sandbox
+        case .xcode: .xcode
+        case .localTesting: .localTesting
+        default: .unknown
+        }
+    }
+}
+
+/// What a receiver of Apple's signed data expects. Nothing in a payload switches any of it off.
+public struct AppleConfiguration: Sendable {
+    /// An app whose data is expected.
+    public struct App: Hashable, Sendable {
+        /// The bundle id.
+        public var bundleID: String
+        /// The App Store's numeric id of the app. Production data has to carry it.
+        public var appAppleID: Int64?
+
+        /// Names an app.
+        public init(bundleID: String, appAppleID: Int64? = nil) {
+            self.bundleID = bundleID
+            self.appAppleID = appAppleID
+        }
+    }
+
+    /// When the certificates of a chain have to be valid.
+    @nonexhaustive
+    public enum CertificateTime: Hashable, Sendable {
+        /// When Apple signed (`signedDate`). Old data can be verified again for ever; set a maximum age where a leaked
+        /// and expired signing key is a worry.
+        case signedDate
+        /// When the data was received.
+        case receipt
+    }
+
+    /// The apps whose data is expected.
+    public var apps: [App]
+    /// The environments whose data is expected. Signed and unsigned ones cannot be mixed.
+    public var environments: Set<AppleEnvironment>
+    /// The roots that a chain has to end in.
+    public var trustAnchors: AppleTrustAnchors
+    /// When the certificates have to be valid.
+    public var certificateTime: CertificateTime = .signedDate
+    /// How far `signedDate` may lie after the time of receipt.
+    public var maximumFutureSkew: Duration = .seconds(300)
+    /// How far `signedDate` may lie before the time of receipt; nil for any age. Apple repeats a notification for about
+    /// a week with its first signature, so anything shorter loses events.
+    public var maximumAge: Duration?
+    /// The longest body that is read, in bytes.
+    public var maximumBodyBytes: Int = 1 << 20
+    /// How many certificate chains are remembered as valid. Apple uses very few at a time.
+    public var chainCacheCapacity: Int = 32
+
+    /// Describes what to expect.
+    public init(apps: [App], environments: Set<AppleEnvironment>, trustAnchors: AppleTrustAnchors) {
+        self.apps = apps
+        self.environments = environments
+        self.trustAnchors = trustAnchors
+    }
+
+    func validate() throws(ConfigurationError) {
+        guard !apps.isEmpty else { throw ConfigurationError("no app is configured") }
+        guard !environments.isEmpty else { throw ConfigurationError("no environment is configured") }
+        for app in apps {
+            guard !app.bundleID.utf8.allSatisfy({ $0 <= 0x20 }) else {
+                throw ConfigurationError("an app has a blank bundle id")
+            }
+            guard !environments.contains(.production) || app.appAppleID != nil else {
+                throw ConfigurationError("app \(app.bundleID) has no appAppleID, which Production requires")
+            }
+        }
+        guard environments.allSatisfy(\.isSigned) || !environments.contains(where: \.isSigned) else {
+            throw ConfigurationError("unsigned environments cannot be expected together with Production or Sandbox")
+        }
+        for environment in environments
+        where ![.production, .sandbox, .xcode, .localTesting].contains(environment) {
+            throw ConfigurationError("environment \(environment) is not one of Apple's")
+        }
+        guard maximumFutureSkew >= .zero, maximumAge.map({ $0 >= .zero }) ?? true else {
+            throw ConfigurationError("a tolerance is negative")
+        }
+        guard maximumBodyBytes > 0, chainCacheCapacity > 0 else {
+            throw ConfigurationError("a limit is not positive")
+        }
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, held within what can be added to any date without overflow.
+    var milliseconds: Int64 {
+        let bound: Int64 = 1 << 52
+        guard components.seconds < bound / 1000 else { return bound }
+        return components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

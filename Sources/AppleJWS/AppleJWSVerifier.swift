@@ -1,0 +1,291 @@
+public import FoundationEssentials
+public import Normalizer
+import WireJSON
+
+/// Proves what Apple signed: notifications, and the transactions, renewal info and app transactions that a client
+/// uploads or the App Store Server API answers with.
+///
+/// Each goes through the same steps in the same order: size and shape, `ES256` and nothing else, exactly three
+/// certificates, a path that OpenSSL builds to a configured root with CA and path constraints and both of Apple's
+/// marker extensions, the signature, the date against the certificates' validity, and only then the content: app,
+/// environment, and consistency between what is nested. A token of one kind is not accepted as another.
+///
+/// Verification is synchronous, shares no lock but a short read of the chain cache, and runs on any number of threads.
+public struct AppleJWSVerifier: Sendable {
+    private let verification: SignedDataVerification
+    private let apps: [AppleConfiguration.App]
+    private let environments: Set<AppleEnvironment>
+
+    /// Prepares verification.
+    ///
+    /// - Throws: ``ConfigurationError`` for a configuration that would verify nothing, such as no app, no root, or an
+    ///   app without `appAppleID` in Production.
+    public init(_ configuration: AppleConfiguration) throws(ConfigurationError) {
+        try configuration.validate()
+        verification = try SignedDataVerification(configuration)
+        apps = configuration.apps
+        environments = configuration.environments
+    }
+
+    /// Proves a signed transaction (`signedTransactionInfo`, or StoreKit's `jwsRepresentation`).
+    ///
+    /// - Throws: ``DeliveryError`` with `malformed` for anything but three base64url segments around strict JSON of a
+    ///   transaction, `unauthenticated` for another algorithm or a signature that does not hold, `untrusted` for a
+    ///   chain that does not lead to a configured root, `stale` outside the time window, `misdirected` for another app
+    ///   or environment.
+    public func transaction(
+        _ jws: [UInt8],
+        receivedAt: Date,
+        channel: Origin.Channel = .clientUpload
+    ) throws(DeliveryError) -> Authenticated<AppleTransaction> {
+        let (transaction, evidence) = try transaction(jws, jws.indices, receivedAt)
+        return authenticated(transaction, jws, receivedAt, channel, evidence)
+    }
+
+    /// Proves signed renewal info (`signedRenewalInfo`).
+    ///
+    /// It names no app, so it is worth only as much as the verified transaction of the same lineage beside it.
+    ///
+    /// - Throws: ``DeliveryError`` as for ``transaction(_:receivedAt:channel:)``.
+    public func renewalInfo(
+        _ jws: [UInt8],
+        receivedAt: Date,
+        channel: Origin.Channel = .clientUpload
+    ) throws(DeliveryError) -> Authenticated<AppleRenewalInfo> {
+        let (renewalInfo, evidence) = try renewalInfo(jws, jws.indices, receivedAt)
+        return authenticated(renewalInfo, jws, receivedAt, channel, evidence)
+    }
+
+    /// Proves a signed app transaction (`signedAppTransactionInfo`, or StoreKit's `AppTransaction`).
+    ///
+    /// - Throws: ``DeliveryError`` as for ``transaction(_:receivedAt:channel:)``.
+    public func appTransaction(
+        _ jws: [UInt8],
+        receivedAt: Date,
+        channel: Origin.Channel = .clientUpload
+    ) throws(DeliveryError) -> Authenticated<AppleAppTransaction> {
+        let (appTransaction, evidence) = try appTransaction(jws, jws.indices, receivedAt)
+        return authenticated(appTransaction, jws, receivedAt, channel, evidence)
+    }
+
+    /// Proves a signed notification (`signedPayload`) with everything signed inside it.
+    ///
+    /// - Throws: ``DeliveryError`` as for ``transaction(_:receivedAt:channel:)``.
+    public func notification(
+        _ jws: [UInt8],
+        receivedAt: Date,
+        channel: Origin.Channel = .webhook
+    ) throws(DeliveryError) -> Authenticated<AppleNotification> {
+        let (notification, evidence) = try notification(jws, jws.indices, receivedAt)
+        return authenticated(notification, jws, receivedAt, channel, evidence)
+    }
+
+    private func authenticated<Value: Sendable>(
+        _ value: Value,
+        _ jws: [UInt8],
+        _ receivedAt: Date,
+        _ channel: Origin.Channel,
+        _ evidence: Origin.Evidence
+    ) -> Authenticated<Value> {
+        Authenticated(
+            unchecked: value,
+            receivedAt: receivedAt,
+            channel: channel,
+            evidence: evidence,
+            digest: Delivery(body: jws, receivedAt: receivedAt).digest
+        )
+    }
+}
+
+extension AppleJWSVerifier {
+    typealias Proven<Value> = (value: Value, evidence: Origin.Evidence)
+
+    func notification(
+        _ bytes: [UInt8],
+        _ range: Range<Int>,
+        _ receivedAt: Date
+    ) throws(DeliveryError) -> Proven<AppleNotification> {
+        let payload = try verified(bytes, range, "signedDate", receivedAt, "notification")
+        var (notification, nested) = try read("notification") { () throws(JSONError) in
+            try AppleNotification.read(
+                payload: payload.bytes,
+                root: payload.document.root,
+                isSigned: verification.isSigned
+            )
+        }
+        switch notification.content {
+        case .data(var data):
+            let app = try requireApp(data.bundleID, data.appAppleID, data.environment, "notification")
+            if let range = nested.transaction {
+                let transaction = try transaction(payload.bytes, range, receivedAt).value
+                try requireSame(app.bundleID, transaction.bundleID, "bundleId of notification and transaction")
+                try requireSame(
+                    data.environment,
+                    transaction.environment,
+                    "environment of notification and transaction"
+                )
+                data.transaction = transaction
+            }
+            if let range = nested.renewalInfo {
+                let renewalInfo = try renewalInfo(payload.bytes, range, receivedAt).value
+                try requireSame(data.environment, renewalInfo.environment, "environment of notification and renewal")
+                if let transaction = data.transaction {
+                    try requireSame(
+                        transaction.originalTransactionID,
+                        renewalInfo.originalTransactionID,
+                        "originalTransactionId of transaction and renewal info"
+                    )
+                }
+                data.renewalInfo = renewalInfo
+            }
+            notification = notification.with(.data(data))
+        case .summary(let summary):
+            _ = try requireApp(summary.bundleID, summary.appAppleID, summary.environment, "notification")
+        case .externalPurchaseToken(let token):
+            _ = try requireApp(token.bundleID, token.appAppleID, token.environment, "notification")
+        case .appData(var data):
+            let app = try requireApp(data.bundleID, data.appAppleID, data.environment, "notification")
+            if let range = nested.appTransaction {
+                let appTransaction = try appTransaction(payload.bytes, range, receivedAt).value
+                try requireSame(app.bundleID, appTransaction.bundleID, "bundleId of notification and app transaction")
+                try requireSame(data.environment, appTransaction.environment, "environment of both")
+                data.appTransaction = appTransaction
+            }
+            notification = notification.with(.appData(data))
+        }
+        return (notification, payload.evidence)
+    }
+
+    func transaction(
+        _ bytes: [UInt8],
+        _ range: Range<Int>,
+        _ receivedAt: Date
+    ) throws(DeliveryError) -> Proven<AppleTransaction> {
+        let payload = try verified(bytes, range, "signedDate", receivedAt, "transaction")
+        let transaction = try read("transaction") { () throws(JSONError) in
+            try AppleTransaction(
+                payload: payload.bytes,
+                root: payload.document.root,
+                isSigned: verification.isSigned
+            )
+        }
+        _ = try requireApp(transaction.bundleID, nil, transaction.environment, "transaction", namesApp: false)
+        return (transaction, payload.evidence)
+    }
+
+    func renewalInfo(
+        _ bytes: [UInt8],
+        _ range: Range<Int>,
+        _ receivedAt: Date
+    ) throws(DeliveryError) -> Proven<AppleRenewalInfo> {
+        let payload = try verified(bytes, range, "signedDate", receivedAt, "renewal info")
+        let renewalInfo = try read("renewal info") { () throws(JSONError) in
+            try AppleRenewalInfo(
+                payload: payload.bytes,
+                root: payload.document.root,
+                isSigned: verification.isSigned
+            )
+        }
+        try requireEnvironment(renewalInfo.environment, "renewal info")
+        return (renewalInfo, payload.evidence)
+    }
+
+    func appTransaction(
+        _ bytes: [UInt8],
+        _ range: Range<Int>,
+        _ receivedAt: Date
+    ) throws(DeliveryError) -> Proven<AppleAppTransaction> {
+        let payload = try verified(bytes, range, "receiptCreationDate", receivedAt, "app transaction")
+        let appTransaction = try read("app transaction") { () throws(JSONError) in
+            try AppleAppTransaction(
+                payload: payload.bytes,
+                root: payload.document.root,
+                isSigned: verification.isSigned
+            )
+        }
+        _ = try requireApp(
+            appTransaction.bundleID,
+            appTransaction.appAppleID,
+            appTransaction.environment,
+            "app transaction"
+        )
+        return (appTransaction, payload.evidence)
+    }
+
+    private func verified(
+        _ bytes: [UInt8],
+        _ range: Range<Int>,
+        _ dateMember: MemberName,
+        _ receivedAt: Date,
+        _ role: StaticString
+    ) throws(DeliveryError) -> VerifiedPayload {
+        try verification.verify(
+            bytes,
+            range,
+            dateMember: dateMember,
+            receivedAt: receivedAt.millisecondsSince1970,
+            role: role
+        )
+    }
+
+    private func read<Value>(
+        _ role: StaticString,
+        _ body: () throws(JSONError) -> Value
+    ) throws(DeliveryError) -> Value {
+        do throws(JSONError) {
+            return try body()
+        } catch {
+            throw DeliveryError(
+                .malformed,
+                "\(role): \(error)",
+                isAuthentic: verification.isSigned,
+                underlying: error
+            )
+        }
+    }
+}
+
+// Strings that decide something are compared octet for octet: `==` on `String` follows canonical equivalence.
+extension AppleJWSVerifier {
+    /// - Parameter namesApp: whether this kind of data carries `appAppleId` in Production.
+    private func requireApp(
+        _ bundleID: String,
+        _ appAppleID: Int64?,
+        _ environment: AppleEnvironment,
+        _ role: StaticString,
+        namesApp: Bool = true
+    ) throws(DeliveryError) -> AppleConfiguration.App {
+        let named = apps.filter { $0.bundleID.utf8.elementsEqual(bundleID.utf8) }
+        guard !named.isEmpty else {
+            throw misdirected("\(role): bundleId is not that of a configured app")
+        }
+        try requireEnvironment(environment, role)
+        guard namesApp, environment == .production else { return named[0] }
+        guard let app = named.first(where: { $0.appAppleID == appAppleID }), appAppleID != nil else {
+            throw misdirected("\(role): appAppleId is not that of the configured app")
+        }
+        return app
+    }
+
+    private func requireEnvironment(_ environment: AppleEnvironment, _ role: StaticString) throws(DeliveryError) {
+        guard environments.contains(where: { $0.rawValue.utf8.elementsEqual(environment.rawValue.utf8) }) else {
+            throw misdirected("\(role): environment is not a configured one")
+        }
+    }
+
+    private func requireSame(
+        _ lhs: AppleEnvironment,
+        _ rhs: AppleEnvironment,
+        _ what: StaticString
+    ) throws(DeliveryError) {
+        try requireSame(lhs.rawValue, rhs.rawValue, what)
+    }
+
+    private func requireSame(_ lhs: String, _ rhs: String, _ what: StaticString) throws(DeliveryError) {
+        guard lhs.utf8.elementsEqual(rhs.utf8) else { throw misdirected("\(what) differ") }
+    }
+
+    private func misdirected(_ message: String) -> DeliveryError {
+        DeliveryError(.misdirected, message, isAuthentic: verification.isSigned)
+    }
+}

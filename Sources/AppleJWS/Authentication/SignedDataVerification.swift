@@ -1,0 +1,142 @@
+import Normalizer
+import SignatureCore
+import WireJSON
+
+/// The payload of a JWS whose chain and signature hold.
+struct VerifiedPayload {
+    let bytes: [UInt8]
+    let document: JSONDocument
+    /// When Apple signed it, in milliseconds since 1970.
+    let signedDate: Int64
+    let evidence: Origin.Evidence
+}
+
+/// What every one of Apple's JWS goes through, outer and nested alike.
+///
+/// The order is: size, shape, pinned algorithm, certificates, signature, and only then content. The chain is judged
+/// without a date first; the date comes out of the payload once the signature holds, and is then held against the
+/// validity of the three certificates. So nothing unproven chooses a time, a key or a branch.
+struct SignedDataVerification: Sendable {
+    private static let leafMarker = "1.2.840.113635.100.6.11.1"
+    private static let intermediateMarker = "1.2.840.113635.100.6.2.1"
+
+    let isSigned: Bool
+    private let chains: ChainVerification
+    private let cache: ChainCache
+    private let certificateTime: AppleConfiguration.CertificateTime
+    private let futureSkew: Int64
+    private let maximumAge: Int64?
+
+    init(_ configuration: AppleConfiguration) throws(ConfigurationError) {
+        isSigned = configuration.environments.contains(where: \.isSigned)
+        do throws(SignatureError) {
+            chains = try ChainVerification(
+                trustAnchors: configuration.trustAnchors.anchors,
+                requiredLeafExtension: Self.leafMarker,
+                requiredIntermediateExtension: Self.intermediateMarker
+            )
+        } catch {
+            throw ConfigurationError("certificate verification: \(error.message)")
+        }
+        cache = ChainCache(capacity: configuration.chainCacheCapacity)
+        certificateTime = configuration.certificateTime
+        futureSkew = configuration.maximumFutureSkew.milliseconds
+        maximumAge = configuration.maximumAge?.milliseconds
+    }
+
+    /// - Parameters:
+    ///   - dateMember: the payload's member that says when it was signed.
+    ///   - receivedAt: the time of receipt, in milliseconds since 1970.
+    ///   - role: what the JWS is, for messages.
+    func verify(
+        _ bytes: [UInt8],
+        _ range: Range<Int>,
+        dateMember: MemberName,
+        receivedAt: Int64,
+        role: StaticString
+    ) throws(DeliveryError) -> VerifiedPayload {
+        let payload: [UInt8]
+        let chain: ValidatedChain?
+        do throws(SignatureError) {
+            let jws = try CompactJWS(bytes, in: range)
+            if isSigned {
+                let validated = try self.chain(of: jws)
+                payload = try jws.payload(verifiedBy: validated.leafKey)
+                chain = validated
+            } else {
+                // Configured for Xcode or unit tests, whose data nobody's root vouches for.
+                payload = try Base64URL.decode(bytes, jws.payloadRange)
+                chain = nil
+            }
+        } catch {
+            throw DeliveryError(error.kind.code, "\(role): \(error.message)", underlying: error)
+        }
+        return try open(payload, dateMember, receivedAt, chain: chain, role)
+    }
+
+    private func chain(of jws: CompactJWS) throws(SignatureError) -> ValidatedChain {
+        if let known = cache.chain(for: jws.headerSegment) { return known }
+        let header = try JWSProtectedHeader(
+            reading: try jws.header(),
+            algorithm: .es256,
+            certificates: .required(count: 3)
+        )
+        let chain = try chains.verify(header.certificates, at: nil)
+        cache.insert(chain, for: jws.headerSegment)
+        return chain
+    }
+
+    private func open(
+        _ payload: [UInt8],
+        _ dateMember: MemberName,
+        _ receivedAt: Int64,
+        chain: ValidatedChain?,
+        _ role: StaticString
+    ) throws(DeliveryError) -> VerifiedPayload {
+        let document: JSONDocument
+        let signedDate: Int64
+        do throws(JSONError) {
+            document = try JSONDocument(parsing: payload)
+            let reader = try ObjectReader(document.root)
+            signedDate = try reader.date(dateMember, isSigned: isSigned)
+        } catch {
+            throw DeliveryError(.malformed, "\(role): \(error)", isAuthentic: isSigned, underlying: error)
+        }
+        // Both operands lie within the years 1970…9999 and the tolerances within ±2^52, so nothing overflows.
+        guard signedDate - receivedAt <= futureSkew else {
+            throw DeliveryError(.stale, "\(role): \(dateMember.text) lies ahead of the time of receipt")
+        }
+        if let maximumAge, receivedAt - signedDate > maximumAge {
+            throw DeliveryError(.stale, "\(role): \(dateMember.text) lies too far back", isAuthentic: true)
+        }
+        guard let chain else {
+            return VerifiedPayload(
+                bytes: payload,
+                document: document,
+                signedDate: signedDate,
+                evidence: Origin.Evidence(.unchecked)
+            )
+        }
+        let judgedAt = certificateTime == .receipt ? receivedAt : signedDate
+        guard chain.isValid(at: judgedAt) else {
+            throw DeliveryError(.untrusted, "\(role): a certificate is expired or not yet valid")
+        }
+        return VerifiedPayload(
+            bytes: payload,
+            document: document,
+            signedDate: signedDate,
+            evidence: Origin.Evidence(.jwsX5C, key: chain.leafFingerprint.hexadecimal)
+        )
+    }
+}
+
+extension SignatureError.Kind {
+    var code: DeliveryError.Code {
+        switch self {
+        case .malformed, .header, .limit: .malformed
+        case .algorithm, .signature: .unauthenticated
+        case .certificate, .chain, .validity, .key: .untrusted
+        case .internalFailure: .unavailable
+        }
+    }
+}

@@ -1,0 +1,355 @@
+import FoundationEssentials
+import Normalizer
+
+/// What a transaction and its renewal info assert, whatever notification brings them.
+///
+/// Both are snapshots: each states all that Apple knows at the moment of signing, so the facts never depend on the type
+/// of the notification, with the two exceptions that only the type tells.
+struct AppleSnapshot {
+    let transaction: AppleTransaction
+    let renewalInfo: AppleRenewalInfo?
+    let status: AppleNotification.Status?
+
+    /// The moment that the statement is about.
+    let assertedAt: Date
+}
+
+extension AppleSnapshot {
+    var lineage: SubscriptionID {
+        SubscriptionID(
+            store: .appStore,
+            environment: transaction.environment.canonical,
+            id: transaction.originalTransactionID
+        )
+    }
+
+    var isSubscription: Bool { transaction.type == .autoRenewable || transaction.expiresDate != nil }
+
+    var isFamilyShared: Bool { transaction.inAppOwnershipType == .familyShared }
+
+    /// Purchases by families have no token of their own: the app of the member did not buy.
+    var account: Account? {
+        let appTransaction = transaction.appTransactionID ?? renewalInfo?.appTransactionID
+        if !isFamilyShared, let token = transaction.appAccountToken {
+            let aliases = appTransaction.map { [Account.Identifier($0, .appTransactionID)] } ?? []
+            return Account(token, .appAccountToken, aliases: aliases)
+        }
+        return appTransaction.map { Account($0, .appTransactionID) }
+    }
+
+    var period: ServicePeriod {
+        ServicePeriod(start: transaction.purchaseDate, end: transaction.expiresDate)
+    }
+
+    var product: PurchasedProduct {
+        PurchasedProduct(
+            id: transaction.productID,
+            offer: offer,
+            group: transaction.subscriptionGroupIdentifier,
+            quantity: transaction.quantity
+        )
+    }
+
+    var offer: Offer? {
+        Offer(
+            type: transaction.offerType,
+            id: transaction.offerIdentifier,
+            payment: transaction.offerDiscountType,
+            duration: transaction.offerPeriod
+        )
+    }
+
+    /// The offer on the next renewal.
+    var nextOffer: Offer? {
+        renewalInfo.flatMap {
+            Offer(type: $0.offerType, id: $0.offerIdentifier, payment: $0.offerDiscountType, duration: $0.offerPeriod)
+        }
+    }
+
+    var phase: Phase {
+        if transaction.offerDiscountType == .freeTrial { return .trial }
+        switch transaction.offerType {
+        case nil: return .regular
+        // Older payloads do not say how an offer is paid; what cost nothing was free.
+        case .introductory?:
+            return transaction.offerDiscountType == nil && transaction.price?.amount == ExactDecimal(0)
+                ? .trial : .introductory
+        default: return .promotional
+        }
+    }
+
+    /// Who shares pays nothing, so the price says what the product costs.
+    var price: Price? {
+        transaction.price.map { Price($0, isFamilyShared ? .list : .charged) }
+    }
+
+    private var renewalSnapshot: AppleRenewalSnapshot? {
+        renewalInfo.map {
+            AppleRenewalSnapshot(renewalInfo: $0, transaction: transaction, status: status, assertedAt: assertedAt)
+        }
+    }
+
+    var renewal: RenewalTerms? { renewalSnapshot?.terms }
+
+    var disabledReason: LifecycleEvent.AutoRenewDisabled.Reason? { renewalSnapshot?.disabledReason }
+
+    var graceUntil: Date? { renewalInfo?.gracePeriodExpiresDate }
+
+    /// The last moment of access that the store stated.
+    var accessEnd: Date? {
+        guard let expires = transaction.expiresDate else { return nil }
+        return max(expires, graceUntil ?? expires)
+    }
+
+    /// The end of access by refund, revocation or replacement, where there is one.
+    var revokedAt: Date? { transaction.isUpgraded ? nil : transaction.revocationDate }
+
+    var refundScope: LifecycleEvent.Refund.Scope {
+        guard let thousandths = transaction.revocationPercentage,
+            transaction.revocationType != .refundFull, thousandths < 100_000,
+            let fraction = ExactDecimal(coefficient: Int128(thousandths), scale: 5)
+        else { return .full }
+        return .fraction(fraction)
+    }
+
+    var ownership: Fact.Ownership { isFamilyShared ? .familyShared : .purchased }
+
+    func facts(reportedBy type: AppleNotification.NotificationType?) -> [Fact] {
+        var facts: [Fact] = []
+        if isSubscription {
+            facts.append(
+                .period(
+                    Fact.Period(
+                        period,
+                        product: transaction.productID,
+                        phase: phase,
+                        transaction: transaction.transactionID,
+                        ownership: ownership
+                    )
+                )
+            )
+        } else {
+            facts.append(
+                .purchase(
+                    Fact.OneTimePurchase(
+                        transaction: transaction.transactionID,
+                        product: transaction.productID,
+                        purchase: oneTimePurchase,
+                        at: transaction.purchaseDate
+                    )
+                )
+            )
+        }
+        if let price, price.role == .charged {
+            facts.append(
+                .charge(Fact.Charge(transaction: transaction.transactionID, price: price, at: transaction.purchaseDate))
+            )
+        }
+        facts += endings(reportedBy: type)
+        facts += renewalSnapshot?.facts ?? []
+        if let account { facts.append(.owner(account)) }
+        if let previous = transaction.previousOriginalTransactionID {
+            facts.append(
+                .link(SubscriptionID(store: lineage.store, environment: lineage.environment, id: previous))
+            )
+        }
+        return facts
+    }
+
+    private func endings(reportedBy type: AppleNotification.NotificationType?) -> [Fact] {
+        // Replaced by an upgrade, or by a crossgrade of the same duration: the unused part went back, yet it is no
+        // refund, and Apple states its moment only sometimes.
+        if transaction.isUpgraded {
+            return [end(at: transaction.revocationDate ?? assertedAt, reason: .replaced)]
+        }
+        if let revoked = transaction.revocationDate {
+            if isFamilyShared || transaction.revocationType == .familyRevoke {
+                return [end(at: revoked, reason: .unknown)]
+            }
+            return [refund(refundScope, at: revoked)]
+        }
+        switch type {
+        case .refundReversed?:
+            return [refund(nil, at: assertedAt)]
+        case .expired?:
+            return accessEnd.map { [end(at: $0, reason: expiryReason(subtype: nil))] } ?? []
+        case .revoke?:
+            return [end(at: assertedAt, reason: .unknown)]
+        default:
+            return []
+        }
+    }
+
+    private func end(at date: Date, reason: LifecycleEvent.Expired.Reason) -> Fact {
+        .periodEnded(
+            Fact.PeriodEnd(
+                start: transaction.purchaseDate,
+                transaction: transaction.transactionID,
+                at: date,
+                reason: reason
+            )
+        )
+    }
+
+    private func refund(_ scope: LifecycleEvent.Refund.Scope?, at date: Date) -> Fact {
+        .refund(
+            Fact.RefundState(
+                transaction: transaction.transactionID,
+                scope: scope,
+                at: date,
+                periodStart: isSubscription ? transaction.purchaseDate : nil,
+                endsAccess: scope != nil
+            )
+        )
+    }
+
+    func expiryReason(subtype: AppleNotification.Subtype?) -> LifecycleEvent.Expired.Reason {
+        switch subtype {
+        case .voluntary?: return .customer
+        case .billingRetry?: return .billing
+        case .priceIncrease?: return .priceIncreaseDeclined
+        case .productNotForSale?: return .productUnavailable
+        default: break
+        }
+        switch renewalInfo?.expirationIntent {
+        case .customerCanceled?: return .customer
+        case .billingError?: return .billing
+        case .priceIncreaseDeclined?: return .priceIncreaseDeclined
+        case .productUnavailable?: return .productUnavailable
+        default: return .unknown
+        }
+    }
+
+    var oneTimePurchase: LifecycleEvent.OneTimePurchase {
+        let type: LifecycleEvent.OneTimePurchase.ProductType
+        switch transaction.type {
+        case .consumable?: type = .consumable
+        case .nonConsumable?: type = .nonConsumable
+        case .nonRenewing?: type = .nonRenewing
+        default: type = .unknown
+        }
+        return LifecycleEvent.OneTimePurchase(
+            type: type,
+            quantity: transaction.quantity ?? 1,
+            price: price,
+            familyShared: isFamilyShared
+        )
+    }
+}
+
+extension AppleTransaction {
+    /// Apple tries for up to 60 days after the period (App Store Connect help, "Enable billing grace period").
+    var retryUntil: Date? { expiresDate?.addingTimeInterval(60 * 86_400) }
+}
+
+/// What renewal info asserts.
+struct AppleRenewalSnapshot {
+    let renewalInfo: AppleRenewalInfo
+    /// The transaction beside it, where there is one: only it names the period and the price until now.
+    let transaction: AppleTransaction?
+    var status: AppleNotification.Status?
+    let assertedAt: Date
+
+    init(
+        renewalInfo: AppleRenewalInfo,
+        transaction: AppleTransaction?,
+        status: AppleNotification.Status? = nil,
+        assertedAt: Date? = nil
+    ) {
+        self.renewalInfo = renewalInfo
+        self.transaction = transaction
+        self.status = status
+        self.assertedAt = assertedAt ?? renewalInfo.signedDate
+    }
+
+    var facts: [Fact] {
+        var facts: [Fact] = []
+        if let terms { facts.append(.renewalIntent(Fact.RenewalIntent(terms, reason: disabledReason))) }
+        facts.append(.billing(billing))
+        facts.append(.priceChange(Fact.PriceChangeState(priceChange)))
+        return facts
+    }
+
+    var terms: RenewalTerms? {
+        renewalInfo.autoRenewStatus.map {
+            RenewalTerms(
+                willRenew: $0 == .on,
+                nextProduct: renewalInfo.autoRenewProductID,
+                nextPrice: renewalInfo.renewalPrice,
+                renewsAt: renewalInfo.renewalDate
+            )
+        }
+    }
+
+    private var billing: Fact.Billing {
+        let isOutstanding =
+            renewalInfo.isInBillingRetryPeriod == true || status == .billingRetry || status == .gracePeriod
+        guard isOutstanding else { return Fact.Billing(.settled, periodStart: transaction?.purchaseDate) }
+        let graceUntil = renewalInfo.gracePeriodExpiresDate
+        let inGrace = graceUntil.map { $0 > assertedAt } ?? false
+        return Fact.Billing(
+            inGrace ? .grace : .suspended,
+            periodStart: transaction?.purchaseDate,
+            graceUntil: graceUntil,
+            retryUntil: transaction?.retryUntil
+        )
+    }
+
+    private var priceChange: LifecycleEvent.PriceChange? {
+        renewalInfo.priceIncreaseStatus.map {
+            LifecycleEvent.PriceChange(
+                stage: $0 == .accepted ? .accepted : .pending,
+                old: transaction?.price,
+                new: renewalInfo.renewalPrice,
+                effectiveAt: renewalInfo.renewalDate,
+                consentRequired: $0 == .pending
+            )
+        }
+    }
+
+    /// Why it will not renew. With a commitment, bills and access go on until it ends.
+    var disabledReason: LifecycleEvent.AutoRenewDisabled.Reason? {
+        if renewalInfo.autoRenewStatus == .on {
+            return renewalInfo.commitment?.autoRenewStatus == .off ? .commitment : nil
+        }
+        switch renewalInfo.expirationIntent {
+        case nil, .customerCanceled?: return .customer
+        case .billingError?: return .billing
+        case .priceIncreaseDeclined?: return .priceIncreaseDeclined
+        case .productUnavailable?: return .store
+        default: return .unknown
+        }
+    }
+}
+
+extension Offer {
+    fileprivate init?(
+        type: AppleTransaction.OfferType?,
+        id: String?,
+        payment: AppleTransaction.OfferDiscountType?,
+        duration: String?
+    ) {
+        guard let type else { return nil }
+        let kind: Kind
+        switch type {
+        case .introductory: kind = .introductory
+        case .promotional: kind = .promotional
+        case .code: kind = .code
+        case .winBack: kind = .winBack
+        default: kind = Kind(rawValue: "apple_\(type.rawValue)")
+        }
+        self.init(kind: kind, id: id, payment: payment.map(Payment.init(apple:)), duration: duration)
+    }
+}
+
+extension Offer.Payment {
+    fileprivate init(apple value: AppleTransaction.OfferDiscountType) {
+        switch value {
+        case .freeTrial: self = .freeTrial
+        case .payAsYouGo: self = .payAsYouGo
+        case .payUpFront: self = .payUpFront
+        case .oneTime: self = .oneTime
+        default: self.init(rawValue: value.rawValue)
+        }
+    }
+}

@@ -1,0 +1,236 @@
+import FoundationEssentials
+public import Normalizer
+
+extension AppleAdapter {
+    static let mapper = "apple/1"
+
+    /// Maps a notification to the event that it stands for, with the facts that its data asserts.
+    ///
+    /// - Throws: ``DeliveryError`` with `malformed`, marked authentic, where a notification lacks the data that its
+    ///   type is about.
+    public func normalize(_ notification: Authenticated<AppleNotification>) throws(DeliveryError) -> Normalization {
+        let value = notification.value
+        let mapping = NotificationMapping(notification: value)
+        let draft = try mapping.draft()
+        let event = NormalizedEvent(
+            id: draft.id,
+            event: draft.event,
+            provider: .apple,
+            store: .appStore,
+            environment: mapping.environment.canonical,
+            app: mapping.bundleID,
+            subscription: mapping.snapshot?.lineage,
+            transaction: mapping.snapshot?.transaction.transactionID,
+            account: mapping.account,
+            product: mapping.product,
+            period: mapping.snapshot.flatMap { $0.isSubscription ? $0.period : nil },
+            price: mapping.snapshot?.price,
+            renewal: mapping.snapshot?.renewal,
+            occurredAt: draft.occurredAt ?? value.signedDate,
+            effectiveAt: draft.effectiveAt ?? draft.occurredAt ?? value.signedDate,
+            assertedAt: value.signedDate,
+            receivedAt: notification.receivedAt,
+            facts: mapping.snapshot?.facts(reportedBy: value.type) ?? [],
+            origin: Origin(
+                type: value.type.rawValue,
+                subtype: value.subtype?.rawValue,
+                notificationID: value.notificationUUID,
+                channel: notification.channel,
+                evidence: notification.evidence,
+                digest: notification.digest,
+                mapper: Self.mapper
+            )
+        )
+        return Normalization([event], anomalies: value.anomalies)
+    }
+
+    /// Maps a transaction that came without a notification: from a client, or from the App Store Server API.
+    ///
+    /// The facts and the identities are those that Apple's notification of the same transaction gives. What a
+    /// notification words more exactly, such as an upgrade, is here a renewal of unknown cause; the state tells.
+    public func normalize(
+        _ transaction: Authenticated<AppleTransaction>,
+        renewalInfo: AppleRenewalInfo? = nil
+    ) throws(DeliveryError) -> Normalization {
+        if let renewalInfo {
+            guard
+                renewalInfo.originalTransactionID.utf8.elementsEqual(transaction.value.originalTransactionID.utf8),
+                renewalInfo.environment == transaction.value.environment
+            else {
+                throw DeliveryError(
+                    .misdirected,
+                    "transaction and renewal info are of different lineages",
+                    isAuthentic: true
+                )
+            }
+        }
+        let value = transaction.value
+        let snapshot = AppleSnapshot(
+            transaction: value,
+            renewalInfo: renewalInfo,
+            status: nil,
+            assertedAt: max(value.signedDate, renewalInfo?.signedDate ?? value.signedDate)
+        )
+        let facts = snapshot.facts(reportedBy: nil)
+        let events = snapshot.uploadDrafts.map { draft in
+            NormalizedEvent(
+                id: draft.id,
+                event: draft.event,
+                provider: .apple,
+                store: .appStore,
+                environment: value.environment.canonical,
+                app: value.bundleID,
+                subscription: snapshot.lineage,
+                transaction: value.transactionID,
+                account: snapshot.account,
+                product: snapshot.product,
+                period: snapshot.isSubscription ? snapshot.period : nil,
+                price: snapshot.price,
+                renewal: snapshot.renewal,
+                occurredAt: draft.occurredAt ?? value.purchaseDate,
+                effectiveAt: draft.effectiveAt ?? draft.occurredAt ?? value.purchaseDate,
+                assertedAt: snapshot.assertedAt,
+                receivedAt: transaction.receivedAt,
+                facts: facts,
+                origin: Origin(
+                    type: "JWSTransaction",
+                    channel: transaction.channel,
+                    evidence: transaction.evidence,
+                    digest: transaction.digest,
+                    mapper: Self.mapper
+                )
+            )
+        }
+        return Normalization(events, anomalies: value.anomalies + (renewalInfo?.anomalies ?? []))
+    }
+}
+
+extension AppleAdapter {
+    /// Maps renewal info that came alone. It names no transaction, so it gives facts and no event.
+    public func normalize(_ renewalInfo: Authenticated<AppleRenewalInfo>) -> Normalization {
+        let value = renewalInfo.value
+        let statement = StoreStatement(
+            subscription: SubscriptionID(
+                store: .appStore,
+                environment: value.environment.canonical,
+                id: value.originalTransactionID
+            ),
+            provider: .apple,
+            assertedAt: value.signedDate,
+            facts: AppleRenewalSnapshot(renewalInfo: value, transaction: nil).facts,
+            origin: Origin(
+                type: "JWSRenewalInfo",
+                channel: renewalInfo.channel,
+                evidence: renewalInfo.evidence,
+                digest: renewalInfo.digest,
+                mapper: Self.mapper
+            )
+        )
+        return Normalization(noChange: .init(.unchanged, statement: statement), anomalies: value.anomalies)
+    }
+}
+
+/// An event before its envelope.
+struct EventDraft {
+    var id: EventID
+    var event: LifecycleEvent
+    /// When it happened; absent means when it was signed.
+    var occurredAt: Date?
+    /// From when it has effect; absent means when it happened.
+    var effectiveAt: Date?
+}
+
+extension AppleSnapshot {
+    /// What a transaction by itself tells: that its period began or its product was bought, and whether it was taken
+    /// back since.
+    var uploadDrafts: [EventDraft] {
+        var drafts: [EventDraft] = []
+        if !isSubscription {
+            drafts.append(oneTimePurchased)
+        } else if transaction.transactionID == transaction.originalTransactionID {
+            drafts.append(started(isFamilyShared ? .familyShared : .new))
+        } else {
+            drafts.append(renewed(transaction.transactionReason == .renewal ? .scheduled : .unknown))
+        }
+        if revokedAt != nil {
+            drafts.append(
+                isFamilyShared || transaction.revocationType == .familyRevoke ? revoked : refunded(isCurrent: nil)
+            )
+        }
+        return drafts
+    }
+
+    private func periodBegan(_ event: LifecycleEvent) -> EventDraft {
+        EventDraft(
+            id: .periodBegan(lineage, transaction: transaction.transactionID),
+            event: event,
+            occurredAt: transaction.purchaseDate
+        )
+    }
+
+    func started(_ origin: LifecycleEvent.Started.Origin) -> EventDraft {
+        periodBegan(.started(.init(origin: origin, phase: phase, period: period, price: price)))
+    }
+
+    func renewed(_ cause: LifecycleEvent.Renewed.Cause) -> EventDraft {
+        periodBegan(.renewed(.init(cause: cause, phase: phase, period: period, price: price)))
+    }
+
+    /// Apple says "upgrade" for a crossgrade of the same duration as well; a catalogue tells them apart.
+    var upgraded: EventDraft {
+        periodBegan(
+            .productChanged(
+                .init(
+                    to: transaction.productID,
+                    direction: .upgrade,
+                    timing: .immediate,
+                    basis: .store,
+                    proration: .refund,
+                    period: period
+                )
+            )
+        )
+    }
+
+    var oneTimePurchased: EventDraft {
+        EventDraft(
+            id: .purchased(lineage, transaction: transaction.transactionID),
+            event: .oneTimePurchased(oneTimePurchase),
+            occurredAt: transaction.purchaseDate
+        )
+    }
+
+    var revoked: EventDraft {
+        EventDraft(
+            id: .ended(lineage, transaction: transaction.transactionID),
+            event: .revoked(.init(reason: .familySharingEnded)),
+            occurredAt: transaction.revocationDate
+        )
+    }
+
+    /// - Parameter isCurrent: whether access rests on the refunded transaction; nil where Apple does not say.
+    func refunded(isCurrent: Bool?) -> EventDraft {
+        let reason: LifecycleEvent.Refund.Reason
+        switch transaction.revocationReason {
+        case .appIssue?: reason = .appIssue
+        case .other?: reason = .other
+        default: reason = .unknown
+        }
+        return EventDraft(
+            id: .refunded(
+                lineage,
+                transaction: transaction.transactionID,
+                at: transaction.revocationDate ?? assertedAt
+            ),
+            event: .refunded(
+                .init(
+                    transaction: transaction.transactionID,
+                    scope: refundScope,
+                    reason: reason,
+                    affectsCurrentPeriod: isSubscription ? isCurrent : true
+                )
+            ),
+            occurredAt: transaction.revocationDate
+        )
+    }
+}

@@ -1,0 +1,402 @@
+import FoundationEssentials
+import Normalizer
+
+/// The table of App Store Server Notifications V2: one row per type, by subtype.
+///
+/// Apple's page "notificationType" lists types and subtypes. A type that this table does not know, or a subtype that it
+/// does not know of a type that has some, becomes `unmapped`, with all facts of the data inside.
+struct NotificationMapping {
+    let notification: AppleNotification
+
+    var environment: AppleEnvironment {
+        switch notification.content {
+        case .data(let data): data.environment
+        case .summary(let summary): summary.environment
+        case .externalPurchaseToken(let token): token.environment
+        case .appData(let data): data.environment
+        }
+    }
+
+    var bundleID: String {
+        switch notification.content {
+        case .data(let data): data.bundleID
+        case .summary(let summary): summary.bundleID
+        case .externalPurchaseToken(let token): token.bundleID
+        case .appData(let data): data.bundleID
+        }
+    }
+
+    var snapshot: AppleSnapshot? {
+        guard case .data(let data) = notification.content, let transaction = data.transaction else { return nil }
+        return AppleSnapshot(
+            transaction: transaction,
+            renewalInfo: data.renewalInfo,
+            status: data.status,
+            assertedAt: notification.signedDate
+        )
+    }
+
+    var account: Account? {
+        if case .appData(let data) = notification.content {
+            return data.appTransaction?.appTransactionID.map { Account($0, .appTransactionID) }
+        }
+        return snapshot?.account
+    }
+
+    var product: PurchasedProduct? {
+        if case .summary(let summary) = notification.content {
+            return summary.productID.map { PurchasedProduct(id: $0) }
+        }
+        return snapshot?.product
+    }
+
+    func draft() throws(DeliveryError) -> EventDraft {
+        switch notification.type {
+        case .subscribed: try subscribed()
+        case .didRenew: try didRenew()
+        case .didFailToRenew: try didFailToRenew()
+        case .gracePeriodExpired: try gracePeriodExpired()
+        case .expired: try expired()
+        case .didChangeRenewalStatus: try didChangeRenewalStatus()
+        case .didChangeRenewalPref: try didChangeRenewalPref()
+        case .offerRedeemed: try offerRedeemed()
+        case .priceIncrease: try priceIncrease()
+        case .priceChange: try priceChange()
+        case .metadataUpdate: notice(.metadata)
+        // Apple's change log spells this type both ways.
+        case .migration, "MIGRATE": try migration()
+        case .oneTimeCharge: try required().oneTimePurchased
+        case .refund: try refund()
+        case .refundDeclined: try onTransaction { .refundDeclined($0) }
+        case .refundReversed: try refundReversed()
+        case .consumptionRequest: try consumptionRequest()
+        case .revoke: try revoke()
+        case .renewalExtended: try renewalExtended()
+        case .renewalExtension: renewalExtension()
+        case .externalPurchaseToken: externalPurchaseToken()
+        case .rescindConsent: notified(.revoked(.init(reason: .consentRescinded)))
+        case .test: notice(.test)
+        default: unmapped
+        }
+    }
+}
+
+// MARK: Rows
+
+extension NotificationMapping {
+    /// First purchase in the group, or purchase after a lapse; for family members the first sharing.
+    private func subscribed() throws(DeliveryError) -> EventDraft {
+        let snapshot = try requiredSubscription()
+        switch notification.subtype {
+        case .initialBuy?: return snapshot.started(snapshot.isFamilyShared ? .familyShared : .new)
+        case .resubscribe?: return snapshot.started(snapshot.isFamilyShared ? .familyShared : .resubscribed)
+        default: return unmapped
+        }
+    }
+
+    /// A renewal as planned, or after failed attempts. What failed before, grace or retry, only the state knows.
+    private func didRenew() throws(DeliveryError) -> EventDraft {
+        let snapshot = try requiredSubscription()
+        switch notification.subtype {
+        case nil: return snapshot.renewed(.scheduled)
+        case .billingRecovery?: return snapshot.renewed(.recovery(from: .unknown))
+        default: return unmapped
+        }
+    }
+
+    /// With a grace period access goes on until `gracePeriodExpiresDate`, and no longer.
+    private func didFailToRenew() throws(DeliveryError) -> EventDraft {
+        let snapshot = try requiredSubscription()
+        let access: LifecycleEvent.BillingIssue.Access
+        switch notification.subtype {
+        case nil: access = .suspended
+        case .gracePeriod?: access = snapshot.graceUntil.map { .grace(until: $0) } ?? .suspended
+        default: return unmapped
+        }
+        return notified(.billingIssue(.init(access: access, retryUntil: snapshot.transaction.retryUntil)))
+    }
+
+    private func gracePeriodExpired() throws(DeliveryError) -> EventDraft {
+        let snapshot = try requiredSubscription()
+        return notified(.gracePeriodExpired, occurredAt: snapshot.graceUntil)
+    }
+
+    /// The subtype gives the reason; without one, `expirationIntent` does.
+    private func expired() throws(DeliveryError) -> EventDraft {
+        let snapshot = try requiredSubscription()
+        return EventDraft(
+            id: .ended(snapshot.lineage, transaction: snapshot.transaction.transactionID),
+            event: .expired(.init(reason: snapshot.expiryReason(subtype: notification.subtype))),
+            occurredAt: snapshot.accessEnd
+        )
+    }
+
+    /// Turning renewal off takes nothing away.
+    private func didChangeRenewalStatus() throws(DeliveryError) -> EventDraft {
+        let snapshot = try requiredSubscription()
+        switch notification.subtype {
+        case .autoRenewEnabled?:
+            return notified(.autoRenewEnabled)
+        case .autoRenewDisabled?:
+            let reason = snapshot.disabledReason ?? .customer
+            let accessUntil =
+                reason == .commitment
+                ? snapshot.transaction.commitment?.expiresDate ?? snapshot.accessEnd : snapshot.accessEnd
+            return notified(
+                .autoRenewDisabled(.init(reason: reason, accessUntil: accessUntil)),
+                effectiveAt: accessUntil
+            )
+        default:
+            return unmapped
+        }
+    }
+
+    /// An upgrade carries the new transaction, a downgrade the current one; without a subtype the customer went back to
+    /// the current product.
+    private func didChangeRenewalPref() throws(DeliveryError) -> EventDraft {
+        let snapshot = try requiredSubscription()
+        switch notification.subtype {
+        case .upgrade?: return snapshot.upgraded
+        case .downgrade?: return changeScheduled(snapshot)
+        case nil:
+            let renewsAt = snapshot.renewalInfo?.renewalDate ?? snapshot.transaction.expiresDate
+            return EventDraft(
+                id: .notified(snapshot.lineage, by: .apple, notification: notification.notificationUUID),
+                event: .productChangeReverted(
+                    .init(
+                        to: snapshot.transaction.productID,
+                        direction: .unknown,
+                        timing: .atPeriodEnd(renewsAt),
+                        basis: .store
+                    )
+                )
+            )
+        default: return unmapped
+        }
+    }
+
+    private func changeScheduled(_ snapshot: AppleSnapshot) -> EventDraft {
+        guard let next = snapshot.renewalInfo?.autoRenewProductID else { return unmapped }
+        let date = snapshot.renewalInfo?.renewalDate ?? snapshot.transaction.expiresDate
+        return EventDraft(
+            id: .changeScheduled(snapshot.lineage, from: snapshot.transaction.productID, to: next, at: date),
+            event: .productChangeScheduled(
+                .init(
+                    from: snapshot.transaction.productID,
+                    to: next,
+                    direction: .downgrade,
+                    timing: .atPeriodEnd(date),
+                    basis: .store
+                )
+            ),
+            effectiveAt: date
+        )
+    }
+
+    /// Redeemed by an active subscriber. Purchases under an offer were once reported here, too.
+    private func offerRedeemed() throws(DeliveryError) -> EventDraft {
+        let snapshot = try requiredSubscription()
+        switch notification.subtype {
+        case .initialBuy?: return snapshot.started(snapshot.isFamilyShared ? .familyShared : .new)
+        case .resubscribe?: return snapshot.started(snapshot.isFamilyShared ? .familyShared : .resubscribed)
+        case .upgrade?: return snapshot.upgraded
+        case .downgrade?: return changeScheduled(snapshot)
+        case nil:
+            // An offer on the next renewal that the current period was not sold under is the one just redeemed.
+            if let next = snapshot.nextOffer, next != snapshot.offer {
+                return notified(
+                    .offerRedeemed(.init(offer: next)),
+                    effectiveAt: snapshot.renewalInfo?.renewalDate ?? snapshot.transaction.expiresDate
+                )
+            }
+            guard let offer = snapshot.offer else { return unmapped }
+            return EventDraft(
+                id: .periodBegan(snapshot.lineage, transaction: snapshot.transaction.transactionID),
+                event: .offerRedeemed(.init(offer: offer, period: snapshot.period)),
+                occurredAt: snapshot.transaction.purchaseDate
+            )
+        default: return unmapped
+        }
+    }
+
+    /// `PENDING` needs the customer's consent; `ACCEPTED` is consent, or a notice that needs none.
+    private func priceIncrease() throws(DeliveryError) -> EventDraft {
+        let snapshot = try requiredSubscription()
+        let stage: LifecycleEvent.PriceChange.Stage
+        switch notification.subtype {
+        case .pending?: stage = .pending
+        case .accepted?: stage = .accepted
+        default: return unmapped
+        }
+        return priceChange(snapshot, stage: stage, consentRequired: stage == .pending)
+    }
+
+    /// The developer's own change, through the Advanced Commerce API; its items say how far it has come.
+    private func priceChange() throws(DeliveryError) -> EventDraft {
+        let snapshot = try requiredSubscription()
+        let statuses = snapshot.renewalInfo?.advancedCommerce?.items.compactMap(\.priceIncrease?.status) ?? []
+        if !statuses.isEmpty, statuses.allSatisfy({ $0 == "ACCEPTED" }) {
+            return priceChange(snapshot, stage: .accepted, consentRequired: false)
+        }
+        return priceChange(snapshot, stage: .pending, consentRequired: statuses.contains("PENDING"))
+    }
+
+    private func priceChange(
+        _ snapshot: AppleSnapshot,
+        stage: LifecycleEvent.PriceChange.Stage,
+        consentRequired: Bool
+    ) -> EventDraft {
+        let date = snapshot.renewalInfo?.renewalDate ?? snapshot.transaction.expiresDate
+        return notified(
+            .priceChange(
+                .init(
+                    stage: stage,
+                    old: snapshot.transaction.price,
+                    new: snapshot.renewalInfo?.renewalPrice,
+                    effectiveAt: date,
+                    consentRequired: consentRequired
+                )
+            ),
+            effectiveAt: date
+        )
+    }
+
+    private func migration() throws(DeliveryError) -> EventDraft {
+        let previous = try required().transaction.previousOriginalTransactionID
+        return notice(.migration, previous.map { ["previous_original_transaction_id": $0] } ?? [:])
+    }
+
+    /// `status` tells whether the refunded transaction is the one that access rests on: it is still active, then, or
+    /// it is not.
+    private func refund() throws(DeliveryError) -> EventDraft {
+        let snapshot = try required()
+        let isCurrent: Bool?
+        switch snapshot.status {
+        case .active?, .gracePeriod?: isCurrent = false
+        case .expired?, .revoked?, .billingRetry?: isCurrent = true
+        default: isCurrent = nil
+        }
+        return snapshot.refunded(isCurrent: isCurrent)
+    }
+
+    private func refundReversed() throws(DeliveryError) -> EventDraft {
+        let snapshot = try required()
+        return EventDraft(
+            id: .refundReversed(snapshot.lineage, transaction: snapshot.transaction.transactionID),
+            event: .refundReversed(.init(transaction: snapshot.transaction.transactionID))
+        )
+    }
+
+    /// Apple waits twelve hours for an answer, and asks again under a new UUID.
+    private func consumptionRequest() throws(DeliveryError) -> EventDraft {
+        let snapshot = try required()
+        guard case .data(let data) = notification.content else { return unmapped }
+        return notified(
+            .refundRequested(
+                .init(
+                    transaction: snapshot.transaction.transactionID,
+                    reason: data.consumptionRequestReason,
+                    answerBy: notification.signedDate.addingTimeInterval(12 * 3600)
+                )
+            )
+        )
+    }
+
+    /// Family Sharing ended for this member. No money went back to them.
+    private func revoke() throws(DeliveryError) -> EventDraft {
+        try required().revoked
+    }
+
+    private func renewalExtended() throws(DeliveryError) -> EventDraft {
+        let snapshot = try requiredSubscription()
+        let end = snapshot.transaction.expiresDate ?? notification.signedDate
+        return EventDraft(
+            id: .extended(snapshot.lineage, transaction: snapshot.transaction.transactionID, to: end),
+            event: .extended(.init(to: end, reason: .developer))
+        )
+    }
+
+    /// `SUMMARY` closes a mass request; `FAILURE` is about one subscription of it.
+    private func renewalExtension() -> EventDraft {
+        switch (notification.subtype, notification.content) {
+        case (.failure?, _):
+            return notice(.extensionFailed)
+        // One of Apple's pages writes SUCCESS for SUMMARY; the object is what tells.
+        case (_, .summary(let summary)):
+            var facts: [String: String] = [:]
+            facts["request_identifier"] = summary.requestIdentifier
+            facts["succeeded_count"] = summary.succeededCount.map(String.init)
+            facts["failed_count"] = summary.failedCount.map(String.init)
+            if !summary.storefrontCountryCodes.isEmpty {
+                facts["storefront_country_codes"] = summary.storefrontCountryCodes.joined(separator: ",")
+            }
+            return notice(.extensionSummary, facts)
+        default:
+            return unmapped
+        }
+    }
+
+    private func externalPurchaseToken() -> EventDraft {
+        guard case .externalPurchaseToken(let token) = notification.content else { return unmapped }
+        var facts = ["external_purchase_id": token.externalPurchaseID]
+        facts["stage"] = notification.subtype?.rawValue.lowercased()
+        facts["token_type"] = token.tokenType
+        facts["created_at"] = token.tokenCreationDate.map { RFC3339.string($0.millisecondsSince1970) }
+        facts["expires_at"] = token.tokenExpirationDate.map { RFC3339.string($0.millisecondsSince1970) }
+        return notice(.externalPurchaseToken, facts)
+    }
+}
+
+// MARK: Shapes
+
+extension NotificationMapping {
+    private func required() throws(DeliveryError) -> AppleSnapshot {
+        guard let snapshot else {
+            throw DeliveryError(.malformed, "notification carries no signedTransactionInfo", isAuthentic: true)
+        }
+        return snapshot
+    }
+
+    private func requiredSubscription() throws(DeliveryError) -> AppleSnapshot {
+        let snapshot = try required()
+        guard snapshot.transaction.expiresDate != nil else {
+            throw DeliveryError(.malformed, "transaction of a subscription has no expiresDate", isAuthentic: true)
+        }
+        return snapshot
+    }
+
+    private var notifiedID: EventID {
+        guard let snapshot else {
+            return EventID(
+                provider: .apple,
+                environment: environment.canonical,
+                notification: notification.notificationUUID
+            )
+        }
+        return .notified(snapshot.lineage, by: .apple, notification: notification.notificationUUID)
+    }
+
+    private func notified(
+        _ event: LifecycleEvent,
+        occurredAt: Date? = nil,
+        effectiveAt: Date? = nil
+    ) -> EventDraft {
+        EventDraft(id: notifiedID, event: event, occurredAt: occurredAt, effectiveAt: effectiveAt)
+    }
+
+    private func notice(_ kind: LifecycleEvent.Notice.Kind, _ facts: [String: String] = [:]) -> EventDraft {
+        notified(.notice(.init(kind, facts: facts)))
+    }
+
+    private func onTransaction(
+        _ event: (LifecycleEvent.TransactionReference) -> LifecycleEvent
+    ) throws(DeliveryError) -> EventDraft {
+        notified(event(.init(transaction: try required().transaction.transactionID)))
+    }
+
+    private var unmapped: EventDraft {
+        notified(
+            .unmapped(.init(type: notification.type.rawValue, subtype: notification.subtype?.rawValue))
+        )
+    }
+}

@@ -1,0 +1,109 @@
+import FoundationEssentials
+package import Normalizer
+package import WireJSON
+
+/// What became of a vector.
+package struct VectorOutcome: Sendable {
+    package let id: String
+    package let result: Result<Normalization, DeliveryError>
+    package let answer: Int
+    /// Whether it is as expected; nil where nothing was.
+    package let matched: Bool?
+    /// What differs from the expectation, for people.
+    package let difference: String?
+
+    /// The line that `lifecycle check` prints.
+    package func line() throws -> [UInt8] {
+        var output = Output(id: id, outcome: "accept", answer: answer, matched: matched)
+        switch result {
+        case .success(let normalization):
+            output.events = normalization.events
+        case .failure(let error):
+            output.outcome = "reject"
+            output.code = error.code
+            output.message = error.message
+        }
+        return try CanonicalJSON.bytes(output)
+    }
+
+    private struct Output: Encodable {
+        var id: String
+        var outcome: String
+        var code: DeliveryError.Code?
+        var message: String?
+        var answer: Int
+        var events: [NormalizedEvent] = []
+        var matched: Bool?
+    }
+}
+
+/// A receiver as one vector configures it.
+package protocol VectorReceiver: Sendable {
+    func receive(_ delivery: Delivery) async throws(DeliveryError) -> Normalization
+}
+
+/// Runs vectors, each against a receiver of its own.
+package enum VectorRunner {
+    package static func run(_ vector: Vector) async -> VectorOutcome {
+        let result = await outcome(of: vector)
+        let answer = Acknowledgement(for: result, provider: vector.provider).status
+        let difference = difference(result, vector)
+        return VectorOutcome(
+            id: vector.id,
+            result: result,
+            answer: answer,
+            matched: vector.expect == nil ? nil : difference == nil,
+            difference: difference
+        )
+    }
+
+    private static func outcome(of vector: Vector) async -> Result<Normalization, DeliveryError> {
+        do throws(DeliveryError) {
+            return .success(try await receiver(for: vector).receive(vector.delivery))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// A provider's adapter, configured by the members that `TestVectors/README.md` lists.
+    package static func receiver(
+        for provider: Provider,
+        config: JSONValue
+    ) throws(ConfigurationError) -> any VectorReceiver {
+        switch provider {
+        case .apple: try AppleVectorReceiver(config: config)
+        default: throw ConfigurationError("provider is not one that this build knows")
+        }
+    }
+
+    private static func receiver(for vector: Vector) throws(DeliveryError) -> any VectorReceiver {
+        do throws(ConfigurationError) {
+            return try receiver(for: vector.provider, config: vector.config)
+        } catch {
+            // A receiver that would verify nothing does not start: every delivery waits until it is mended.
+            throw DeliveryError(.configuration, error.message)
+        }
+    }
+
+    private static func difference(_ result: Result<Normalization, DeliveryError>, _ vector: Vector) -> String? {
+        guard let expect = vector.expect else { return nil }
+        switch (expect, result) {
+        case (.accept, .failure(let error)):
+            return vector.orReject ? nil : "expected to be accepted: \(error)"
+        case (.reject, .success):
+            return "expected to be rejected"
+        case (.reject, .failure(let error)):
+            guard let code = vector.code, code != error.code else { return nil }
+            return "expected code \(code), not \(error)"
+        case (.accept, .success(let normalization)):
+            return vector.events.flatMap { expected in
+                EventComparison(allowsMore: vector.matchesSubset).difference(expected, normalization.events)
+            }
+        }
+    }
+}
+
+extension DeliveryError.Code {
+    /// The receiver of a vector is configured so that it cannot start.
+    package static let configuration: DeliveryError.Code = "configuration"
+}

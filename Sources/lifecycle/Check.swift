@@ -1,0 +1,113 @@
+import ArgumentParser
+import ConformanceVectors
+import Foundation
+import Normalizer
+
+/// `lifecycle check`
+struct Check: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Runs test vectors and compares them with what they expect.",
+        discussion: """
+            Prints one line a case: {"id","outcome","code"?,"message"?,"answer","events","matched"?}, in the order of \
+            the files whatever the number of jobs. The summary goes to standard error. Exit status 1 when any case \
+            differs from its expectation or a line is no case.
+            """
+    )
+
+    @Option(help: "How many cases run at a time.")
+    var jobs: Int = 1
+
+    @Argument(help: ArgumentHelp("Test-vector files, one case a line; - reads standard input.", valueName: "cases"))
+    var files: [String]
+
+    func validate() throws {
+        guard jobs >= 1 else { throw ValidationError("--jobs has to be at least 1") }
+    }
+
+    func run() async throws {
+        var lines: [(place: String, line: ArraySlice<UInt8>)] = []
+        for file in files {
+            let bytes: [UInt8]
+            do { bytes = try contents(of: file) } catch { throw ValidationError("\(file) cannot be read") }
+            for (number, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated()
+            where !line.allSatisfy({ $0 == 0x20 || $0 == 0x0D }) {
+                lines.append(("\(file):\(number + 1)", line))
+            }
+        }
+        var summary = Summary()
+        try await eachInOrder(lines, jobs: jobs) { entry in
+            do {
+                return .outcome(await VectorRunner.run(try Vector(line: entry.line)))
+            } catch {
+                return .invalid("\(entry.place): \(error)")
+            }
+        } consume: { result in
+            try summary.report(result)
+        }
+        StandardError.write(summary.text)
+        if summary.differing + summary.invalid > 0 { throw ExitCode(1) }
+    }
+}
+
+/// What became of one line.
+private enum LineResult: Sendable {
+    case outcome(VectorOutcome)
+    case invalid(String)
+}
+
+private struct Summary {
+    var matching = 0
+    var unjudged = 0
+    var differing = 0
+    var invalid = 0
+
+    mutating func report(_ result: LineResult) throws {
+        switch result {
+        case .invalid(let message):
+            invalid += 1
+            StandardError.write(message)
+        case .outcome(let outcome):
+            StandardOutput.write(line: try outcome.line())
+            switch outcome.matched {
+            case true?: matching += 1
+            case nil: unjudged += 1
+            case false?:
+                differing += 1
+                StandardError.write("\(outcome.id): \(outcome.difference ?? "differs")")
+            }
+        }
+    }
+
+    var text: String {
+        "\(matching) as expected, \(differing) differ, \(unjudged) without expectation, \(invalid) not readable"
+    }
+}
+
+/// Runs `work` for up to `jobs` elements at a time and hands the results over in the order of the elements.
+private func eachInOrder<Element: Sendable, Output: Sendable>(
+    _ elements: [Element],
+    jobs: Int,
+    _ work: @escaping @Sendable (Element) async -> Output,
+    consume: (Output) throws -> Void
+) async throws {
+    try await withThrowingTaskGroup(of: (Int, Output).self) { group in
+        var started = 0
+        var waiting: [Int: Output] = [:]
+        var next = 0
+        func start() {
+            guard started < elements.count else { return }
+            let (index, element) = (started, elements[started])
+            started += 1
+            group.addTask { (index, await work(element)) }
+        }
+        for _ in 0..<jobs { start() }
+        while let (index, output) = try await group.next() {
+            waiting[index] = output
+            while let output = waiting.removeValue(forKey: next) {
+                try consume(output)
+                next += 1
+            }
+            start()
+        }
+    }
+}

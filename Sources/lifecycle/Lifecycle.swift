@@ -1,0 +1,18 @@
+import ArgumentParser
+
+/// The command line: everything that the libraries do, for shells, scripts and other languages.
+@main
+struct Lifecycle: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lifecycle",
+        abstract: "Verifies what app stores and payment providers send, and maps it to canonical events.",
+        subcommands: [Normalize.self, Check.self]
+    )
+}
+
+extension ExitCode {
+    /// Something was rejected (`EX_DATAERR`).
+    static let rejected = ExitCode(65)
+    /// A provider could not be reached (`EX_UNAVAILABLE`).
+    static let unavailable = ExitCode(69)
+}

@@ -1,0 +1,68 @@
+import ArgumentParser
+import ConformanceVectors
+import Foundation
+import Normalizer
+import WireJSON
+
+/// `lifecycle normalize`
+struct Normalize: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Verifies raw webhook bodies and prints one event a line.",
+        discussion: """
+            The configuration file is the `config` object of a test vector; TestVectors/README.md lists its members. \
+            Its `now`, in milliseconds since 1970, is the time of receipt; without it, that is the present.
+
+            Exit status: 0 when all were accepted, 65 when something was rejected (one line each on standard error, \
+            "code: message"), 69 when a provider could not be reached, 64 for wrong usage.
+            """
+    )
+
+    @Option(help: "Who sent the bodies: apple.")
+    var provider: String
+
+    @Option(help: ArgumentHelp("How the receiver is configured, as a JSON file.", valueName: "file"))
+    var config: String
+
+    @Option(help: ArgumentHelp("The request's header fields, as a JSON object.", valueName: "file"))
+    var headers: String?
+
+    @Argument(help: ArgumentHelp("Raw bodies; - reads standard input.", valueName: "file"))
+    var bodies: [String]
+
+    func run() async throws {
+        let receiver: any VectorReceiver
+        let headers: Delivery.Headers
+        let configured: JSONValue
+        do {
+            configured = try JSONDocument(parsing: contents(of: config), limits: Vector.limits).root
+            headers = try Vector.headers(
+                try self.headers.map { try JSONDocument(parsing: contents(of: $0)).root }
+            )
+            receiver = try VectorRunner.receiver(for: Provider(rawValue: provider), config: configured)
+        } catch {
+            throw ValidationError("\(error)")
+        }
+        let now = try ObjectReader(configured).optionalInt64("now").map(Date.init(millisecondsSince1970:))
+        var worst = ExitCode.success
+        for path in bodies {
+            let delivery = Delivery(headers: headers, body: try contents(of: path), receivedAt: now ?? Date())
+            do {
+                let normalization = try await receiver.receive(delivery)
+                for event in normalization.events {
+                    StandardOutput.write(line: try CanonicalJSON.bytes(event))
+                }
+                if let noChange = normalization.noChange {
+                    StandardError.write("\(path): no event: \(noChange.reason)")
+                }
+            } catch let error as DeliveryError {
+                StandardError.write("\(path): \(error)")
+                if error.code.isRetryable {
+                    worst = .unavailable
+                } else if worst == .success {
+                    worst = .rejected
+                }
+            }
+        }
+        if worst != .success { throw worst }
+    }
+}
