@@ -26,8 +26,14 @@ let package = Package(
         .library(name: "NotificationSimulator", targets: ["NotificationSimulator"]),
         .executable(name: "lifecycle", targets: ["lifecycle"]),
     ],
+    traits: [
+        .trait(
+            name: "CommandLineTool",
+            description: "Builds the executable `lifecycle`. Without it, nothing depends on another Swift package."
+        )
+    ],
     dependencies: [
-        // The command line alone uses it; no library product does.
+        // Behind the trait, so that a package that depends on a library product does not even resolve it.
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
     ],
     targets: [
@@ -85,7 +91,11 @@ let package = Package(
                 "NotificationSimulator",
                 "Normalizer",
                 "WireJSON",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(
+                    name: "ArgumentParser",
+                    package: "swift-argument-parser",
+                    condition: .when(traits: ["CommandLineTool"])
+                ),
             ],
             swiftSettings: strict
         ),

@@ -21,7 +21,7 @@ package struct JSONObject: Sendable {
         if let value = self[name] { return value }
         throw JSONError(
             .missing,
-            path: path.isEmpty ? name.text : "\(path).\(name.text)",
+            path: name.path(in: path),
             offset: document.nodes[node].range.lowerBound
         )
     }

@@ -37,9 +37,9 @@ package struct JSONValue: Sendable {
     package var path: String {
         switch step {
         case .root: parent
-        case .member(let name): parent.isEmpty ? name.text : "\(parent).\(name.text)"
-        case .element(let index): "\(parent)[\(index)]"
-        case .someMember: parent.isEmpty ? "*" : "\(parent).*"
+        case .member(let name): name.path(in: parent)
+        case .element(let index): parent + "[" + String(index) + "]"
+        case .someMember: parent.isEmpty ? "*" : parent + ".*"
         }
     }
 

@@ -13,4 +13,8 @@ package struct MemberName: ExpressibleByStringLiteral, Hashable, Sendable {
     package init(_ text: String) {
         self.text = text
     }
+
+    func path(in parent: String) -> String {
+        parent.isEmpty ? text : parent + "." + text
+    }
 }

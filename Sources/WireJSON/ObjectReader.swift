@@ -23,6 +23,11 @@ package struct ObjectReader: Sendable {
         object = try value.object()
     }
 
+    /// Reads a document that is an object.
+    package init(parsing bytes: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONError) {
+        try self.init(JSONDocument(parsing: bytes, limits: limits).root)
+    }
+
     /// As in `JSONError.path`.
     package var path: String { object.path }
 

@@ -5,7 +5,7 @@
 struct OpenNames {
     /// Fingerprint above, node below.
     private var entries: [UInt64] = []
-    private static let pairwise = 32
+    private static let pairwise = 16
 
     @inline(__always)
     mutating func append(_ fingerprint: Fingerprint, node: Int) {
@@ -67,8 +67,15 @@ struct OpenNames {
             let shared = min(one.range.count, other.range.count)
             let first = one.range.lowerBound
             let second = other.range.lowerBound
-            for distance in 0..<shared where text[first &+ distance] != text[second &+ distance] {
-                return Int(text[first &+ distance]) &- Int(text[second &+ distance])
+            var distance = 0
+            while distance &+ 8 <= shared, text.word(at: first &+ distance) == text.word(at: second &+ distance) {
+                distance &+= 8
+            }
+            while distance < shared {
+                let left = text[first &+ distance]
+                let right = text[second &+ distance]
+                if left != right { return Int(left) &- Int(right) }
+                distance &+= 1
             }
             return one.range.count &- other.range.count
         }

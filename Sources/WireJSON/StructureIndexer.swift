@@ -7,19 +7,13 @@ struct StructureIndexer {
     private let maximumNodes: Int
     private let maximumDepth: Int
 
-    init(_ text: Span<UInt8>, limits: JSONLimits) throws(JSONError) {
-        let maximumBytes = min(limits.maximumBytes, Int(Int32.max))
-        guard text.count <= maximumBytes else {
-            throw JSONError(.tooLarge(limit: maximumBytes), offset: max(0, maximumBytes))
-        }
-        maximumNodes = min(limits.maximumNodes, JSONNode.maximumCount)
-        maximumDepth = limits.maximumDepth
-        nodes.reserveCapacity(max(0, min(text.count / 8 + 8, maximumNodes)))
-        if text.count >= 3, text[0] == 0xEF, text[1] == 0xBB, text[2] == 0xBF {
-            throw JSONError(.byteOrderMark, offset: 0)
-        }
-        try index(text)
-    }
+    private var position = 0
+    private var expectation = Expectation.value
+    /// The innermost open array or object, and how many elements or members it has so far.
+    private var container = JSONNode.none
+    private var isObject = false
+    private var count = 0
+    private var depth = 0
 
     private enum Expectation {
         case value
@@ -32,125 +26,62 @@ struct StructureIndexer {
         case separator
     }
 
-    private mutating func index(_ text: Span<UInt8>) throws(JSONError) {
-        var index = 0
-        var depth = 0
-        var container = JSONNode.none
-        var isObject = false
-        var count = 0
-        var expectation = Expectation.value
-
-        while true {
-            index = Self.skipWhitespace(text, from: index)
-            guard index < text.count else {
-                if expectation == .separator, depth == 0 { return }
-                throw JSONError(.unexpectedEnd, offset: index)
-            }
-            let octet = text[index]
-
-            if expectation == .separator {
-                if depth == 0 { throw JSONError(.trailingOctets, offset: index) }
-                if octet == UInt8(ascii: ",") {
-                    index &+= 1
-                    if !isObject {
-                        expectation = .value
-                        continue
-                    }
-                    expectation = .name
-                    index = Self.skipWhitespace(text, from: index)
-                    guard index < text.count else { throw JSONError(.unexpectedEnd, offset: index) }
-                    // Falls into the reading of a name below.
-                } else {
-                    guard octet == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
-                        throw JSONError(.unexpectedOctet, offset: index)
-                    }
-                    index &+= 1
-                    try close(&container, &isObject, &count, at: index, in: text)
-                    depth &-= 1
-                    continue
-                }
-            }
-
-            if expectation == .name || expectation == .firstName {
-                guard text[index] == StringSyntax.quotationMark else {
-                    guard expectation == .firstName, octet == UInt8(ascii: "}") else {
-                        throw JSONError(.unexpectedOctet, offset: index)
-                    }
-                    index &+= 1
-                    try close(&container, &isObject, &count, at: index, in: text)
-                    depth &-= 1
-                    expectation = .separator
-                    continue
-                }
-                index = try name(text, at: index)
-                index = Self.skipWhitespace(text, from: index)
-                guard index < text.count else { throw JSONError(.unexpectedEnd, offset: index) }
-                guard text[index] == UInt8(ascii: ":") else { throw JSONError(.unexpectedOctet, offset: index) }
-                index &+= 1
-                expectation = .value
-                index = Self.skipWhitespace(text, from: index)
-                guard index < text.count else { throw JSONError(.unexpectedEnd, offset: index) }
-            }
-
-            // A value.
-            let first = text[index]
-            if first == UInt8(ascii: "]"), expectation == .firstElement {
-                index &+= 1
-                try close(&container, &isObject, &count, at: index, in: text)
-                depth &-= 1
-                expectation = .separator
-                continue
-            }
-            guard nodes.count < maximumNodes else {
-                throw JSONError(.tooManyNodes(limit: maximumNodes), offset: index)
-            }
-            count &+= 1
-            expectation = .separator
-            switch first {
-            case StringSyntax.quotationMark:
-                let start = index &+ 1
-                var hasEscape = false
-                let end = try StringSyntax.end(of: text, from: start, hasEscape: &hasEscape)
-                nodes.append(JSONNode(kind: .string, flag: hasEscape, start: start, end: end, next: nodes.count &+ 1))
-                index = end &+ 1
-            case UInt8(ascii: "{"), UInt8(ascii: "["):
-                guard depth < maximumDepth else { throw JSONError(.tooDeep(limit: maximumDepth), offset: index) }
-                depth &+= 1
-                if container != JSONNode.none { nodes[Int(container)].setCount(count) }
-                count = 0
-                isObject = first == UInt8(ascii: "{")
-                expectation = isObject ? .firstName : .firstElement
-                let opened = nodes.count
-                nodes.append(
-                    JSONNode(kind: isObject ? .object : .array, start: index, end: index, next: Int(container))
-                )
-                container = UInt32(truncatingIfNeeded: opened)
-                index &+= 1
-            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-                let start = index
-                let isInteger = try Self.number(text, &index)
-                nodes.append(JSONNode(kind: .number, flag: isInteger, start: start, end: index, next: nodes.count &+ 1))
-            case UInt8(ascii: "t"):
-                try literal("true", .true, text, &index)
-            case UInt8(ascii: "f"):
-                try literal("false", .false, text, &index)
-            case UInt8(ascii: "n"):
-                try literal("null", .null, text, &index)
-            default:
-                throw JSONError(.unexpectedOctet, offset: index)
+    init(_ text: Span<UInt8>, limits: JSONLimits) throws(JSONError) {
+        let maximumBytes = min(limits.maximumBytes, Int(Int32.max))
+        guard text.count <= maximumBytes else {
+            throw JSONError(.tooLarge(limit: maximumBytes), offset: max(0, maximumBytes))
+        }
+        maximumNodes = min(limits.maximumNodes, JSONNode.maximumCount)
+        maximumDepth = limits.maximumDepth
+        nodes.reserveCapacity(max(0, min(text.count / 8 + 8, maximumNodes)))
+        if text.count >= 3, text[0] == 0xEF, text[1] == 0xBB, text[2] == 0xBF {
+            throw JSONError(.byteOrderMark, offset: 0)
+        }
+        while let octet = next(text) {
+            switch expectation {
+            case .separator: try separator(octet, text)
+            case .value: try value(octet, text)
+            case .name: try name(octet, text)
+            case .firstElement:
+                if octet == UInt8(ascii: "]") { try close(text) } else { try value(octet, text) }
+            case .firstName:
+                if octet == UInt8(ascii: "}") { try close(text) } else { try name(octet, text) }
             }
         }
+        guard expectation == .separator, depth == 0 else { throw JSONError(.unexpectedEnd, offset: position) }
     }
 
     // MARK: Parts of a document
 
+    /// The next octet that is not white space.
     @inline(__always)
-    private mutating func name(_ text: Span<UInt8>, at index: Int) throws(JSONError) -> Int {
-        // One more than the name itself: its value needs a node as well, and its count has to fit.
-        guard nodes.count < maximumNodes else { throw JSONError(.tooManyNodes(limit: maximumNodes), offset: index) }
-        let start = index &+ 1
+    private mutating func next(_ text: Span<UInt8>) -> UInt8? {
+        position = Self.skipWhitespace(text, from: position)
+        return position < text.count ? text[position] : nil
+    }
+
+    @inline(__always)
+    private mutating func separator(_ octet: UInt8, _ text: Span<UInt8>) throws(JSONError) {
+        guard depth > 0 else { throw JSONError(.trailingOctets, offset: position) }
+        if octet == UInt8(ascii: ",") {
+            position &+= 1
+            expectation = isObject ? .name : .value
+        } else if octet == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
+            try close(text)
+        } else {
+            throw JSONError(.unexpectedOctet, offset: position)
+        }
+    }
+
+    /// A name and the colon after it.
+    @inline(__always)
+    private mutating func name(_ octet: UInt8, _ text: Span<UInt8>) throws(JSONError) {
+        guard octet == StringSyntax.quotationMark else { throw JSONError(.unexpectedOctet, offset: position) }
+        try reserveNode()
+        let start = position &+ 1
         var hasEscape = false
         let end = try StringSyntax.end(of: text, from: start, hasEscape: &hasEscape)
+        position = end &+ 1
         let fingerprint: Fingerprint
         if hasEscape {
             let decoded = StringSyntax.decode(text, start..<end)
@@ -158,31 +89,74 @@ struct StructureIndexer {
         } else {
             fingerprint = Fingerprint(of: text, start, end)
         }
-        let node = nodes.count
+        names.append(fingerprint, node: nodes.count)
         nodes.append(
-            JSONNode(nameAt: start, end: end, fingerprint: fingerprint, hasEscape: hasEscape, next: node &+ 1)
+            JSONNode(nameAt: start, end: end, fingerprint: fingerprint, hasEscape: hasEscape, next: nodes.count &+ 1)
         )
-        names.append(fingerprint, node: node)
-        return end &+ 1
+        guard let colon = next(text) else { throw JSONError(.unexpectedEnd, offset: position) }
+        guard colon == UInt8(ascii: ":") else { throw JSONError(.unexpectedOctet, offset: position) }
+        position &+= 1
+        expectation = .value
+    }
+
+    @inline(__always)
+    private mutating func value(_ octet: UInt8, _ text: Span<UInt8>) throws(JSONError) {
+        try reserveNode()
+        count &+= 1
+        expectation = .separator
+        switch octet {
+        case StringSyntax.quotationMark:
+            let start = position &+ 1
+            var hasEscape = false
+            let end = try StringSyntax.end(of: text, from: start, hasEscape: &hasEscape)
+            nodes.append(JSONNode(kind: .string, flag: hasEscape, start: start, end: end, next: nodes.count &+ 1))
+            position = end &+ 1
+        case UInt8(ascii: "{"): try open(.object)
+        case UInt8(ascii: "["): try open(.array)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            let start = position
+            var end = start
+            let isInteger = try Self.number(text, &end)
+            position = end
+            nodes.append(JSONNode(kind: .number, flag: isInteger, start: start, end: position, next: nodes.count &+ 1))
+        case UInt8(ascii: "t"): try literal("true", .true, text)
+        case UInt8(ascii: "f"): try literal("false", .false, text)
+        case UInt8(ascii: "n"): try literal("null", .null, text)
+        default: throw JSONError(.unexpectedOctet, offset: position)
+        }
+    }
+
+    @inline(__always)
+    private func reserveNode() throws(JSONError) {
+        guard nodes.count < maximumNodes else {
+            throw JSONError(.tooManyNodes(limit: maximumNodes), offset: position)
+        }
+    }
+
+    @inline(__always)
+    private mutating func open(_ kind: JSONNode.Kind) throws(JSONError) {
+        guard depth < maximumDepth else { throw JSONError(.tooDeep(limit: maximumDepth), offset: position) }
+        depth &+= 1
+        if container != JSONNode.none { nodes[Int(container)].setCount(count) }
+        count = 0
+        isObject = kind == .object
+        expectation = isObject ? .firstName : .firstElement
+        let opened = nodes.count
+        nodes.append(JSONNode(kind: kind, start: position, end: position, next: Int(container)))
+        container = UInt32(truncatingIfNeeded: opened)
+        position &+= 1
     }
 
     /// Ends the innermost array or object and returns to the one around it.
     @inline(__always)
-    private mutating func close(
-        _ container: inout UInt32,
-        _ isObject: inout Bool,
-        _ count: inout Int,
-        at end: Int,
-        in text: Span<UInt8>
-    ) throws(JSONError) {
-        if isObject {
-            if let duplicate = names.removeInnermost(count, nodes, text) {
-                throw JSONError(.duplicateMember, offset: Int(nodes[duplicate].start) &- 1)
-            }
+    private mutating func close(_ text: Span<UInt8>) throws(JSONError) {
+        position &+= 1
+        if isObject, let duplicate = names.removeInnermost(count, nodes, text) {
+            throw JSONError(.duplicateMember, offset: Int(nodes[duplicate].start) &- 1)
         }
         let closed = Int(container)
         container = nodes[closed].next
-        nodes[closed].end = UInt32(truncatingIfNeeded: end)
+        nodes[closed].end = UInt32(truncatingIfNeeded: position)
         nodes[closed].next = UInt32(truncatingIfNeeded: nodes.count)
         nodes[closed].setCount(count)
         if container == JSONNode.none {
@@ -192,6 +166,8 @@ struct StructureIndexer {
             isObject = nodes[Int(container)].kind == .object
             count = nodes[Int(container)].count
         }
+        depth &-= 1
+        expectation = .separator
     }
 
     /// RFC 8259 §2 allows space, tab, line feed and carriage return.
@@ -258,15 +234,14 @@ struct StructureIndexer {
     private mutating func literal(
         _ name: String,
         _ kind: JSONNode.Kind,
-        _ text: Span<UInt8>,
-        _ index: inout Int
+        _ text: Span<UInt8>
     ) throws(JSONError) {
-        let start = index
+        let start = position
         for octet in name.utf8 {
-            guard index < text.count else { throw JSONError(.unexpectedEnd, offset: index) }
-            guard text[index] == octet else { throw JSONError(.unexpectedOctet, offset: index) }
-            index &+= 1
+            guard position < text.count else { throw JSONError(.unexpectedEnd, offset: position) }
+            guard text[position] == octet else { throw JSONError(.unexpectedOctet, offset: position) }
+            position &+= 1
         }
-        nodes.append(JSONNode(kind: kind, start: start, end: index, next: nodes.count &+ 1))
+        nodes.append(JSONNode(kind: kind, start: start, end: position, next: nodes.count &+ 1))
     }
 }

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import ArgumentParser
 import ConformanceVectors
 import Foundation
@@ -111,3 +112,4 @@ private func eachInOrder<Element: Sendable, Output: Sendable>(
         }
     }
 }
+#endif

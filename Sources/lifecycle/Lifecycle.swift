@@ -1,3 +1,4 @@
+#if CommandLineTool
 import ArgumentParser
 
 /// The command line: everything that the libraries do, for shells, scripts and other languages.
@@ -16,3 +17,4 @@ extension ExitCode {
     /// A provider could not be reached (`EX_UNAVAILABLE`).
     static let unavailable = ExitCode(69)
 }
+#endif

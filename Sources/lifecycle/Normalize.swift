@@ -1,3 +1,4 @@
+#if CommandLineTool
 import ArgumentParser
 import ConformanceVectors
 import Foundation
@@ -66,3 +67,4 @@ struct Normalize: AsyncParsableCommand {
         if worst != .success { throw worst }
     }
 }
+#endif

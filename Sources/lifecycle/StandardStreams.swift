@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 
 /// Whole lines, so that output from several tasks cannot mix.
@@ -22,3 +23,4 @@ func contents(of path: String) throws -> [UInt8] {
     if path == "-" { return Array(FileHandle.standardInput.readDataToEndOfFile()) }
     return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
 }
+#endif

@@ -1,0 +1,70 @@
+import Testing
+import WireJSON
+
+@Suite struct DuplicateMemberTests {
+    /// An object of `count` members whose names come from `name`, with the one at `second` called like that at `first`.
+    private func object(_ count: Int, repeating first: Int?, at second: Int, name: (Int) -> String) -> [UInt8] {
+        let members = (0..<count).map { index in
+            "\"\(name(index == second ? first ?? index : index))\":\(index)"
+        }
+        return Array("{\(members.joined(separator: ","))}".utf8)
+    }
+
+    private static let spellings: [@Sendable (Int) -> String] = [
+        { "m\($0)" },
+        // Same length, same eight octets at both ends: nothing but the middle tells them apart.
+        { "aaaaaaaa\(100_000 + $0)bbbbbbbb" },
+        { "\\u0061aaaaaaa\(100_000 + $0)bbbbbbbb" },
+    ]
+
+    /// Both sides of the step from comparing pairs to sorting.
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [2, 3, 15, 16, 17, 64, 1_000, 10_000],
+        [0, 1, 2]
+    )
+    func findsOneAmongMany(_ count: Int, _ spelling: Int) {
+        let name = Self.spellings[spelling]
+        #expect(refusal(object(count, repeating: nil, at: 0, name: name)) == nil)
+        for (first, second) in [(0, count - 1), (0, 1), (count - 2, count - 1), (count / 2 - 1, count - 1)] {
+            let bytes = object(count, repeating: first, at: second, name: name)
+            #expect(refusal(bytes)?.reason == .duplicateMember)
+        }
+    }
+
+    /// Their last eight octets and lengths make up for one another.
+    @Test(arguments: [0, 100]) func oneFingerprintTwoNames(_ others: Int) throws {
+        let names = ["xxxxxxxxbaaaaaaa", "xxxxxxxxbaaaaaaaa"] + (0..<others).map { "other\($0)" }
+        let text = "{" + names.map { "\"\($0)\":\($0.utf8.count)" }.joined(separator: ",") + "}"
+        let object = try parse(text).object()
+        for name in names { #expect(try object[MemberName(name)]?.int64() == Int64(name.utf8.count)) }
+    }
+
+    @Test func pointsAtTheSecond() {
+        #expect(refusal(#"{"a":1,"b":2,"a":3}"#)?.offset == 13)
+        #expect(refusal(#"[{"x":1},{"x":1,"\u0078":2}]"#)?.offset == 16)
+    }
+
+    @Test func plainAndEscapedAmongMany() {
+        var members = (0..<5_000).map { "\"name of member \($0)\":0" }
+        members.append(#""name of member\u0020\u0034321":0"#)
+        #expect(refusal("{\(members.joined(separator: ","))}")?.reason == .duplicateMember)
+        members[4321] = #""":0"#
+        #expect(refusal("{\(members.joined(separator: ","))}") == nil)
+    }
+
+    /// Names of an object that is still open are kept apart from those of the objects inside it.
+    @Test func innerObjectsDoNotInterfere() {
+        let inner = "{" + (0..<40).map { "\"k\($0)\":{\"k\($0)\":1,\"z\":[{\"k0\":1}]}" }.joined(separator: ",") + "}"
+        #expect(refusal(#"{"k0":\#(inner),"k1":\#(inner),"k2":\#(inner)}"#) == nil)
+        #expect(refusal(#"{"k0":\#(inner),"k1":\#(inner),"k0":\#(inner)}"#)?.reason == .duplicateMember)
+    }
+
+    /// The costliest names for the comparison: long, alike for most of their length, with one fingerprint.
+    @Test(.timeLimit(.minutes(1)), arguments: [16, 17, 500])
+    func longNamesThatAreAlike(_ count: Int) {
+        let filler = String(repeating: "x", count: 1_000_000 / count / 2 - 20)
+        let bytes = object(count, repeating: nil, at: 0) { filler + "\(1_000 + $0)" + filler }
+        #expect(refusal(bytes) == nil)
+    }
+}
