@@ -24,6 +24,7 @@ let package = Package(
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
         .library(name: "NormalizerTesting", targets: ["NormalizerTesting"]),
         .library(name: "NotificationSimulator", targets: ["NotificationSimulator"]),
+        .library(name: "Stripe", targets: ["Stripe"]),
         .executable(name: "lifecycle", targets: ["lifecycle"]),
     ],
     traits: [
@@ -60,6 +61,11 @@ let package = Package(
         ),
         .target(name: "HTTPTransport", swiftSettings: strict),
         .target(name: "NormalizerTesting", dependencies: ["HTTPTransport"], swiftSettings: strict),
+        .target(
+            name: "Stripe",
+            dependencies: ["HTTPTransport", "Normalizer", "SignatureCore", "WireJSON"],
+            swiftSettings: strict
+        ),
         .target(
             name: "SignatureIssuing",
             dependencies: ["CLifecycleOpenSSL", "SignatureCore"],
@@ -109,6 +115,14 @@ let package = Package(
         .testTarget(
             name: "HTTPTransportTests",
             dependencies: ["HTTPTransport", "NormalizerTesting"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "StripeTests",
+            dependencies: [
+                "HTTPTransport", "Normalizer", "NormalizerTesting", "NotificationSimulator", "SignatureCore", "Stripe",
+                "WireJSON",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
