@@ -9,12 +9,17 @@ public struct AccountLedger: Hashable, Sendable {
     /// Which state a lineage belongs to, for lineages whose state has another name and for those only linked to.
     private var names: [SubscriptionID: SubscriptionID] = [:]
 
+    /// Transfers that name accounts and no lineage. They concern every lineage that the accounts owned by then, also
+    /// those that become known later.
+    public private(set) var transfers: Set<AccountTransfer> = []
+
     /// Makes an empty ledger.
     public init() {}
 
     /// Makes a ledger of states, joining those of one lineage or of linked ones.
-    public init(_ states: some Sequence<SubscriptionState>) {
+    public init(_ states: some Sequence<SubscriptionState>, transfers: some Sequence<AccountTransfer> = []) {
         for state in states { insert(state) }
+        self.transfers = Set(transfers)
     }
 
     /// The states, in the order of their names.
@@ -31,9 +36,7 @@ public struct AccountLedger: Hashable, Sendable {
     ///
     /// - Returns: what the event was to that state, see ``SubscriptionState/apply(_:catalog:)``.
     public mutating func apply(_ event: NormalizedEvent, catalog: ProductCatalog? = nil) -> Application {
-        guard let lineage = event.subscription, !lineage.id.isEmpty else {
-            return Application(disposition: .unrelated, event: event, nextCheckAt: nil)
-        }
+        guard let lineage = event.subscription, !lineage.id.isEmpty else { return applyToAccounts(event) }
         let name = names[lineage] ?? lineage
         var state = statesByName.removeValue(forKey: name) ?? SubscriptionState(lineage)
         if state.registers[lineage] == nil { state.merge(SubscriptionState(lineage)) }
@@ -41,6 +44,15 @@ public struct AccountLedger: Hashable, Sendable {
         insert(state)
         if application.disposition == .applied { refineAcrossLineages(&application, catalog: catalog) }
         return application
+    }
+
+    private mutating func applyToAccounts(_ event: NormalizedEvent) -> Application {
+        guard case .transferred(let transfer) = event.event else {
+            return Application(disposition: .unrelated, event: event, nextCheckAt: nil)
+        }
+        let move = AccountTransfer(environment: event.environment, transfer: transfer, by: Citation(event))
+        let isNew = transfers.insert(move).inserted
+        return Application(disposition: isNew ? .applied : .duplicate, event: event, nextCheckAt: nil)
     }
 
     /// Joins a statement's facts into the state of its lineage.
@@ -72,7 +84,11 @@ public struct AccountLedger: Hashable, Sendable {
     /// Joins what another ledger knows.
     public mutating func merge(_ other: AccountLedger) {
         for state in other.statesByName.values { insert(state) }
+        transfers.formUnion(other.transfers)
     }
+
+    /// Whom a state's lineage belongs to, with the transfers known here.
+    public func ownership(of state: SubscriptionState) -> Ownership { state.ownership(after: transfers) }
 }
 
 // MARK: Access
@@ -119,7 +135,7 @@ extension AccountLedger {
         for state in candidates { groups.insert(state.claims) }
         let wanted = Set(identifiers.filter { !$0.id.isEmpty }.map { groups.representative(of: $0) })
         return candidates.filter { state in
-            state.ownership.accounts.contains { wanted.contains(groups.representative(of: $0)) }
+            ownership(of: state).accounts.contains { wanted.contains(groups.representative(of: $0)) }
         }
     }
 
@@ -133,7 +149,7 @@ extension AccountLedger {
         var access = AccountAccess(states(of: identifiers, in: environment), in: environment, at: time)
         let claimed = Set(identifiers)
         access.conflicts = states.filter { $0.environment == environment }
-            .flatMap { $0.ownership.conflicts.filter { claimed.contains($0.claimed) } }
+            .flatMap { ownership(of: $0).conflicts.filter { claimed.contains($0.claimed) } }
         return access
     }
 
@@ -148,7 +164,10 @@ extension AccountLedger {
 
     /// Every identifier that a lineage is bound to or claimed by, in order.
     public var accounts: [Account.Identifier] {
-        Set(states.flatMap { $0.claims.keys }).union(states.flatMap { $0.transfer?.value.to ?? [] }).inOrder
+        Set(states.flatMap { $0.claims.keys })
+            .union(states.flatMap { $0.transfer?.value.to ?? [] })
+            .union(transfers.flatMap(\.transfer.to))
+            .inOrder
     }
 }
 
@@ -209,7 +228,7 @@ extension AccountLedger {
         guard event.store == .playStore, event.provider != .google, let lineage = event.subscription,
             let own = self[lineage]
         else { return }
-        let accounts = own.ownership.accounts
+        let accounts = ownership(of: own).accounts
         let family = event.product.map { $0.id.subscriptionFamily }
         func siblings() -> [PeriodTimeline] {
             states(of: accounts, in: event.environment)
@@ -239,7 +258,11 @@ extension AccountLedger {
                 return
             }
         case .expired(let expired) where expired.reason != .replaced && expired.reason != .paused:
-            guard let ended = PeriodTimeline(own).period(transaction: event.transaction, start: event.period?.startMilliseconds)
+            guard
+                let ended = PeriodTimeline(own).period(
+                    transaction: event.transaction,
+                    start: event.period?.startMilliseconds
+                )
             else { return }
             let slack: Int64 = 60_000
             let replaced = siblings().flatMap(\.periods).contains {

@@ -34,7 +34,9 @@ public struct Explanation: Hashable, Sendable, Codable, CustomStringConvertible 
         switch decision {
         case .granted(let until, let grant):
             let end = until.map { "until \($0.rfc3339)" } ?? "without end"
-            lines.append("\(subscription) at \(at.rfc3339): access \(end), by \(grant.basis.rawValue) of \(grant.product)")
+            lines.append(
+                "\(subscription) at \(at.rfc3339): access \(end), by \(grant.basis.rawValue) of \(grant.product)"
+            )
         case .denied(let since, let denial):
             let start = since.map { " since \($0.rfc3339)" } ?? ""
             lines.append("\(subscription) at \(at.rfc3339): no access\(start), \(denial.reason.rawValue)")
