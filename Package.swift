@@ -81,10 +81,12 @@ let package = Package(
             name: "ConformanceVectors",
             dependencies: [
                 "AppleJWS",
+                "HTTPTransport",
                 "NotificationSimulator",
                 "Normalizer",
                 "SignatureCore",
                 "SignatureIssuing",
+                "Stripe",
                 "WireJSON",
             ],
             swiftSettings: strict
@@ -120,7 +122,7 @@ let package = Package(
         .testTarget(
             name: "StripeTests",
             dependencies: [
-                "HTTPTransport", "Normalizer", "NormalizerTesting", "NotificationSimulator", "SignatureCore", "Stripe",
+                "ConformanceVectors", "HTTPTransport", "Normalizer", "NormalizerTesting", "NotificationSimulator", "SignatureCore", "Stripe",
                 "WireJSON",
             ],
             swiftSettings: strict

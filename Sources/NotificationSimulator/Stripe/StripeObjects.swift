@@ -26,7 +26,12 @@ package struct StripePrice: Sendable {
 
     package static let basic = StripePrice("price_basic_month", product: "prod_basic", amount: 999)
     package static let basicNew = StripePrice("price_basic_month_2", product: "prod_basic", amount: 1099)
-    package static let basicYear = StripePrice("price_basic_year", product: "prod_basic", amount: 9990, interval: "year")
+    package static let basicYear = StripePrice(
+        "price_basic_year",
+        product: "prod_basic",
+        amount: 9990,
+        interval: "year"
+    )
     package static let pro = StripePrice("price_pro_month", product: "prod_pro", amount: 1999)
     package static let seats = StripePrice("price_seats_month", product: "prod_seats", amount: 500)
     package static let usage = StripePrice("price_usage_month", product: "prod_usage", amount: 2, isMetered: true)
@@ -212,7 +217,13 @@ package struct StripeInvoice: Sendable {
         package var end: Int64
         package var isProration = false
 
-        package init(_ price: StripePrice, amount: Int64? = nil, from start: Int64, to end: Int64, isProration: Bool = false) {
+        package init(
+            _ price: StripePrice,
+            amount: Int64? = nil,
+            from start: Int64,
+            to end: Int64,
+            isProration: Bool = false
+        ) {
             self.price = price
             self.amount = amount ?? price.amount
             self.start = start
@@ -316,7 +327,10 @@ package struct StripeInvoice: Sendable {
             members.append("price", line.price.price())
             members.append("proration", .bool(line.isProration))
             members.append("subscription", StripeSubscription.string(subscription))
-            members.append("type", line.isProration ? "invoiceitem" : subscription == nil ? "invoiceitem" : "subscription")
+            members.append(
+                "type",
+                line.isProration ? "invoiceitem" : subscription == nil ? "invoiceitem" : "subscription"
+            )
             return .object(members)
         }
         let details: JSONText = [
@@ -327,7 +341,10 @@ package struct StripeInvoice: Sendable {
         members.append(
             "parent",
             isItem
-                ? ["invoice_item_details": nil, "subscription_item_details": details, "type": "subscription_item_details"]
+                ? [
+                    "invoice_item_details": nil, "subscription_item_details": details,
+                    "type": "subscription_item_details",
+                ]
                 : ["invoice_item_details": details, "subscription_item_details": nil, "type": "invoice_item_details"]
         )
         members.append(
