@@ -151,6 +151,18 @@ extension StripeVectors {
                 ($0.start, $0.end, $0.status) = (created, created + 30 * day, "active")
             }
 
+            try update(
+                "trial-ended-early",
+                "converted ahead of time, and charged at once",
+                from: active {
+                    ($0.status, $0.trialStart, $0.trialEnd) = ("trialing", $0.start, $0.end)
+                },
+                ["renewed"]
+            ) {
+                ($0.start, $0.end, $0.status) = (created, created + 30 * day, "active")
+                ($0.trialEnd, $0.latestInvoice) = (created, "in_2")
+            }
+
             // Renewal intent.
             try update("cancel-at-period-end", "will end with its period", ["auto_renew_disabled"]) {
                 $0.cancelAtPeriodEnd = true

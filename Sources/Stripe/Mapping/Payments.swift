@@ -9,6 +9,7 @@ struct Payment: Sendable {
     let charge: String?
     let invoice: String?
     let invoiceObject: InvoiceObject?
+    let customer: String?
 
     /// - Parameter value: a charge, a refund or a dispute.
     init(_ value: JSONValue) throws(JSONError) {
@@ -19,6 +20,7 @@ struct Payment: Sendable {
         let reference = try InvoiceReference(reader)
         invoice = reference.id
         invoiceObject = reference.object
+        customer = try reader.reference("customer")
     }
 }
 
@@ -30,7 +32,7 @@ extension Mapping {
         let scope: SubscriptionID
         let transaction: String
         let periodStart: Milliseconds?
-        let isSubscription: Bool
+        let hasInvoice: Bool
         let customer: String?
     }
 
@@ -43,8 +45,8 @@ extension Mapping {
             scope: lineage(payment.charge ?? id),
             transaction: invoice?.id ?? payment.invoice ?? id,
             periodStart: subscription == nil ? nil : invoice?.paidSpan?.start,
-            isSubscription: subscription != nil,
-            customer: invoice?.customer
+            hasInvoice: (invoice?.id ?? payment.invoice) != nil,
+            customer: invoice?.customer ?? payment.customer
         )
     }
 
@@ -178,7 +180,7 @@ extension Mapping {
             scope: scope,
             at: time.date,
             periodStart: paidBy.periodStart?.date,
-            endsAccess: isFull && !paidBy.isSubscription
+            endsAccess: isFull && !paidBy.hasInvoice
         )
     }
 

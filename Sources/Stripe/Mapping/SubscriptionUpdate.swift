@@ -143,8 +143,16 @@ extension Mapping {
     /// One update can hold several facts. They come in this order: renewal, items, pause, state.
     func subscriptionUpdated(_ subscription: SubscriptionObject) throws(JSONError) -> Outcome {
         let before = try SubscriptionBefore(notification.previous, subscription)
-        let subject = subject(subscription)
+        var subject = subject(subscription)
         guard let lineage = subject.lineage else { return .none(.unchanged) }
+        if before.restarted(to: subscription), let start = before.start, let span = subscription.current {
+            // What was left of the period before is not there any more.
+            subject.facts.append(
+                .periodEnded(
+                    Fact.PeriodEnd(start: start.date, transaction: nil, at: span.start.date, reason: .replaced)
+                )
+            )
+        }
         var events: [NormalizedEvent] = []
         switch subscription.status {
         case .incompleteExpired, .canceled:
@@ -373,10 +381,15 @@ extension Mapping {
     ) {
         guard subscription.status == .active || subscription.status == .trialing, let span = subscription.current
         else { return }
-        if before.rolled(to: subscription) {
+        // A trial that is ended ahead of time is charged at once, by an invoice that looks like any other change.
+        let isEarlyConversion =
+            before.status == .trialing && subscription.status == .active && before.restarted(to: subscription)
+            && !events.contains { $0.kind == .productChanged }
+        if before.rolled(to: subscription) || isEarlyConversion {
             // The invoice of the period tells of its renewal, about an hour from now. Where there is none, or it bills
             // what was used in the period before, this is the only word of it.
-            guard !before.hasNewInvoice || subscription.isMetered, let product = span.product else { return }
+            guard !before.hasNewInvoice || subscription.isMetered || isEarlyConversion, let product = span.product
+            else { return }
             events.append(
                 event(
                     .periodBegan(lineage, product: product, start: span.start.date),
