@@ -25,11 +25,15 @@ struct Demo: AsyncParsableCommand {
             )
         )
         var lines: [UInt8] = []
+        var ledger = AccountLedger()
         print("App Store, signed notifications of one subscription")
         let deliveries = try apple.deliveries(.demo, from: start)
         for delivery in deliveries {
             for event in try await adapter.receive(delivery).events {
-                print(TimelineEntry(event))
+                print(TimelineEntry(ledger.apply(event).event))
+                for state in ledger.states {
+                    print("      access then: \(AccessLine(state.access(at: event.assertedAt)))")
+                }
                 lines += try CanonicalJSON.bytes(event) + [0x0A]
             }
         }

@@ -51,7 +51,7 @@ struct TimelineEntry: CustomStringConvertible {
 
     private func name(of cause: LifecycleEvent.Renewed.Cause) -> String {
         switch cause {
-        case .recovery: "recovered"
+        case .recovery(let trouble): "recovered from \(trouble)"
         default: "\(cause)"
         }
     }
@@ -65,8 +65,24 @@ struct TimelineEntry: CustomStringConvertible {
         }
     }
 
-    private func day(_ date: Date) -> String {
-        RFC3339.string(date.millisecondsSince1970).prefix(16).replacingOccurrences(of: "T", with: " ")
+}
+
+/// An access decision in a few words.
+struct AccessLine: CustomStringConvertible {
+    let description: String
+
+    init(_ decision: AccessDecision) {
+        switch decision {
+        case .granted(let until, let grant):
+            description = "yes, \(until.map { "until \(day($0))" } ?? "without end"), \(grant.product)"
+        case .denied(_, let denial):
+            description = "no, \(denial.reason.rawValue)"
+        }
     }
+}
+
+/// To the minute, in UTC.
+private func day(_ date: Date) -> String {
+    RFC3339.string(date.millisecondsSince1970).prefix(16).replacingOccurrences(of: "T", with: " ")
 }
 #endif

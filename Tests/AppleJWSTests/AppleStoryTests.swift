@@ -26,7 +26,7 @@ struct AppleStoryTests {
         let simulator = try AppleSimulator(seed: "demo")
         let adapter = try Self.adapter(trusting: simulator)
         let deliveries = try simulator.deliveries(.demo, from: Self.start)
-        let events = try deliveries.flatMap { try adapter.receive($0).events }
+        let events = try deliveries.flatMap { try adapter.normalize(try adapter.authenticate($0)).events }
         #expect(
             events.map(\.kind) == [
                 .started, .renewed, .renewed, .billingIssue, .renewed, .productChanged, .refunded, .autoRenewDisabled,
@@ -43,7 +43,9 @@ struct AppleStoryTests {
         for environment in [AppleSimulator.Environment.production, .sandbox] {
             let simulator = try AppleSimulator(seed: "stories", environment: environment)
             let adapter = try Self.adapter(trusting: simulator)
-            let events = try simulator.deliveries(story, from: Self.start).flatMap { try adapter.receive($0).events }
+            let events = try simulator.deliveries(story, from: Self.start).flatMap {
+                try adapter.normalize(try adapter.authenticate($0)).events
+            }
             #expect(events.count == story.moments.count)
             #expect(!events.contains { $0.kind == .unmapped })
         }
@@ -57,7 +59,7 @@ struct AppleStoryTests {
         #expect(first.map(\.body) == again.map(\.body))
         let adapter = try Self.adapter(trusting: try AppleSimulator(seed: "a"))
         for forged in try forger.deliveries(.demo, from: Self.start) {
-            let error = #expect(throws: DeliveryError.self) { try adapter.receive(forged) }
+            let error = #expect(throws: DeliveryError.self) { try adapter.authenticate(forged) }
             #expect(error?.code == .untrusted)
         }
     }
