@@ -61,7 +61,9 @@ struct SubscriptionBefore {
         in reader: ObjectReader,
         _ now: SubscriptionObject
     ) throws(JSONError) -> [SubscriptionObject.Item]? {
-        if reader.optionalValue("items") != nil { return try SubscriptionObject.items(in: reader) }
+        if reader.optionalValue("items") != nil {
+            return try SubscriptionObject.items(in: reader, twins: now.items)
+        }
         // With one item only, its plan and quantity are repeated at the top. Test events from the Dashboard hold parts
         // of a plan, which say nothing.
         guard now.items.count == 1, let item = now.items.first else { return nil }
@@ -102,6 +104,10 @@ enum ItemChange {
     init(from old: [SubscriptionObject.Item]?, to new: [SubscriptionObject.Item]) {
         self = .none
         guard let old, !old.isEmpty else { return }
+        let isSame =
+            old.count == new.count
+            && zip(old, new).allSatisfy { $0.price.id == $1.price.id && $0.quantity == $1.quantity }
+        if isSame { return }
         let before = Set(old.map(\.price.id))
         let after = Set(new.map(\.price.id))
         let gone = old.filter { !after.contains($0.price.id) }
@@ -225,6 +231,7 @@ extension Mapping {
         into events: inout [NormalizedEvent]
     ) {
         let change = ItemChange(from: before.items, to: subscription.items)
+        if case .none = change { return }
         // Prices and quantities name the change; when it took place tells it from the same change made again.
         let content = subscription.items
             .map { "\($0.price.id)*\($0.quantity.map(String.init) ?? "")" }.sorted().joined(separator: "+")

@@ -23,11 +23,7 @@ struct PriceObject: Hashable, Sendable {
         id = try reader.string("id")
         product = try reader.reference("product")
         currency = try reader.optionalString("currency")
-        var exact = try reader.optionalString("unit_amount_decimal")
-        if exact == nil { exact = try reader.optionalString("amount_decimal") }
-        var whole = try reader.optionalInt64("unit_amount")
-        if whole == nil { whole = try reader.optionalInt64("amount") }
-        unitAmount = whole.map { ExactDecimal($0) } ?? exact.flatMap { ExactDecimal($0) }
+        unitAmount = try Self.unitAmount(in: reader)
         // A price keeps these under `recurring`, a plan at its top.
         if var recurring = try reader.reader("recurring") {
             interval = recurring.descriptiveString("interval")
@@ -38,6 +34,13 @@ struct PriceObject: Hashable, Sendable {
             intervalCount = reader.descriptiveInt64("interval_count") ?? 1
             isMetered = reader.descriptiveString("usage_type") == "metered"
         }
+    }
+
+    private static func unitAmount(in reader: ObjectReader) throws(JSONError) -> ExactDecimal? {
+        if let amount = try reader.optionalInt64("unit_amount") { return ExactDecimal(amount) }
+        if let amount = try reader.optionalInt64("amount") { return ExactDecimal(amount) }
+        if let exact = try reader.optionalString("unit_amount_decimal") { return ExactDecimal(exact) }
+        return try reader.optionalString("amount_decimal").flatMap { ExactDecimal($0) }
     }
 
     /// What the price is for; the price itself where Stripe names no product with it.

@@ -20,7 +20,7 @@ struct SubscriptionObject: Sendable {
     }
 
     /// One thing that is subscribed to.
-    struct Item: Hashable, Sendable {
+    struct Item: Sendable {
         let price: PriceObject
         let quantity: Int64?
         /// When the current period of the item began and ends; since basil a matter of the item.
@@ -29,13 +29,23 @@ struct SubscriptionObject: Sendable {
         /// A paid or free trial of this item alone (endive).
         let trialEnd: Milliseconds?
 
-        init?(_ value: JSONValue) throws(JSONError) {
+        /// The price as it was received.
+        private let priceBytes: ArraySlice<UInt8>?
+
+        /// - Parameter twin: an item whose price this one is likely to repeat, octet for octet.
+        init?(_ value: JSONValue, twin: Item? = nil) throws(JSONError) {
             let reader = try ObjectReader(value)
             // Subscriptions from before the Prices API have the plan alone.
             var price = reader.optionalValue("price")
             if price == nil { price = reader.optionalValue("plan") }
             guard let price else { return nil }
-            self.price = try PriceObject(price)
+            let bytes = price.rawBytes
+            if let twin, twin.priceBytes == bytes {
+                self.price = twin.price
+            } else {
+                self.price = try PriceObject(price)
+            }
+            priceBytes = bytes
             quantity = try reader.optionalInt64("quantity")
             start = try reader.time("current_period_start")
             end = try reader.time("current_period_end")
@@ -46,6 +56,7 @@ struct SubscriptionObject: Sendable {
             self.price = price
             self.quantity = quantity
             (start, end, trialEnd) = (nil, nil, nil)
+            priceBytes = nil
         }
     }
 
@@ -53,8 +64,10 @@ struct SubscriptionObject: Sendable {
     let status: Status
     let customer: String?
     let items: [Item]
-    private let start: Milliseconds?
-    private let end: Milliseconds?
+    /// The current periods: one, unless items are billed in different rhythms. The latest to begin is the last.
+    let spans: [Span]
+    /// When the last of the current periods ends.
+    let periodEnd: Milliseconds?
     let startDate: Milliseconds?
     let cancelAtPeriodEnd: Bool
     let cancelAt: Milliseconds?
@@ -81,8 +94,9 @@ struct SubscriptionObject: Sendable {
         status = Status(try reader.string("status"))
         customer = try reader.reference("customer")
         items = try Self.items(in: reader) ?? []
-        start = try reader.time("current_period_start")
-        end = try reader.time("current_period_end")
+        let end = try reader.time("current_period_end")
+        spans = Self.spans(of: items, start: try reader.time("current_period_start"), end: end)
+        periodEnd = spans.map(\.end).max() ?? end
         startDate = try reader.time("start_date")
         cancelAtPeriodEnd = try reader.optionalBool("cancel_at_period_end") ?? false
         cancelAt = try reader.time("cancel_at")
@@ -106,11 +120,14 @@ struct SubscriptionObject: Sendable {
     }
 
     /// The items of a subscription or of its previous attributes; the lone plan of the oldest ones counts as one.
-    static func items(in reader: ObjectReader) throws(JSONError) -> [Item]? {
+    ///
+    /// - Parameter twins: items that these are likely to repeat.
+    static func items(in reader: ObjectReader, twins: [Item] = []) throws(JSONError) -> [Item]? {
         if let values = try reader.list("items") {
             var items: [Item] = []
-            for value in values {
-                if let item = try Item(value) { items.append(item) }
+            items.reserveCapacity(values.count)
+            for (index, value) in values.enumerated() {
+                if let item = try Item(value, twin: index < twins.count ? twins[index] : nil) { items.append(item) }
             }
             return items
         }
@@ -143,7 +160,7 @@ extension ObjectReader {
 
 extension SubscriptionObject {
     /// A period with what is used in it.
-    struct Span: Hashable, Sendable {
+    struct Span: Sendable {
         let start: Milliseconds
         let end: Milliseconds
         let items: [Item]
@@ -154,26 +171,22 @@ extension SubscriptionObject {
         var product: String? { primary?.price.productID }
     }
 
-    /// The current periods: one, unless items are billed in different rhythms. The latest to begin is the last.
-    var spans: [Span] {
-        var spans: [Milliseconds: Span] = [:]
+    private static func spans(of items: [Item], start: Milliseconds?, end: Milliseconds?) -> [Span] {
+        var spans: [Span] = []
         for item in items {
             guard let start = item.start ?? start, let end = item.end ?? end else { continue }
-            let known = spans[start]
-            spans[start] = Span(
-                start: start,
-                end: max(end, known?.end ?? end),
-                items: (known?.items ?? []) + [item]
-            )
+            if let index = spans.firstIndex(where: { $0.start == start }) {
+                let known = spans[index]
+                spans[index] = Span(start: start, end: max(end, known.end), items: known.items + [item])
+            } else {
+                spans.append(Span(start: start, end: end, items: [item]))
+            }
         }
-        return spans.values.sorted { $0.start < $1.start }
+        return spans.count > 1 ? spans.sorted { $0.start < $1.start } : spans
     }
 
     /// The period that began last.
     var current: Span? { spans.last }
-
-    /// When the last of the current periods ends.
-    var periodEnd: Milliseconds? { spans.map(\.end).max() ?? end }
 
     /// When the subscription will end by what is arranged now, whichever of the members says so: flexible billing
     /// sets only `cancel_at` where classic billing sets `cancel_at_period_end`.
