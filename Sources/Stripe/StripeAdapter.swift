@@ -11,6 +11,7 @@ import WireJSON
 /// without containing it.
 public struct StripeAdapter: ProviderAdapter {
     /// How old or how far in the future a signed timestamp may be.
+    @nonexhaustive
     public enum Tolerance: Hashable, Sendable {
         /// At most this far from the time of receipt.
         case within(Duration)
@@ -19,6 +20,7 @@ public struct StripeAdapter: ProviderAdapter {
     }
 
     /// Which of Stripe's worlds an endpoint takes.
+    @nonexhaustive
     public enum Mode: Hashable, Sendable {
         /// Both; each event says which.
         case any
@@ -56,6 +58,7 @@ public struct StripeAdapter: ProviderAdapter {
     /// What Stripe leaves to the merchant.
     public struct Policy: Hashable, Sendable {
         /// What a subscription with a failed renewal gives.
+        @nonexhaustive
         public enum PastDueAccess: Hashable, Sendable {
             /// Access for as long as Stripe keeps it `past_due`: its settings say when that ends.
             case keeps
@@ -66,6 +69,7 @@ public struct StripeAdapter: ProviderAdapter {
         }
 
         /// What a subscription gives whose collection is paused.
+        @nonexhaustive
         public enum CollectionPauseAccess: Hashable, Sendable {
             /// Access goes on: the merchant waives or defers the money.
             case keeps
@@ -74,6 +78,7 @@ public struct StripeAdapter: ProviderAdapter {
         }
 
         /// Which of two notifications speaks for a refund.
+        @nonexhaustive
         public enum RefundSource: Hashable, Sendable {
             /// `refund.…` where the endpoint's API version sends it for every refund (2024-10-28 and later), else
             /// `charge.refunded`.
