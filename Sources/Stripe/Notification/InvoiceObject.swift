@@ -64,7 +64,6 @@ struct InvoiceObject: Sendable {
     let tax: Int64?
     let attemptCount: Int64
     let nextAttempt: Milliseconds?
-    let isSentForPayment: Bool
     /// The window that the invoice looks back on, not the period that it pays for.
     let lookBack: (start: Milliseconds?, end: Milliseconds?)
     let paidAt: Milliseconds?
@@ -93,8 +92,7 @@ struct InvoiceObject: Sendable {
         tax = try Self.tax(in: reader)
         attemptCount = try reader.optionalInt64("attempt_count") ?? 0
         nextAttempt = try reader.time("next_payment_attempt")
-        isSentForPayment = try reader.optionalString("collection_method") == "send_invoice"
-        lookBack = (try reader.time("period_start"), try reader.time("period_end"))
+                lookBack = (try reader.time("period_start"), try reader.time("period_end"))
         paidAt = try reader.reader("status_transitions")?.time("paid_at")
         created = try reader.time("created")
         var lines: [Line] = []

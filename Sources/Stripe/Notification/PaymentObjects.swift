@@ -62,14 +62,14 @@ struct RefundObject: Sendable {
     let created: Milliseconds?
 
     init(_ value: JSONValue) throws(JSONError) {
-        let reader = try ObjectReader(value)
+        var reader = try ObjectReader(value)
         id = try reader.string("id")
         status = try reader.optionalString("status")
         charge = try reader.reference("charge")
         paymentIntent = try reader.reference("payment_intent")
         currency = try reader.string("currency")
         amount = try reader.int64("amount")
-        reason = try reader.optionalString("reason")
+        reason = reader.descriptiveString("reason")
         created = try reader.time("created")
     }
 }
