@@ -147,45 +147,59 @@ struct Mapping {
 
     func normalization() throws(JSONError) -> Normalization {
         let row = Row(notification)
-        let outcome: Outcome
         switch object(for: row) {
-        case .found(let value): outcome = try map(row, value)
-        case .notNeeded: outcome = mapWithoutObject(row)
-        case .missing: outcome = .none(.stale, lineage: relatedLineage)
-        case .notAsked: outcome = .none(.needsLookup, lineage: relatedLineage)
-        case .absent: outcome = .events([unmapped()])
+        case .found(let value):
+            let mapped = try map(row, value)
+            var result = normalization(of: mapped.outcome)
+            result.anomalies = mapped.anomalies
+            return result
+        case .notNeeded: return normalization(of: mapWithoutObject(row))
+        case .missing: return normalization(of: .none(.stale, lineage: relatedLineage))
+        case .notAsked: return normalization(of: .none(.needsLookup, lineage: relatedLineage))
+        case .absent: return normalization(of: .events([unmapped()]))
         }
-        return normalization(of: outcome)
     }
 
-    private func map(_ row: Row, _ value: JSONValue) throws(JSONError) -> Outcome {
+    private func map(_ row: Row, _ value: JSONValue) throws(JSONError) -> Mapped {
         switch row {
-        case .subscriptionCreated: try subscriptionCreated(SubscriptionObject(value))
-        case .subscriptionUpdated: try subscriptionUpdated(SubscriptionObject(value))
-        case .subscriptionDeleted: try subscriptionDeleted(SubscriptionObject(value))
-        case .subscriptionPaused: try subscriptionPaused(SubscriptionObject(value))
-        case .subscriptionResumed: try subscriptionResumed(SubscriptionObject(value))
-        case .trialWillEnd: try trialWillEnd(SubscriptionObject(value))
-        case .pendingUpdateApplied: try statement(SubscriptionObject(value), .reportedElsewhere)
-        case .pendingUpdateExpired: try pendingUpdateExpired(SubscriptionObject(value))
-        case .subscriptionTold(let told): try subscriptionTold(told, SubscriptionObject(value))
-        case .invoicePaid: try invoicePaid(InvoiceObject(value))
-        case .invoiceSettled: try invoiceSettled(InvoiceObject(value))
-        case .invoiceFailed(let actionRequired): try invoiceFailed(InvoiceObject(value), actionRequired)
-        case .invoiceUpcoming: try invoiceUpcoming(InvoiceObject(value))
-        case .invoiceNotice: try invoiceNotice(InvoiceObject(value))
-        case .schedule: try schedule(ScheduleObject(value))
-        case .scheduleEnded: try scheduleEnded(ScheduleObject(value))
-        case .refund: try refund(RefundObject(value), Payment(value))
-        case .refundFailed: try refundFailed(RefundObject(value), Payment(value))
-        case .chargeRefunded: try chargeRefunded(ChargeObject(value), Payment(value))
-        case .dispute: try dispute(DisputeObject(value), Payment(value))
-        case .checkout: try checkout(CheckoutSessionObject(value))
-        case .checkoutFailed: try checkoutFailed(CheckoutSessionObject(value))
-        case .entitlements: try entitlements(value)
-        case .customerDeleted: try customerDeleted(value)
-        case .test, .reportedElsewhere, .unchanged, .unknown: mapWithoutObject(row)
+        case .subscriptionCreated: try mapped(value, subscriptionCreated)
+        case .subscriptionUpdated: try mapped(value, subscriptionUpdated)
+        case .subscriptionDeleted: try mapped(value, subscriptionDeleted)
+        case .subscriptionPaused: try mapped(value, subscriptionPaused)
+        case .subscriptionResumed: try mapped(value, subscriptionResumed)
+        case .trialWillEnd: try mapped(value, trialWillEnd)
+        case .pendingUpdateApplied: try mapped(value) { statement($0, .reportedElsewhere) }
+        case .pendingUpdateExpired: try mapped(value, pendingUpdateExpired)
+        case .subscriptionTold(let told): try mapped(value) { subscriptionTold(told, $0) }
+        case .invoicePaid: try mapped(value, invoicePaid)
+        case .invoiceSettled: try mapped(value, invoiceSettled)
+        case .invoiceFailed(let actionRequired): try mapped(value) { invoiceFailed($0, actionRequired) }
+        case .invoiceUpcoming: try mapped(value, invoiceUpcoming)
+        case .invoiceNotice: try mapped(value, invoiceNotice)
+        case .schedule: try mapped(value, schedule)
+        case .scheduleEnded: try mapped(value, scheduleEnded)
+        case .refund: try mapped(value) { refund throws(JSONError) in try self.refund(refund, Payment(value)) }
+        case .refundFailed: try mapped(value) { refund throws(JSONError) in try refundFailed(refund, Payment(value)) }
+        case .chargeRefunded:
+            try mapped(value) { charge throws(JSONError) in try chargeRefunded(charge, Payment(value)) }
+        case .dispute: try mapped(value) { dispute throws(JSONError) in try self.dispute(dispute, Payment(value)) }
+        case .checkout: try mapped(value, checkout)
+        case .checkoutFailed: try mapped(value, checkoutFailed)
+        case .entitlements: (try entitlements(value), [])
+        case .customerDeleted: (try customerDeleted(value), [])
+        case .test, .reportedElsewhere, .unchanged, .unknown: (mapWithoutObject(row), [])
         }
+    }
+
+    /// An outcome, and the paths of descriptive members that were of another kind.
+    private typealias Mapped = (outcome: Outcome, anomalies: [String])
+
+    private func mapped<Object: WireObject>(
+        _ value: JSONValue,
+        _ map: (Object) throws(JSONError) -> Outcome
+    ) throws(JSONError) -> Mapped {
+        let object = try Object(value)
+        return (try map(object), object.anomalies)
     }
 
     private func mapWithoutObject(_ row: Row) -> Outcome {

@@ -371,4 +371,26 @@ struct PitfallTests {
             #expect(price?.money.currency == currency.uppercased())
         }
     }
+
+    @Test("a descriptive member of another kind is counted, and costs no event")
+    func anomalies() throws {
+        var object = Self.active().object(.endive)
+        object["metadata"] = "none"
+        object["cancellation_details"] = ["reason": 7]
+        let text = JSONText.object(object).text.replacing("\"interval\":\"month\"", with: "\"interval\":7")
+        let body = simulator().event(
+            "customer.subscription.created",
+            id: "evt_1",
+            created: created,
+            object: .raw(text)
+        ).bytes
+        let result = try adapter().take(body)
+        #expect(result.kinds == ["started"])
+        #expect(
+            Set(result.anomalies) == [
+                "data.object.metadata", "data.object.cancellation_details.reason",
+                "data.object.items.data[0].price.recurring.interval",
+            ]
+        )
+    }
 }

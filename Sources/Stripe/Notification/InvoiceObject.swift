@@ -2,7 +2,7 @@ import Normalizer
 import WireJSON
 
 /// An `invoice`, read by which members are there rather than by API version.
-struct InvoiceObject: Sendable {
+struct InvoiceObject: WireObject, Sendable {
     /// One line.
     struct Line: Sendable {
         let price: PriceObject?
@@ -70,6 +70,7 @@ struct InvoiceObject: Sendable {
     let created: Milliseconds?
     let lines: [Line]
     let metadata: JSONObject?
+    let anomalies: [String]
 
     init(_ value: JSONValue) throws(JSONError) {
         let reader = try ObjectReader(value)
@@ -92,7 +93,7 @@ struct InvoiceObject: Sendable {
         tax = try Self.tax(in: reader)
         attemptCount = try reader.optionalInt64("attempt_count") ?? 0
         nextAttempt = try reader.time("next_payment_attempt")
-                lookBack = (try reader.time("period_start"), try reader.time("period_end"))
+        lookBack = (try reader.time("period_start"), try reader.time("period_end"))
         paidAt = try reader.reader("status_transitions")?.time("paid_at")
         created = try reader.time("created")
         var lines: [Line] = []
@@ -101,6 +102,7 @@ struct InvoiceObject: Sendable {
         var holder = details
         if holder == nil { holder = try reader.reader("subscription_details") }
         metadata = holder?.descriptiveMetadata()
+        anomalies = (holder?.anomalies ?? []) + lines.flatMap { $0.price?.anomalies ?? [] }
     }
 
     /// The tax inside the total: one number before basil, a list of them since.
@@ -173,5 +175,6 @@ extension PriceObject {
         self.currency = currency
         self.unitAmount = unitAmount
         (interval, intervalCount, isMetered) = (nil, 1, false)
+        anomalies = []
     }
 }

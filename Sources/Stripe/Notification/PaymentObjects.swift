@@ -2,7 +2,7 @@ import Normalizer
 import WireJSON
 
 /// A `charge`.
-struct ChargeObject: Sendable {
+struct ChargeObject: WireObject, Sendable {
     let id: String
     let customer: String?
     let paymentIntent: String?
@@ -51,7 +51,7 @@ struct InvoiceReference: Sendable {
 }
 
 /// A `refund`.
-struct RefundObject: Sendable {
+struct RefundObject: WireObject, Sendable {
     let id: String
     let status: String?
     let charge: String?
@@ -60,6 +60,7 @@ struct RefundObject: Sendable {
     let amount: Int64
     let reason: String?
     let created: Milliseconds?
+    let anomalies: [String]
 
     init(_ value: JSONValue) throws(JSONError) {
         var reader = try ObjectReader(value)
@@ -71,11 +72,12 @@ struct RefundObject: Sendable {
         amount = try reader.int64("amount")
         reason = reader.descriptiveString("reason")
         created = try reader.time("created")
+        anomalies = reader.anomalies
     }
 }
 
 /// A `dispute`.
-struct DisputeObject: Sendable {
+struct DisputeObject: WireObject, Sendable {
     let id: String
     let status: String
     let charge: String?
@@ -95,7 +97,7 @@ struct DisputeObject: Sendable {
 }
 
 /// A `checkout.session`.
-struct CheckoutSessionObject: Sendable {
+struct CheckoutSessionObject: WireObject, Sendable {
     let id: String
     let mode: String
     let paymentStatus: String?
@@ -108,6 +110,7 @@ struct CheckoutSessionObject: Sendable {
     let amountTotal: Int64?
     let items: [SubscriptionObject.Item]
     let metadata: JSONObject?
+    let anomalies: [String]
 
     init(_ value: JSONValue) throws(JSONError) {
         var reader = try ObjectReader(value)
@@ -127,6 +130,7 @@ struct CheckoutSessionObject: Sendable {
         }
         self.items = items
         metadata = reader.descriptiveMetadata()
+        anomalies = reader.anomalies + items.flatMap(\.price.anomalies)
     }
 
     init(_ session: CheckoutSessionObject, items: [SubscriptionObject.Item]) {
@@ -142,6 +146,7 @@ struct CheckoutSessionObject: Sendable {
         amountTotal = session.amountTotal
         self.items = items
         metadata = session.metadata
+        anomalies = session.anomalies
     }
 
     /// What was bought. Deliveries carry no line items, so that a payment link, or the session itself, has to stand

@@ -11,12 +11,14 @@ struct PriceObject: Hashable, Sendable {
     let interval: String?
     let intervalCount: Int64
     let isMetered: Bool
+    let anomalies: [String]
 
     /// - Parameter value: the object, or its id alone where Stripe did not expand it.
     init(_ value: JSONValue) throws(JSONError) {
         if value.kind == .string {
             id = try value.string()
             (product, currency, unitAmount, interval, intervalCount, isMetered) = (nil, nil, nil, nil, 1, false)
+            anomalies = []
             return
         }
         var reader = try ObjectReader(value)
@@ -29,10 +31,12 @@ struct PriceObject: Hashable, Sendable {
             interval = recurring.descriptiveString("interval")
             intervalCount = recurring.descriptiveInt64("interval_count") ?? 1
             isMetered = recurring.descriptiveString("usage_type") == "metered"
+            anomalies = recurring.anomalies
         } else {
             interval = reader.descriptiveString("interval")
             intervalCount = reader.descriptiveInt64("interval_count") ?? 1
             isMetered = reader.descriptiveString("usage_type") == "metered"
+            anomalies = reader.anomalies
         }
     }
 

@@ -2,7 +2,7 @@ import Normalizer
 import WireJSON
 
 /// A `subscription_schedule`.
-struct ScheduleObject: Sendable {
+struct ScheduleObject: WireObject, Sendable {
     /// A stretch with prices of its own.
     struct Phase: Sendable {
         let start: Milliseconds
@@ -73,6 +73,10 @@ struct ScheduleObject: Sendable {
         for value in values { phases.append(try Phase(value)) }
         return phases
     }
+}
+
+extension ScheduleObject {
+    var anomalies: [String] { phases.flatMap(\.items).flatMap(\.price.anomalies) }
 }
 
 extension [ScheduleObject.Phase] {

@@ -2,7 +2,7 @@ import Normalizer
 import WireJSON
 
 /// A `subscription`, read by which members are there rather than by API version.
-struct SubscriptionObject: Sendable {
+struct SubscriptionObject: WireObject, Sendable {
     /// `status`, an open set.
     struct Status: Hashable, Sendable, ExpressibleByStringLiteral {
         let name: String
@@ -81,6 +81,7 @@ struct SubscriptionObject: Sendable {
     let pausedAt: Milliseconds?
     let pendingItems: [Item]
     let metadata: JSONObject?
+    let anomalies: [String]
 
     /// `pause_collection`: the merchant does not collect for the time being.
     struct CollectionPause: Hashable, Sendable {
@@ -107,17 +108,21 @@ struct SubscriptionObject: Sendable {
         trialEnd = try reader.time("trial_end")
         latestInvoice = try reader.reference("latest_invoice")
         schedule = try reader.reference("schedule")
+        var pauseAnomalies: [String] = []
         if var pause = try reader.reader("pause_collection") {
             collectionPause = CollectionPause(
                 behavior: pause.descriptiveString("behavior"),
                 resumesAt: try pause.time("resumes_at")
             )
+            pauseAnomalies = pause.anomalies
         } else {
             collectionPause = nil
         }
         pausedAt = try reader.reader("status_details")?.reader("paused")?.time("transitioned_at")
         pendingItems = try Self.pendingItems(in: reader)
         metadata = reader.descriptiveMetadata()
+        anomalies =
+            reader.anomalies + (details?.anomalies ?? []) + pauseAnomalies + items.flatMap(\.price.anomalies)
     }
 
     /// The items of a subscription or of its previous attributes; the lone plan of the oldest ones counts as one.

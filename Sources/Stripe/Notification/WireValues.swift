@@ -10,6 +10,17 @@ extension Milliseconds {
     var wholeSeconds: String { String(self / 1000) }
 }
 
+/// An object of Stripe's API, as far as it is read.
+protocol WireObject {
+    init(_ value: JSONValue) throws(JSONError)
+    /// Paths of descriptive members whose kind was not the documented one.
+    var anomalies: [String] { get }
+}
+
+extension WireObject {
+    var anomalies: [String] { [] }
+}
+
 extension ObjectReader {
     /// An expandable field: an id, an object with an id, or nothing.
     func reference(_ name: MemberName) throws(JSONError) -> String? {
