@@ -102,6 +102,28 @@ struct StoryTests {
         #expect(products == ["prod_basic", "prod_pro", "prod_basic"])
     }
 
+    @Test("is news at each step, and none the second time", arguments: versions)
+    func dispositions(_ version: StripeSimulator.Version) throws {
+        var state = SubscriptionState(Self.lineage)
+        var news: [String] = []
+        for result in try Self.results(version) {
+            if let statement = result.noChange?.statement { state.apply(statement) }
+            for event in result.events where event.kind != .notice {
+                let first = state.apply(event).disposition
+                if first == .applied { news.append(event.kind.rawValue) }
+                #expect(state.apply(event).disposition != .applied, "\(event.origin.type)")
+                // The update to `past_due` repeats what the invoice has told.
+                #expect(first == .applied || event.kind == .billingIssue, "\(event.origin.type) \(event.kind)")
+            }
+        }
+        #expect(
+            news == [
+                "started", "renewed", "renewed", "billing_issue", "renewed", "product_changed",
+                "product_change_scheduled", "product_changed", "renewed", "auto_renew_disabled", "expired",
+            ]
+        )
+    }
+
     @Test("suspends a failed renewal where policy says so, and recovers", arguments: versions)
     func suspended(_ version: StripeSimulator.Version) throws {
         let simulator = simulator(version)

@@ -39,8 +39,7 @@ extension Mapping {
 
         let next = schedule.phases.nextChange(after: created)
         if let next, let from = product(next.from), let to = product(next.to) {
-            // A price is no product: without that, what comes next stays unsaid.
-            if let product = to.product { subject.facts.append(.nextProduct(Fact.NextProduct(product))) }
+            subject.facts.append(.nextProduct(Fact.NextProduct(to.productID)))
             // Only phases that differ from those before arrange something; all other updates repeat it.
             if previous == nil || oldPhases != nil {
                 events.append(changeScheduled(from: from, to: to, next, lineage, subject))

@@ -256,7 +256,7 @@ extension Mapping {
         guard let detail = productChange(change, subscription) else { return }
         var subject = subject
         // Whatever was planned has come, or was overtaken.
-        if case .swapped = change { subject.facts.append(.nextProduct(Fact.NextProduct(nil))) }
+        subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
         // A period that begins with the change is the same fact under another name.
         let id: EventID
         if before.restarted(to: subscription), let span = subscription.current, let product = span.product {
