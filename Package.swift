@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
         .library(name: "NormalizerTesting", targets: ["NormalizerTesting"]),
         .library(name: "NotificationSimulator", targets: ["NotificationSimulator"]),
+        .library(name: "Stripe", targets: ["Stripe"]),
         .executable(name: "lifecycle", targets: ["lifecycle"]),
     ],
     traits: [
@@ -72,6 +73,11 @@ let package = Package(
         .target(name: "HTTPTransport", swiftSettings: strict),
         .target(name: "NormalizerTesting", dependencies: ["HTTPTransport"], swiftSettings: strict),
         .target(
+            name: "Stripe",
+            dependencies: ["HTTPTransport", "Normalizer", "SignatureCore", "WireJSON"],
+            swiftSettings: strict
+        ),
+        .target(
             name: "SignatureIssuing",
             dependencies: ["CLifecycleOpenSSL", "SignatureCore"],
             swiftSettings: strict
@@ -86,10 +92,12 @@ let package = Package(
             name: "ConformanceVectors",
             dependencies: [
                 "AppleJWS",
+                "HTTPTransport",
                 "NotificationSimulator",
                 "Normalizer",
                 "SignatureCore",
                 "SignatureIssuing",
+                "Stripe",
                 "WireJSON",
             ],
             swiftSettings: strict
@@ -138,6 +146,14 @@ let package = Package(
         .testTarget(
             name: "HTTPTransportTests",
             dependencies: ["HTTPTransport", "NormalizerTesting"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "StripeTests",
+            dependencies: [
+                "ConformanceVectors", "HTTPTransport", "Normalizer", "NormalizerTesting", "NotificationSimulator", "SignatureCore", "Stripe",
+                "WireJSON",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
