@@ -151,7 +151,8 @@ let package = Package(
         .testTarget(
             name: "StripeTests",
             dependencies: [
-                "ConformanceVectors", "HTTPTransport", "Normalizer", "NormalizerTesting", "NotificationSimulator", "SignatureCore", "Stripe",
+                "ConformanceVectors", "HTTPTransport", "Normalizer", "NormalizerTesting", "NotificationSimulator",
+                "SignatureCore", "Stripe",
                 "WireJSON",
             ],
             swiftSettings: strict

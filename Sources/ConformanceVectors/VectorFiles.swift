@@ -1,7 +1,9 @@
-/// Every file of `TestVectors/`, made anew.
+/// Every file of `TestVectors/` that the runner takes, made anew.
 package enum VectorFiles {
     /// The files with their lines, by their paths under `TestVectors/`.
     package static func all() async throws -> [(path: String, lines: [String])] {
-        try await AppleVectors.lines().map { ("apple/\($0.file)", $0.lines) }
+        var files = try await AppleVectors.lines().map { (path: "apple/\($0.file)", lines: $0.lines) }
+        files += try await StripeVectors.files().map { (path: "stripe/\($0.name).jsonl", lines: $0.lines) }
+        return files
     }
 }

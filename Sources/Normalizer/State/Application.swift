@@ -84,6 +84,8 @@ extension SubscriptionState {
         switch fact {
         case .period(let period):
             let key = PeriodKey(transaction: period.transaction, start: period.period.startMilliseconds)
+            // An inference from something else adds nothing to what was stated of the period itself.
+            if period.isProvisional, let known = periods[key]?.statement.value, !known.isProvisional { return .known }
             return compare(periods[key]?.statement, period)
         case .periodEnded(let end):
             return compare(

@@ -25,6 +25,12 @@ struct EventRefinement {
         return nil
     }
 
+    /// The period that the event infers from something else, such as a payment.
+    private var inferredPeriod: Fact.Period? {
+        for case .period(let period) in event.facts where period.isProvisional { return period }
+        return nil
+    }
+
     private var statedEnd: Fact.PeriodEnd? {
         for case .periodEnded(let end) in event.facts { return end }
         return nil
@@ -158,7 +164,7 @@ extension EventRefinement {
         case .started(let started):
             if let begun { refined.event = refine(started, begun) }
         case .renewed(let renewed):
-            if let begun { refined.event = refine(renewed, begun) }
+            if let period = begun ?? inferredPeriod { refined.event = refine(renewed, period) }
         case .productChanged(var change):
             change.from = change.from ?? begun.flatMap(predecessor)?.fact.product
             refined.event = .productChanged(classified(change))
