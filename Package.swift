@@ -124,7 +124,12 @@ let package = Package(
             dependencies: ["SignatureCore", "SignatureIssuing"],
             swiftSettings: strict
         ),
-        .testTarget(name: "NormalizerTests", dependencies: ["Normalizer"], swiftSettings: strict),
+        .target(name: "SchemaSupport", dependencies: ["WireJSON"], path: "Tests/SchemaSupport", swiftSettings: strict),
+        .testTarget(
+            name: "NormalizerTests",
+            dependencies: ["Normalizer", "SchemaSupport", "WireJSON"],
+            swiftSettings: strict
+        ),
         .systemLibrary(
             name: "CLoopbackTLS",
             path: "Tests/CLoopbackTLS",
@@ -164,6 +169,7 @@ let package = Package(
                 "ConformanceVectors",
                 "NotificationSimulator",
                 "Normalizer",
+                "SchemaSupport",
                 "SignatureCore",
                 "SignatureIssuing",
                 "WireJSON",

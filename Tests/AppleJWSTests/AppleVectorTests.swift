@@ -1,6 +1,7 @@
 import ConformanceVectors
 import Foundation
 import Normalizer
+import SchemaSupport
 import SignatureCore
 import Testing
 import WireJSON

@@ -1,18 +1,20 @@
-import WireJSON
+package import WireJSON
 
-/// As much of JSON Schema 2020-12 as `docs/event-schema.json` uses. A keyword that it does not know is an error: a
+/// As much of JSON Schema 2020-12 as the schemas in `docs/` use. A keyword that it does not know is an error: a
 /// schema that is not understood must not pass.
-struct JSONSchema {
-    struct Unsupported: Error, CustomStringConvertible {
-        let description: String
+package struct JSONSchema {
+    package struct Unsupported: Error, CustomStringConvertible {
+        package let description: String
     }
 
     private static let annotations: Set<String> = ["$schema", "$id", "title", "description", "$defs"]
 
-    let root: JSONValue
+    package let root: JSONValue
+
+    package init(root: JSONValue) { self.root = root }
 
     /// The first violation, as a path and a keyword; nil where there is none.
-    func violation(_ value: JSONValue) throws -> String? {
+    package func violation(_ value: JSONValue) throws -> String? {
         try violation(value, root, "")
     }
 

