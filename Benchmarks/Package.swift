@@ -14,6 +14,8 @@ let package = Package(
                 "RawOpenSSL",
                 .product(name: "AppleJWS", package: "swift-lifecycle-events"),
                 .product(name: "NotificationSimulator", package: "swift-lifecycle-events"),
+                .product(name: "Normalizer", package: "swift-lifecycle-events"),
+                .product(name: "Stripe", package: "swift-lifecycle-events"),
             ]
         ),
     ],

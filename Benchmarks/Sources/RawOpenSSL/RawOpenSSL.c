@@ -2,6 +2,7 @@
 
 #include <openssl/ec.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,13 @@ int raw_signature_verify(const raw_signature *raw) {
 int raw_signature_digest(const raw_signature *raw) {
     unsigned char digest[EVP_MAX_MD_SIZE];
     return EVP_Digest(raw->message, raw->message_length, digest, NULL, EVP_sha256(), NULL) == 1;
+}
+
+int raw_hmac(const unsigned char *octets, size_t count) {
+    static const unsigned char key[] = "whsec_benchmark_0123456789abcdef";
+    unsigned char mac[EVP_MAX_MD_SIZE];
+    unsigned int length = 0;
+    return HMAC(EVP_sha256(), key, sizeof key - 1, octets, count, mac, &length) != NULL;
 }
 
 void raw_signature_free(raw_signature *raw) {

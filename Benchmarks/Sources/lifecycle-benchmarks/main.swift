@@ -1,13 +1,18 @@
 import Foundation
 
-// `lifecycle-benchmarks` prints ratios; `lifecycle-benchmarks memory [COUNT]` runs one long process for its memory.
+// Without an argument, every benchmark; with one, that one alone. `memory [COUNT]` is one long process.
 let arguments = CommandLine.arguments.dropFirst()
-let benchmark = try AppleBenchmark()
-if arguments.first == "apple" {
-    try benchmark.run()
-} else if arguments.first == "memory" {
-    try benchmark.runMemory(count: arguments.dropFirst().first.flatMap(Int.init) ?? 100_000)
-} else {
-    try benchmark.run()
+switch arguments.first {
+case "apple":
+    try AppleBenchmark().run()
+case "stripe":
+    try StripeBenchmark().run()
+case "state":
+    try StateBenchmark().run()
+case "memory":
+    try AppleBenchmark().runMemory(count: arguments.dropFirst().first.flatMap(Int.init) ?? 100_000)
+default:
+    try AppleBenchmark().run()
+    try StripeBenchmark().run()
     try StateBenchmark().run()
 }

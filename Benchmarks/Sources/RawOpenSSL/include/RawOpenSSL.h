@@ -15,6 +15,9 @@ int raw_signature_verify(const raw_signature *signature);
 /// The SHA-256 of the message alone; 1 where it was computed.
 int raw_signature_digest(const raw_signature *signature);
 
+/// One HMAC-SHA-256 over these octets; 1 where it was computed.
+int raw_hmac(const unsigned char *octets, size_t count);
+
 void raw_signature_free(raw_signature *signature);
 
 #endif
