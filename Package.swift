@@ -21,6 +21,9 @@ let package = Package(
     products: [
         .library(name: "Normalizer", targets: ["Normalizer"]),
         .library(name: "AppleJWS", targets: ["AppleJWS"]),
+        .library(name: "CurlTransport", targets: ["CurlTransport"]),
+        .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
+        .library(name: "NormalizerTesting", targets: ["NormalizerTesting"]),
         .library(name: "NotificationSimulator", targets: ["NotificationSimulator"]),
         .executable(name: "lifecycle", targets: ["lifecycle"]),
     ],
@@ -35,6 +38,11 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
     ],
     targets: [
+        .systemLibrary(
+            name: "CLifecycleCurl",
+            pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]
+        ),
         .systemLibrary(
             name: "CLifecycleOpenSSL",
             pkgConfig: "libcrypto",
@@ -56,6 +64,13 @@ let package = Package(
             dependencies: ["Normalizer", "SignatureCore", "WireJSON"],
             swiftSettings: strict
         ),
+        .target(
+            name: "CurlTransport",
+            dependencies: ["CLifecycleCurl", "HTTPTransport"],
+            swiftSettings: strict
+        ),
+        .target(name: "HTTPTransport", swiftSettings: strict),
+        .target(name: "NormalizerTesting", dependencies: ["HTTPTransport"], swiftSettings: strict),
         .target(
             name: "SignatureIssuing",
             dependencies: ["CLifecycleOpenSSL", "SignatureCore"],
@@ -102,6 +117,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "NormalizerTests", dependencies: ["Normalizer"], swiftSettings: strict),
+        .testTarget(
+            name: "HTTPTransportTests",
+            dependencies: ["HTTPTransport", "NormalizerTesting"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "AppleJWSTests",
             dependencies: ["AppleJWS", "NotificationSimulator", "Normalizer", "SignatureIssuing", "WireJSON"],
