@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
         .library(name: "NormalizerTesting", targets: ["NormalizerTesting"]),
         .library(name: "NotificationSimulator", targets: ["NotificationSimulator"]),
+        .library(name: "RevenueCatEvents", targets: ["RevenueCatEvents"]),
         .executable(name: "lifecycle", targets: ["lifecycle"]),
     ],
     traits: [
@@ -72,6 +73,11 @@ let package = Package(
         .target(name: "HTTPTransport", swiftSettings: strict),
         .target(name: "NormalizerTesting", dependencies: ["HTTPTransport"], swiftSettings: strict),
         .target(
+            name: "RevenueCatEvents",
+            dependencies: ["HTTPTransport", "Normalizer", "SignatureCore", "WireJSON"],
+            swiftSettings: strict
+        ),
+        .target(
             name: "SignatureIssuing",
             dependencies: ["CLifecycleOpenSSL", "SignatureCore"],
             swiftSettings: strict
@@ -86,8 +92,10 @@ let package = Package(
             name: "ConformanceVectors",
             dependencies: [
                 "AppleJWS",
+                "HTTPTransport",
                 "NotificationSimulator",
                 "Normalizer",
+                "RevenueCatEvents",
                 "SignatureCore",
                 "SignatureIssuing",
                 "WireJSON",
@@ -125,6 +133,21 @@ let package = Package(
         .testTarget(
             name: "AppleJWSTests",
             dependencies: ["AppleJWS", "NotificationSimulator", "Normalizer", "SignatureIssuing", "WireJSON"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RevenueCatEventsTests",
+            dependencies: [
+                "AppleJWS",
+                "ConformanceVectors",
+                "HTTPTransport",
+                "NormalizerTesting",
+                "NotificationSimulator",
+                "Normalizer",
+                "RevenueCatEvents",
+                "SignatureCore",
+                "WireJSON",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
