@@ -125,6 +125,24 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "NormalizerTests", dependencies: ["Normalizer"], swiftSettings: strict),
+        .systemLibrary(
+            name: "CLoopbackTLS",
+            path: "Tests/CLoopbackTLS",
+            pkgConfig: "libssl",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
+        ),
+        // Sockets and OpenSSL from end to end; it serves tests only, so memory safety is not enforced in it.
+        .target(
+            name: "LoopbackServer",
+            dependencies: ["CLoopbackTLS", "HTTPTransport"],
+            path: "Tests/LoopbackServer",
+            swiftSettings: checked
+        ),
+        .testTarget(
+            name: "CurlTransportTests",
+            dependencies: ["CurlTransport", "HTTPTransport", "LoopbackServer", "NormalizerTesting"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "HTTPTransportTests",
             dependencies: ["HTTPTransport", "NormalizerTesting"],

@@ -32,14 +32,28 @@ public struct Citation: Hashable, Sendable, Codable {
 
     /// Cites a statement.
     public init(_ statement: StoreStatement) {
-        assertedAt = statement.assertedAt
-        authority = statement.provider.speaks(for: statement.subscription.store) ? .store : .relay
-        provider = statement.provider
-        type = statement.origin.type
-        subtype = statement.origin.subtype
-        notificationID = statement.origin.notificationID
-        channel = statement.origin.channel
-        digest = statement.origin.digest
+        self.init(
+            statement.provider,
+            of: statement.subscription.store,
+            assertedAt: statement.assertedAt,
+            origin: statement.origin
+        )
+    }
+
+    /// Cites an event.
+    public init(_ event: NormalizedEvent) {
+        self.init(event.provider, of: event.store, assertedAt: event.assertedAt, origin: event.origin)
+    }
+
+    private init(_ provider: Provider, of store: Store, assertedAt: Date, origin: Origin) {
+        self.assertedAt = assertedAt
+        authority = provider.speaks(for: store) ? .store : .relay
+        self.provider = provider
+        type = origin.type
+        subtype = origin.subtype
+        notificationID = origin.notificationID
+        channel = origin.channel
+        digest = origin.digest
     }
 
     private enum CodingKeys: String, CodingKey {
