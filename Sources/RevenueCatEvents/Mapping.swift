@@ -616,7 +616,7 @@ extension Mapping {
                 return .noChange(.needsLookup, facts: facts)
             }
             guard let pending = snapshot.pendingProduct else { return .noChange(.unchanged, facts: facts) }
-            return scheduled(purchase, lineage, from, pending, snapshot.period?.end ?? periodEnd, .store, facts)
+            return scheduled(lineage, from, pending, snapshot.period?.end ?? periodEnd, .store, facts)
         }
         guard from != to else {
             return .events([
@@ -630,11 +630,10 @@ extension Mapping {
             ])
         }
         let basis: LifecycleEvent.ProductChange.Basis = event.store == .playStore ? .store : .inferred
-        return scheduled(purchase, lineage, from, to, periodEnd, basis, facts)
+        return scheduled(lineage, from, to, periodEnd, basis, facts)
     }
 
     private func scheduled(
-        _ purchase: PurchaseStatement,
         _ lineage: SubscriptionID,
         _ from: String,
         _ to: String,
@@ -654,7 +653,7 @@ extension Mapping {
                         basis: basis
                     )
                 ),
-                facts: facts + [.nextProduct(.init(purchase.nextProduct(to)))]
+                facts: facts + [.nextProduct(.init(to))]
             )
         ])
     }

@@ -49,14 +49,8 @@ struct PurchaseStatement {
         return PurchasedProduct(id: String(id[..<colon]), basePlan: basePlan.isEmpty ? nil : basePlan, offer: offer)
     }
 
-    /// What access is given to: the subscription, whatever its base plan.
-    var productName: String? { product?.id }
-
-    /// The product that takes over, in the words of periods; a change of base plan alone in those of the webhook.
-    func nextProduct(_ id: String) -> String {
-        let next = Self.product(id, store).id
-        return next == productName ? id : next
-    }
+    /// The product as periods name it: with its base plan, where Google Play has one.
+    var productName: String? { event.productID }
 
     var phase: Phase { event.periodType?.phase ?? .regular }
 

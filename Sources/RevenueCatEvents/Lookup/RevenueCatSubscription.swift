@@ -108,7 +108,7 @@ extension RevenueCatSubscription {
     public func facts(product: String? = nil, at date: Date) -> [Fact] {
         var facts: [Fact] = []
         let transaction = namesCurrentTransaction ? storeIdentifier : nil
-        if let period, let product = self.product?.id ?? product {
+        if let period, let product = self.product.map(Self.name) ?? product {
             let phase = phase ?? (status == .trialing ? .trial : .regular)
             facts.append(
                 .period(.init(period, product: product, phase: phase, transaction: transaction, ownership: ownership))
@@ -146,6 +146,39 @@ extension RevenueCatSubscription {
         }
         if let customerID { facts.append(.owner(Account(customerID, .appUserID))) }
         return facts
+    }
+
+    /// The product as periods name it: with its base plan, where Google Play has one.
+    private static func name(_ product: PurchasedProduct) -> String {
+        product.basePlan.map { "\(product.id):\($0)" } ?? product.id
+    }
+
+    /// How a renewal that a webhook announced looks in this snapshot.
+    ///
+    /// Stores charge up to a day ahead, and RevenueCat goes on showing the old period until the new one begins. A period
+    /// whose pay reaches further than it does (`has_already_renewed`) is paid ahead.
+    ///
+    /// - Parameters:
+    ///   - check: the look-up that was planned.
+    ///   - known: the period that was current before the announcement.
+    ///   - product: the store's product id, where the snapshot does not name it.
+    ///   - date: when it was asked for.
+    /// - Returns: what became of the renewal; nil where access ended or money went back, and nothing is to be waited for.
+    public func outcome(
+        of check: RenewalCheck,
+        known: Fact.Period?,
+        product: String? = nil,
+        at date: Date
+    ) -> RenewalCheck.Outcome? {
+        if refundedAt != nil { return nil }
+        guard let period else { return givesAccess == false ? nil : .notYet(check) }
+        if givesAccess == false, date < check.period.start { return nil }
+        return check.outcome(
+            observing: ServicePeriod(start: period.start, end: paidUntil ?? period.end),
+            product: self.product.map(Self.name) ?? product ?? check.product,
+            known: known,
+            at: date
+        )
     }
 
     /// The facts as a statement about a lineage, to apply to its state.
