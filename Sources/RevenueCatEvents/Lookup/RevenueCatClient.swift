@@ -239,7 +239,12 @@ public struct RevenueCatClient: Sendable {
         guard address.utf8.first == UInt8(ascii: "/") else {
             throw HTTPTransportError(.protocolError, "address of the next page is not relative")
         }
-        let url = try HTTPSURL("https://" + host + address)
+        let url: HTTPSURL
+        do throws(HTTPTransportError) {
+            url = try HTTPSURL("https://" + host + address)
+        } catch {
+            throw HTTPTransportError(.protocolError, "address of the next page is not one: \(error.message)")
+        }
         guard url.host == host, url.port == nil, url.path == (try HTTPSURL(host: host, path: path)).path else {
             throw HTTPTransportError(.protocolError, "next page is of another list")
         }
