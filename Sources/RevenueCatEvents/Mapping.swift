@@ -683,7 +683,8 @@ extension Mapping {
 
     /// Under `alias` two ids turn out to be one customer. What moves under `transfer` comes in a webhook of its own.
     private func redeemed() -> Outcome {
-        let ids = event.notes["redemption_outcome"] == "alias" ? event.redeemedBy + event.redeemedFrom : event.redeemedBy
+        let ids =
+            event.notes["redemption_outcome"] == "alias" ? event.redeemedBy + event.redeemedFrom : event.redeemedBy
         return notice(.accountsLinked, account: account(ids))
     }
 

@@ -190,7 +190,9 @@ extension RevenueCatAdapter.Configuration {
             let configured: Policy =
                 signingSecrets.isEmpty ? .authorization : authorizations.isEmpty ? .signature : .both
             guard policy == configured else {
-                throw ConfigurationError("policy is \(policy.rawValue), but what is configured is for \(configured.rawValue)")
+                throw ConfigurationError(
+                    "policy is \(policy.rawValue), but what is configured is for \(configured.rawValue)"
+                )
             }
         }
         guard tolerance >= .zero, tolerance <= .seconds(86_400) else {

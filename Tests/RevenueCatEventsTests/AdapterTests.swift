@@ -10,7 +10,9 @@ struct AdapterTests {
     static let secret = Secret("rc_whsec_marked_secret")
     static let authorization = Secret("Bearer marked_authorization")
 
-    static func adapter(_ change: (inout RevenueCatAdapter.Configuration) -> Void = { _ in }) throws -> RevenueCatAdapter {
+    static func adapter(_ change: (inout RevenueCatAdapter.Configuration) -> Void = { _ in }) throws
+        -> RevenueCatAdapter
+    {
         var configuration = RevenueCatAdapter.Configuration(authorizations: [authorization], signingSecrets: [secret])
         change(&configuration)
         return try RevenueCatAdapter(configuration)
@@ -82,7 +84,9 @@ struct AdapterTests {
         for delivery in [
             Delivery(headers: [:], body: Self.renewal.body, receivedAt: Self.now),
             Delivery(headers: ["Authorization": "Bearer wrong_value"], body: Self.renewal.body, receivedAt: Self.now),
-            try Self.delivery(Array(#"{"event":{"id":"marked_id","type":"RENEWAL","aliases":"marked_customer"}}"#.utf8)),
+            try Self.delivery(
+                Array(#"{"event":{"id":"marked_id","type":"RENEWAL","aliases":"marked_customer"}}"#.utf8)
+            ),
         ] {
             do {
                 _ = try adapter.authenticate(delivery)
@@ -125,7 +129,8 @@ struct AdapterTests {
         let adapter = try Self.adapter { $0.environments = [.production] }
         func status(_ delivery: Delivery) -> Int {
             do throws(DeliveryError) {
-                return adapter.acknowledgement(for: .success(try adapter.normalize(try adapter.authenticate(delivery)))).status
+                return adapter.acknowledgement(for: .success(try adapter.normalize(try adapter.authenticate(delivery))))
+                    .status
             } catch {
                 return adapter.acknowledgement(for: .failure(error)).status
             }
@@ -145,7 +150,10 @@ struct AdapterTests {
         let base = Self.renewal
         #expect(try hint(base) == nil)
         #expect(try hint(base.with(["store": "STRIPE"]).priced("0")) == .subscription(transaction: "O1"))
-        #expect(try hint(base.with(["type": "CANCELLATION", "cancel_reason": "UNKNOWN"])) == .subscription(transaction: "O1"))
+        #expect(
+            try hint(base.with(["type": "CANCELLATION", "cancel_reason": "UNKNOWN"]))
+                == .subscription(transaction: "O1")
+        )
         #expect(try hint(base.with(["type": "CANCELLATION", "cancel_reason": "UNSUBSCRIBE"])) == nil)
         #expect(try hint(base.with(["type": "PURCHASE_REDEEMED", "redeemed_by": ["u5"]])) == .customers(["u5"]))
         #expect(try hint(base.with(["type": "GIFT"])) == .customers(["u1"]))

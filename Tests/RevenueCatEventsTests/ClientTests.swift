@@ -28,7 +28,8 @@ struct ClientTests {
         return client
     }
 
-    static func response(_ status: Int, _ body: String, _ headers: HTTPTransportHeaders = [:]) -> HTTPTransportResponse {
+    static func response(_ status: Int, _ body: String, _ headers: HTTPTransportHeaders = [:]) -> HTTPTransportResponse
+    {
         HTTPTransportResponse(status: status, headers: headers, body: Array(body.utf8))
     }
 
@@ -114,7 +115,10 @@ struct ClientTests {
         #expect(transport.requests.isEmpty)
     }
 
-    @Test("keys and projects that are none", arguments: [("", "p"), (" ", "p"), ("a b", "p"), ("k\n", "p"), ("k", ""), ("k", "..")])
+    @Test(
+        "keys and projects that are none",
+        arguments: [("", "p"), (" ", "p"), ("a b", "p"), ("k\n", "p"), ("k", ""), ("k", "..")]
+    )
     func configuration(_ key: String, _ project: String) {
         #expect(throws: ConfigurationError.self) {
             _ = try RevenueCatClient(transport: StubTransport(), apiKey: Secret(key), api: .v2(project: project))
@@ -125,19 +129,26 @@ struct ClientTests {
     func pages() async throws {
         let path = "/v2/projects/proj1/customers/u1/subscriptions"
         let transport = StubTransport()
-        transport.on(.init(.get, path: path), respond:
-            Self.response(200, Self.list([Self.item()], next: path + "?starting_after=sub1")),
-            Self.response(200, Self.list([Self.item(["id": "sub2"])])))
+        transport.on(
+            .init(.get, path: path),
+            respond:
+                Self.response(200, Self.list([Self.item()], next: path + "?starting_after=sub1")),
+            Self.response(200, Self.list([Self.item(["id": "sub2"])]))
+        )
         guard case .known(let subscriptions) = try await Self.client(transport).customer("u1") else {
             Issue.record("unknown")
             return
         }
         #expect(subscriptions.map(\.id) == ["sub1", "sub2"])
         #expect(transport.requests.last?.url.query == "starting_after=sub1")
-        for next in ["https://evil.example/x", "//evil.example/x", "/v2/projects/other", "/v1/subscribers/x", path + "/../x"] {
+        for next in [
+            "https://evil.example/x", "//evil.example/x", "/v2/projects/other", "/v1/subscribers/x", path + "/../x",
+        ] {
             let transport = StubTransport()
             transport.on(.any, respond: Self.response(200, Self.list([], next: next)))
-            let error = await #expect(throws: DeliveryError.self) { _ = try await Self.client(transport).customer("u1") }
+            let error = await #expect(throws: DeliveryError.self) {
+                _ = try await Self.client(transport).customer("u1")
+            }
             #expect(error?.code == .unavailable)
             #expect(transport.requests.count == 1)
         }
@@ -168,9 +179,12 @@ struct ClientTests {
     @Test(
         "what can succeed later is tried again, what cannot is not",
         arguments: [
-            (423, #"{"type":"resource_locked_error","retryable":true}"#, 4), (500, "{}", 4), (502, "<html>", 4), (503, "", 4),
-            (422, #"{"type":"store_error","retryable":true}"#, 4), (422, #"{"type":"unprocessable_entity_error","retryable":false}"#, 1),
-            (409, #"{"code":7638,"message":"in progress"}"#, 4), (409, #"{"code":7226}"#, 1), (500, #"{"retryable":false}"#, 1),
+            (423, #"{"type":"resource_locked_error","retryable":true}"#, 4), (500, "{}", 4), (502, "<html>", 4),
+            (503, "", 4),
+            (422, #"{"type":"store_error","retryable":true}"#, 4),
+            (422, #"{"type":"unprocessable_entity_error","retryable":false}"#, 1),
+            (409, #"{"code":7638,"message":"in progress"}"#, 4), (409, #"{"code":7226}"#, 1),
+            (500, #"{"retryable":false}"#, 1),
             (400, "{}", 1), (401, #"{"code":7225}"#, 1), (403, #"{"code":7243}"#, 1), (302, "", 1), (204, "", 1),
         ]
     )
@@ -185,7 +199,10 @@ struct ClientTests {
         #expect(transport.requests.count == attempts)
     }
 
-    @Test("no answer changes nothing", arguments: [HTTPTransportError.Code.timeout, .connectionFailed, .connectionLost, .tls])
+    @Test(
+        "no answer changes nothing",
+        arguments: [HTTPTransportError.Code.timeout, .connectionFailed, .connectionLost, .tls]
+    )
     func noAnswer(_ code: HTTPTransportError.Code) async throws {
         let transport = StubTransport()
         transport.on(.any, fail: code)
@@ -236,7 +253,8 @@ struct ClientTests {
     func renewal() async throws {
         for (value, renews, pending) in [
             ("will_renew", true, nil), ("will_not_renew", false, nil), ("has_already_renewed", true, nil),
-            ("will_change_product", true, "basic_m"), ("will_pause", true, nil), ("requires_price_increase_consent", true, nil),
+            ("will_change_product", true, "basic_m"), ("will_pause", true, nil),
+            ("requires_price_increase_consent", true, nil),
             ("something_new", nil, nil),
         ] as [(String, Bool?, String?)] {
             let snapshot = try await Self.subscription([
@@ -274,8 +292,13 @@ struct ClientTests {
             (["period_type": "prepaid"], t0 + day, .active, true, false),
             (["store": "promotional"], t0 + day, .active, true, false),
             (["refunded_at": "2026-01-05T00:00:00Z"], t0 + 6 * day, .refunded, false, true),
-            (["grace_period_expires_date": "2026-02-17T00:00:00Z", "billing_issues_detected_at": "2026-02-01T00:00:32Z"],
-                t1 + day, .inGracePeriod, true, false),
+            (
+                [
+                    "grace_period_expires_date": "2026-02-17T00:00:00Z",
+                    "billing_issues_detected_at": "2026-02-01T00:00:32Z",
+                ],
+                t1 + day, .inGracePeriod, true, false
+            ),
             (["auto_resume_date": "2026-03-01T00:00:00.000Z"], t1 + day, .paused, false, true),
             (["billing_issues_detected_at": "2026-02-01T00:00:32Z"], t1 + day, .inBillingRetry, false, false),
             ([:], t1 + day, .expired, false, true),
@@ -293,10 +316,13 @@ struct ClientTests {
 
     @Test("the older version's transactions, plans and prices")
     func olderFields() async throws {
-        let play = try await Self.subscriber([
-            "store": "play_store", "store_transaction_id": "GPA.1..5", "product_plan_identifier": "monthly",
-            "price": ["amount": .raw("8.99"), "currency": "EUR"],
-        ], product: "s")
+        let play = try await Self.subscriber(
+            [
+                "store": "play_store", "store_transaction_id": "GPA.1..5", "product_plan_identifier": "monthly",
+                "price": ["amount": .raw("8.99"), "currency": "EUR"],
+            ],
+            product: "s"
+        )
         #expect(play.product == PurchasedProduct(id: "s", basePlan: "monthly"))
         #expect(play.price?.money.description == "8.99 EUR")
         guard case .period(let period)? = play.facts(at: date(t0)).first else {
@@ -332,12 +358,17 @@ struct ClientTests {
     // MARK: Renewals that are not visible yet
 
     static let known = Fact.Period(
-        ServicePeriod(start: date(t0), end: date(t1)), product: "pro_m", phase: .regular, transaction: "O1"
+        ServicePeriod(start: date(t0), end: date(t1)),
+        product: "pro_m",
+        phase: .regular,
+        transaction: "O1"
     )
 
     static func check() throws -> RenewalCheck {
         let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
-        func apply(_ event: RevenueCatSimulator.Event, _ at: Int64, to state: inout SubscriptionState) throws -> Application {
+        func apply(_ event: RevenueCatSimulator.Event, _ at: Int64, to state: inout SubscriptionState) throws
+            -> Application
+        {
             let delivery = Delivery(headers: ["Authorization": "a"], body: event.body, receivedAt: date(at))
             return state.apply(try #require(try adapter.normalize(try adapter.authenticate(delivery)).events.first))
         }
@@ -353,7 +384,13 @@ struct ClientTests {
         var check = try Self.check()
         #expect(check.dueAt == date(t1 + 60_000))
         let old = try await Self.subscription()
-        guard case .notYet(let again)? = old.outcome(of: check, known: Self.known, product: "pro_m", at: date(t1 - 8 * hour))
+        guard
+            case .notYet(let again)? = old.outcome(
+                of: check,
+                known: Self.known,
+                product: "pro_m",
+                at: date(t1 - 8 * hour)
+            )
         else { throw SimulatorError("not waited for") }
         #expect(again.dueAt == date(t1 + 60_000))
         check = again
@@ -372,17 +409,25 @@ struct ClientTests {
         let check = try Self.check()
         let before = date(t1 - 8 * hour)
         let after = date(t1 + 60_000)
-        func outcome(_ changes: KeyValuePairs<String, JSONText?>, _ product: String = "pro_m", _ at: Date) async throws -> RenewalCheck.Outcome? {
+        func outcome(_ changes: KeyValuePairs<String, JSONText?>, _ product: String = "pro_m", _ at: Date) async throws
+            -> RenewalCheck.Outcome?
+        {
             try await Self.subscription(changes).outcome(of: check, known: Self.known, product: product, at: at)
         }
-        let ahead: KeyValuePairs<String, JSONText?> = ["auto_renewal_status": "has_already_renewed", "ends_at": .integer(t2)]
-        guard case .confirmed(let again)? = try await outcome(ahead, "pro_m", before) else { throw SimulatorError("not confirmed") }
+        let ahead: KeyValuePairs<String, JSONText?> = [
+            "auto_renewal_status": "has_already_renewed", "ends_at": .integer(t2),
+        ]
+        guard case .confirmed(let again)? = try await outcome(ahead, "pro_m", before) else {
+            throw SimulatorError("not confirmed")
+        }
         #expect(again.dueAt == date(t1 + 60_000))
         let next: KeyValuePairs<String, JSONText?> = [
             "current_period_starts_at": .integer(t1), "current_period_ends_at": .integer(t2), "ends_at": .integer(t2),
         ]
         #expect(try await outcome(next, "pro_m", after) == .begun)
-        guard case .confirmed? = try await outcome(next, "pro_m", before) else { throw SimulatorError("begun too early") }
+        guard case .confirmed? = try await outcome(next, "pro_m", before) else {
+            throw SimulatorError("begun too early")
+        }
         #expect(try await outcome([:], "basic_m", after) == .changed)
         let longer: KeyValuePairs<String, JSONText?> = [
             "current_period_ends_at": .integer(t1 + 10 * day), "ends_at": .integer(t1 + 10 * day),
@@ -423,13 +468,16 @@ struct ClientTests {
             throw SimulatorError("not recorded")
         }
         #expect(subscriptions.map(\.product?.id) == ["pro_m"])
-        guard case .refused(let error) = try await submit(Self.response(400, #"{"code":7103,"message":"x marked"}"#)) else {
+        guard case .refused(let error) = try await submit(Self.response(400, #"{"code":7103,"message":"x marked"}"#))
+        else {
             throw SimulatorError("not refused")
         }
         #expect(error.code == .invalidReceipt)
         #expect(!"\(error)".contains("marked"))
         for status in [401, 429, 500] {
-            let failure = await #expect(throws: DeliveryError.self) { _ = try await submit(Self.response(status, "{}")) }
+            let failure = await #expect(throws: DeliveryError.self) {
+                _ = try await submit(Self.response(status, "{}"))
+            }
             #expect(failure?.code == .unavailable)
         }
     }

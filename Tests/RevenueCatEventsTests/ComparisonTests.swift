@@ -26,7 +26,9 @@ struct ComparisonTests {
     func order() throws {
         let channels = try Self.channels()
         let comparison = ChannelComparison(channels.relayed, channels.apple)
-        #expect(ChannelComparison(channels.relayed.reversed() + channels.relayed, channels.apple.reversed()) == comparison)
+        #expect(
+            ChannelComparison(channels.relayed.reversed() + channels.relayed, channels.apple.reversed()) == comparison
+        )
     }
 
     @Test("what one side missed is named, and what follows for access")
@@ -48,7 +50,9 @@ struct ComparisonTests {
     func differences() throws {
         let channels = try Self.channels()
         var relayed = channels.relayed
-        relayed[1].period = relayed[1].period.map { ServicePeriod(start: $0.start, end: $0.end?.addingTimeInterval(60)) }
+        relayed[1].period = relayed[1].period.map {
+            ServicePeriod(start: $0.start, end: $0.end?.addingTimeInterval(60))
+        }
         relayed[1].product?.id = "another"
         let comparison = ChannelComparison(relayed, channels.apple)
         #expect(comparison.differing.count == 1)
@@ -61,7 +65,9 @@ struct ComparisonTests {
         let event = try #require(channels.apple.first)
         var other = event
         other.environment = .sandbox
-        other.subscription = event.subscription.map { SubscriptionID(store: $0.store, environment: .sandbox, id: $0.id) }
+        other.subscription = event.subscription.map {
+            SubscriptionID(store: $0.store, environment: .sandbox, id: $0.id)
+        }
         other.id = EventID(provider: .apple, environment: .sandbox, notification: "1")
         let comparison = ChannelComparison([event], [other])
         #expect(comparison.onlyFirst.count == 1)

@@ -81,7 +81,12 @@ struct TrapTests {
 
     @Test("2: a refund leaves renewal on, and a later renewal restores access")
     func refundLeavesRenewalOn() throws {
-        let refund = event("CANCELLATION", t0 + 10 * day, Period(t0, t0 + 10 * day, "O1"), ["cancel_reason": "CUSTOMER_SUPPORT"])
+        let refund = event(
+            "CANCELLATION",
+            t0 + 10 * day,
+            Period(t0, t0 + 10 * day, "O1"),
+            ["cancel_reason": "CUSTOMER_SUPPORT"]
+        )
         let after = try ledger(purchase, refund)
         #expect(after[Self.lineage]?.snapshot(at: date(t0 + 11 * day)).willRenew == true)
         #expect(isGranted(after, t0 + 11 * day) == false)
@@ -90,7 +95,12 @@ struct TrapTests {
 
     @Test("3: a refund undone restores the period, which may be over")
     func refundReversed() throws {
-        let refund = event("CANCELLATION", t0 + 10 * day, Period(t0, t0 + 10 * day, "O1"), ["cancel_reason": "CUSTOMER_SUPPORT"])
+        let refund = event(
+            "CANCELLATION",
+            t0 + 10 * day,
+            Period(t0, t0 + 10 * day, "O1"),
+            ["cancel_reason": "CUSTOMER_SUPPORT"]
+        )
         let undone = try ledger(purchase, refund, event("REFUND_REVERSED", t0 + 13 * day))
         #expect(isGranted(undone, t0 + 14 * day) == true)
         let late = try ledger(purchase, refund, event("REFUND_REVERSED", t1 + 3 * day))
@@ -141,8 +151,10 @@ struct TrapTests {
     @Test("7: a renewal clears what a failed cycle left behind")
     func renewalClears() throws {
         let pause = event("SUBSCRIPTION_PAUSED", t1 + 20_000, .first, ["auto_resume_at_ms": .integer(t2)])
-        let snapshot = try ledger(purchase, pause, issue, failed, event("RENEWAL", t1 + 3 * day, .second))[Self.lineage]?
-            .snapshot(at: date(t1 + 4 * day))
+        let snapshot = try ledger(purchase, pause, issue, failed, event("RENEWAL", t1 + 3 * day, .second))[
+            Self.lineage
+        ]?
+        .snapshot(at: date(t1 + 4 * day))
         #expect(snapshot?.status == .active)
         #expect(snapshot?.willRenew == true)
         #expect(snapshot?.willNotRenewBecause == nil)
@@ -189,7 +201,9 @@ struct TrapTests {
         let normalization = try normalization(free)
         #expect(normalization.events.isEmpty)
         #expect(normalization.noChange?.reason == .needsLookup)
-        #expect(normalization.noChange?.statement?.facts.contains { if case .period = $0 { true } else { false } } == false)
+        #expect(
+            normalization.noChange?.statement?.facts.contains { if case .period = $0 { true } else { false } } == false
+        )
     }
 
     @Test("12: an announced change moves neither product nor access nor money")
@@ -202,7 +216,9 @@ struct TrapTests {
         #expect(snapshot?.period?.end == date(t1))
         let back = event("PRODUCT_CHANGE", t0 + 16 * day, .first, ["new_product_id": "pro_m"])
         #expect(try one(back).kind == .productChangeReverted)
-        #expect(try ledger(purchase, change, back)[Self.lineage]?.snapshot(at: date(t0 + 17 * day)).pendingProduct == nil)
+        #expect(
+            try ledger(purchase, change, back)[Self.lineage]?.snapshot(at: date(t0 + 17 * day)).pendingProduct == nil
+        )
     }
 
     @Test("13: at once or at the end: Play's body tells, elsewhere the next period does")
@@ -228,12 +244,24 @@ struct TrapTests {
     @Test("14: the end of a replaced purchase does not touch the new one, whatever the new one is called")
     func replaced() throws {
         for type in ["INITIAL_PURCHASE", "RENEWAL"] {
-            let old = event("INITIAL_PURCHASE", t0, Period(t0, t1, "GPA.1"),
-                ["store": "PLAY_STORE", "original_transaction_id": "GPA.1", "product_id": "s:a"])
-            let new = event(type, t0 + day, Period(t0 + day, t1 + day, "GPA.2"),
-                ["store": "PLAY_STORE", "original_transaction_id": "GPA.2", "product_id": "s:b"])
-            let end = event("EXPIRATION", t0 + day + 5000, Period(t0, t0 + day, "GPA.1"),
-                ["store": "PLAY_STORE", "original_transaction_id": "GPA.1", "product_id": "s:a"])
+            let old = event(
+                "INITIAL_PURCHASE",
+                t0,
+                Period(t0, t1, "GPA.1"),
+                ["store": "PLAY_STORE", "original_transaction_id": "GPA.1", "product_id": "s:a"]
+            )
+            let new = event(
+                type,
+                t0 + day,
+                Period(t0 + day, t1 + day, "GPA.2"),
+                ["store": "PLAY_STORE", "original_transaction_id": "GPA.2", "product_id": "s:b"]
+            )
+            let end = event(
+                "EXPIRATION",
+                t0 + day + 5000,
+                Period(t0, t0 + day, "GPA.1"),
+                ["store": "PLAY_STORE", "original_transaction_id": "GPA.1", "product_id": "s:a"]
+            )
             for order in StoryTests.permutations([old, new, end]) {
                 var ledger = AccountLedger()
                 for event in order { for event in try normalization(event).events { _ = ledger.apply(event) } }
@@ -246,7 +274,12 @@ struct TrapTests {
 
     @Test("15: after an upgrade in a trial the new product counts, and the old one's end takes nothing")
     func upgradeInTrial() throws {
-        let trial = event("INITIAL_PURCHASE", t0, Period(t0, t0 + 7 * day, "O1"), ["period_type": "TRIAL", "product_id": "basic_m"])
+        let trial = event(
+            "INITIAL_PURCHASE",
+            t0,
+            Period(t0, t0 + 7 * day, "O1"),
+            ["period_type": "TRIAL", "product_id": "basic_m"]
+        )
         let pro = event("RENEWAL", t0 + 2 * day, Period(t0 + 2 * day, t0 + 33 * day, "O1-2"))
         let end = event("EXPIRATION", t0 + 7 * day, Period(t0, t0 + 7 * day, "O1"), ["product_id": "basic_m"])
         let ledger = try ledger(trial, pro, end)
@@ -285,7 +318,12 @@ struct TrapTests {
 
     @Test("18: access goes on until a pause begins, and the pause is the expiration")
     func pause() throws {
-        let planned = event("SUBSCRIPTION_PAUSED", t0 + 15 * day, .first, ["auto_resume_at_ms": .integer(t1 + 30 * day)])
+        let planned = event(
+            "SUBSCRIPTION_PAUSED",
+            t0 + 15 * day,
+            .first,
+            ["auto_resume_at_ms": .integer(t1 + 30 * day)]
+        )
         let began = event("EXPIRATION", t1 + 9000, .first, ["expiration_reason": "SUBSCRIPTION_PAUSED"])
         #expect(try one(planned).event.accessEffect == .none)
         #expect(isGranted(try ledger(purchase, planned), t1 - 1) == true)
@@ -303,9 +341,14 @@ struct TrapTests {
     )
     func orderSuffix(_ store: String, _ original: String, _ lineage: String) throws {
         let event = try one(
-            event("RENEWAL", t1, .second, [
-                "store": .string(store), "original_transaction_id": .string(original), "transaction_id": "GPA.9..3",
-            ])
+            event(
+                "RENEWAL",
+                t1,
+                .second,
+                [
+                    "store": .string(store), "original_transaction_id": .string(original), "transaction_id": "GPA.9..3",
+                ]
+            )
         )
         #expect(event.subscription?.id == lineage)
         #expect(event.transaction == "GPA.9..3")
@@ -314,13 +357,16 @@ struct TrapTests {
     @Test(
         "20: Play's product has a base plan behind the first colon, others have none",
         arguments: [
-            ("PLAY_STORE", "s:monthly", "s", "monthly"), ("PLAY_STORE", "s:a:b", "s", "a:b"), ("PLAY_STORE", "s", "s", nil),
+            ("PLAY_STORE", "s:monthly", "s", "monthly"), ("PLAY_STORE", "s:a:b", "s", "a:b"),
+            ("PLAY_STORE", "s", "s", nil),
             ("PLAY_STORE", "s:", "s", nil), ("PLAY_STORE", ":b", ":b", nil), ("APP_STORE", "a:b", "a:b", nil),
             ("PROMOTIONAL", "rc_promo_pro access_lifetime", "rc_promo_pro access_lifetime", nil),
         ] as [(String, String, String, String?)]
     )
     func basePlan(_ store: String, _ product: String, _ id: String, _ basePlan: String?) throws {
-        let event = try one(event("UNCANCELLATION", t0, .first, ["store": .string(store), "product_id": .string(product)]))
+        let event = try one(
+            event("UNCANCELLATION", t0, .first, ["store": .string(store), "product_id": .string(product)])
+        )
         #expect(event.product?.id == id)
         #expect(event.product?.basePlan == basePlan)
     }
@@ -331,7 +377,12 @@ struct TrapTests {
             "store": "PLAY_STORE", "period_type": "PREPAID", "original_transaction_id": "GPA.7",
         ]
         let first = event("INITIAL_PURCHASE", t0, Period(t0, t0 + 15 * minute, "GPA.7"), order)
-        let second = event("INITIAL_PURCHASE", t0 + 2 * minute, Period(t0 + 2 * minute, t0 + 30 * minute, "GPA.8"), order)
+        let second = event(
+            "INITIAL_PURCHASE",
+            t0 + 2 * minute,
+            Period(t0 + 2 * minute, t0 + 30 * minute, "GPA.8"),
+            order
+        )
         let end = event("EXPIRATION", t0 + 2 * minute, Period(t0, t0 + 2 * minute, "GPA.7"), order)
         let lineage = SubscriptionID(store: .playStore, environment: .production, id: "GPA.7")
         for order in StoryTests.permutations([first, second, end]) {
@@ -384,7 +435,10 @@ struct TrapTests {
         #expect(Set(events.map(\.subscription)).count == 3)
     }
 
-    @Test("26: a paywall's interaction stays one, whatever it is renamed to", arguments: ["RENEWAL", "TRANSFER", "EXPIRATION"])
+    @Test(
+        "26: a paywall's interaction stays one, whatever it is renamed to",
+        arguments: ["RENEWAL", "TRANSFER", "EXPIRATION"]
+    )
     func renamedPaywall(_ type: String) throws {
         for member in ["paywall_id", "session_id"] {
             let event = try one(

@@ -66,7 +66,8 @@ struct TwoChannelTests {
             _ changes: KeyValuePairs<String, JSONText?> = [:]
         ) -> RevenueCatSimulator.Event {
             let phase =
-                transaction.offerDiscountType == .freeTrial ? "TRIAL" : transaction.offerType == .introductory ? "INTRO" : "NORMAL"
+                transaction.offerDiscountType == .freeTrial
+                ? "TRIAL" : transaction.offerType == .introductory ? "INTRO" : "NORMAL"
             let price = transaction.price.map { JSONText.raw($0.amount.description) }
             return RevenueCatSimulator.Event([
                 "type": .string(type), "id": .string("\(notification.notificationUUID)-\(type)"),
@@ -98,18 +99,25 @@ struct TwoChannelTests {
         case (.didChangeRenewalStatus, _): return [event("UNCANCELLATION")]
         case (.didChangeRenewalPref, .upgrade?):
             return [
-                event("PRODUCT_CHANGE", [
-                    "product_id": previous.map { .string($0) } ?? .null,
-                    "new_product_id": .string(transaction.productID), "transaction_id": nil, "purchased_at_ms": nil,
-                ]),
+                event(
+                    "PRODUCT_CHANGE",
+                    [
+                        "product_id": previous.map { .string($0) } ?? .null,
+                        "new_product_id": .string(transaction.productID), "transaction_id": nil, "purchased_at_ms": nil,
+                    ]
+                ),
                 event("RENEWAL"),
             ]
         case (.refund, _):
             return [
-                event("CANCELLATION", end: transaction.revocationDate, [
-                    "cancel_reason": "CUSTOMER_SUPPORT",
-                    "price_in_purchased_currency": .raw("-" + (transaction.price?.amount.description ?? "0")),
-                ])
+                event(
+                    "CANCELLATION",
+                    end: transaction.revocationDate,
+                    [
+                        "cancel_reason": "CUSTOMER_SUPPORT",
+                        "price_in_purchased_currency": .raw("-" + (transaction.price?.amount.description ?? "0")),
+                    ]
+                )
             ]
         case (.refundReversed, _): return [event("REFUND_REVERSED")]
         case (.renewalExtended, _): return [event("SUBSCRIPTION_EXTENDED")]

@@ -55,66 +55,154 @@ extension RevenueCatVectors {
         var cases: [Case] = [
             signed("valid", "the documented form", header(escapedCode), accepted),
             signed("valid-unicode", "octets beyond ASCII", header(unicodeCode), body: unicode, accepted),
-            signed("header-name-case", "header names have no case", header(escapedCode),
-                name: "x-revenuecat-webhook-signature", accepted),
-            signed("spaces", "a proxy may put spaces around commas",
-                .string("t=\(timestamp), v1=\(escapedCode)"), accepted),
-            signed("unknown-part", "other parts are passed over",
-                .string("v0=00,t=\(timestamp),x,v1=\(escapedCode),v2=ff"), accepted),
-            signed("several-codes", "any of several codes", .string("t=\(timestamp),v1=\(wrong),v1=\(escapedCode)"),
-                accepted),
-            signed("ill-formed-beside", "a code of another form cannot match, and spoils none that does",
-                .string("t=\(timestamp),v1=xyz,v1=\(escapedCode)"), accepted),
-            signed("split-over-two-fields", "one time and one code, in two fields",
-                [.string("t=\(timestamp)"), .string("v1=\(escapedCode)")], accepted),
+            signed(
+                "header-name-case",
+                "header names have no case",
+                header(escapedCode),
+                name: "x-revenuecat-webhook-signature",
+                accepted
+            ),
+            signed(
+                "spaces",
+                "a proxy may put spaces around commas",
+                .string("t=\(timestamp), v1=\(escapedCode)"),
+                accepted
+            ),
+            signed(
+                "unknown-part",
+                "other parts are passed over",
+                .string("v0=00,t=\(timestamp),x,v1=\(escapedCode),v2=ff"),
+                accepted
+            ),
+            signed(
+                "several-codes",
+                "any of several codes",
+                .string("t=\(timestamp),v1=\(wrong),v1=\(escapedCode)"),
+                accepted
+            ),
+            signed(
+                "ill-formed-beside",
+                "a code of another form cannot match, and spoils none that does",
+                .string("t=\(timestamp),v1=xyz,v1=\(escapedCode)"),
+                accepted
+            ),
+            signed(
+                "split-over-two-fields",
+                "one time and one code, in two fields",
+                [.string("t=\(timestamp)"), .string("v1=\(escapedCode)")],
+                accepted
+            ),
             signed("rotated", "the secret that is being replaced", header(oldCode), secrets: [example, old], accepted),
             signed("rotated-out", "a secret that was replaced", header(oldCode), .reject(.unauthenticated)),
             signed("late-edge", "300 s old", header(escapedCode), now: 1_700_000_400_000, accepted),
             signed("early-edge", "300 s ahead", header(escapedCode), now: 1_699_999_800_000, accepted),
             signed("late", "1 ms beyond the tolerance", header(escapedCode), now: 1_700_000_400_001, .reject(.stale)),
-            signed("early", "1 ms beyond the tolerance, ahead", header(escapedCode), now: 1_699_999_799_999,
-                .reject(.stale)),
-            signed("tolerance-set", "a shorter tolerance", header(escapedCode), now: 1_700_000_111_000, tolerance: 10,
-                .reject(.stale)),
+            signed(
+                "early",
+                "1 ms beyond the tolerance, ahead",
+                header(escapedCode),
+                now: 1_699_999_799_999,
+                .reject(.stale)
+            ),
+            signed(
+                "tolerance-set",
+                "a shorter tolerance",
+                header(escapedCode),
+                now: 1_700_000_111_000,
+                tolerance: 10,
+                .reject(.stale)
+            ),
             signed("absent", "no header", nil, .reject(.unauthenticated)),
-            signed("wrong-name", "a name seen in print that is not RevenueCat's", header(escapedCode),
-                name: "X-RevenueCat-Signature", .reject(.unauthenticated)),
+            signed(
+                "wrong-name",
+                "a name seen in print that is not RevenueCat's",
+                header(escapedCode),
+                name: "X-RevenueCat-Signature",
+                .reject(.unauthenticated)
+            ),
             signed("flipped", "the last digit changed", header(String(flipped)), .reject(.unauthenticated)),
             signed("short", "63 digits", header(String(escapedCode.dropLast())), .reject(.unauthenticated)),
             signed("long", "65 digits", header(escapedCode + "1"), .reject(.unauthenticated)),
             signed("empty-code", "no digits", header(""), .reject(.unauthenticated)),
             signed("upper-case", "one code has one text", header(escapedCode.uppercased()), .reject(.unauthenticated)),
-            signed("full-width", "digits of another script",
-                header("ｄ" + escapedCode.dropFirst()), .reject(.unauthenticated)),
+            signed(
+                "full-width",
+                "digits of another script",
+                header("ｄ" + escapedCode.dropFirst()),
+                .reject(.unauthenticated)
+            ),
             signed("no-code", "a time alone", .string("t=\(timestamp)"), .reject(.unauthenticated)),
-            signed("v0-only", "a scheme that nobody defined", .string("t=\(timestamp),v0=\(escapedCode)"),
-                .reject(.unauthenticated)),
+            signed(
+                "v0-only",
+                "a scheme that nobody defined",
+                .string("t=\(timestamp),v0=\(escapedCode)"),
+                .reject(.unauthenticated)
+            ),
             signed("no-time", "a code alone", .string("v1=\(escapedCode)"), .reject(.malformed)),
             signed("empty-header", "nothing in it", "", .reject(.malformed)),
-            signed("two-times", "the code is over one time, the freshness would come from the other",
-                .string("t=\(timestamp),t=1700000101,v1=\(escapedCode)"), .reject(.malformed)),
-            signed("doubled", "the whole header twice", [header(escapedCode), header(escapedCode)],
-                .reject(.malformed)),
-            signed("sixteen", "sixteen codes",
-                .string("t=\(timestamp)" + String(repeating: ",v1=\(wrong)", count: 15) + ",v1=\(escapedCode)"), accepted),
-            signed("seventeen", "one code too many",
+            signed(
+                "two-times",
+                "the code is over one time, the freshness would come from the other",
+                .string("t=\(timestamp),t=1700000101,v1=\(escapedCode)"),
+                .reject(.malformed)
+            ),
+            signed(
+                "doubled",
+                "the whole header twice",
+                [header(escapedCode), header(escapedCode)],
+                .reject(.malformed)
+            ),
+            signed(
+                "sixteen",
+                "sixteen codes",
+                .string("t=\(timestamp)" + String(repeating: ",v1=\(wrong)", count: 15) + ",v1=\(escapedCode)"),
+                accepted
+            ),
+            signed(
+                "seventeen",
+                "one code too many",
                 .string("t=\(timestamp)" + String(repeating: ",v1=\(wrong)", count: 16) + ",v1=\(escapedCode)"),
-                .reject(.malformed)),
-            signed("long-header", "more than 8 KiB",
+                .reject(.malformed)
+            ),
+            signed(
+                "long-header",
+                "more than 8 KiB",
                 .string("t=\(timestamp),v1=\(escapedCode),x=" + String(repeating: "a", count: 8192)),
-                .reject(.malformed)),
-            signed("body-newline", "one octet more", header(escapedCode), body: escaped + [0x0A],
-                .reject(.unauthenticated)),
-            signed("body-rewritten", "the same JSON in other octets", header(escapedCode),
+                .reject(.malformed)
+            ),
+            signed(
+                "body-newline",
+                "one octet more",
+                header(escapedCode),
+                body: escaped + [0x0A],
+                .reject(.unauthenticated)
+            ),
+            signed(
+                "body-rewritten",
+                "the same JSON in other octets",
+                header(escapedCode),
                 body: Array(String(decoding: escaped, as: UTF8.self).replacing(#"\/"#, with: "/").utf8),
-                .reject(.unauthenticated)),
-            signed("body-empty", "an empty body under another's code", header(escapedCode), body: [],
-                .reject(.unauthenticated)),
-            signed("time-changed", "a fresh time over an old code", header(escapedCode, "1700000101"),
-                .reject(.unauthenticated)),
-            signed("body-only-code", "a code over the body alone",
+                .reject(.unauthenticated)
+            ),
+            signed(
+                "body-empty",
+                "an empty body under another's code",
+                header(escapedCode),
+                body: [],
+                .reject(.unauthenticated)
+            ),
+            signed(
+                "time-changed",
+                "a fresh time over an old code",
+                header(escapedCode, "1700000101"),
+                .reject(.unauthenticated)
+            ),
+            signed(
+                "body-only-code",
+                "a code over the body alone",
                 header(try RevenueCatSimulator.bodyCode(over: escaped, secret: Secret(example))),
-                .reject(.unauthenticated)),
+                .reject(.unauthenticated)
+            ),
         ]
         for (name, text) in [
             ("fraction", "1700000100.0"), ("sign", "+1700000100"), ("negative", "-1"), ("leading-zero", "01700000100"),
@@ -170,28 +258,52 @@ extension RevenueCatVectors {
             shared("case", "another case", .string(authorization.lowercased()), refused),
             shared("scheme", "without what was configured before the space", "rc_vectors_authorization", refused),
             shared("canonical", "another form of the same letters", "cafe\u{301}", configured: "caf\u{e9}", refused),
-            shared("doubled", "which of the two should count", [.string(authorization), .string(authorization)],
-                refused),
+            shared(
+                "doubled",
+                "which of the two should count",
+                [.string(authorization), .string(authorization)],
+                refused
+            ),
             shared("doubled-different", "a wrong one and the right one", ["x", .string(authorization)], refused),
         ]
         let signature = try headers(body, now: now)
-        func both(_ id: String, _ why: String, without name: String?, _ value: JSONText?, _ expect: Expectation) -> Case {
+        func both(_ id: String, _ why: String, without name: String?, _ value: JSONText?, _ expect: Expectation) -> Case
+        {
             var headers = signature
             if let name { headers[name] = value }
             return Case(
-                id: "both/\(id)", headers: headers, body: body, config: config(now: now), expect: expect, why: why
+                id: "both/\(id)",
+                headers: headers,
+                body: body,
+                config: config(now: now),
+                expect: expect,
+                why: why
             )
         }
         cases += [
             both("valid", "both hold", without: nil, nil, accepted),
-            both("no-signature", "the weaker one alone is a downgrade", without: "X-RevenueCat-Webhook-Signature", nil,
-                refused),
-            both("no-authorization", "every configured credential has to hold", without: "Authorization", nil, refused),
-            both("wrong-authorization", "every configured credential has to hold", without: "Authorization", "Bearer x",
-                refused),
-            both("wrong-signature", "every configured credential has to hold",
+            both(
+                "no-signature",
+                "the weaker one alone is a downgrade",
                 without: "X-RevenueCat-Webhook-Signature",
-                .string("t=\(now / 1000),v1=" + String(repeating: "0", count: 64)), refused),
+                nil,
+                refused
+            ),
+            both("no-authorization", "every configured credential has to hold", without: "Authorization", nil, refused),
+            both(
+                "wrong-authorization",
+                "every configured credential has to hold",
+                without: "Authorization",
+                "Bearer x",
+                refused
+            ),
+            both(
+                "wrong-signature",
+                "every configured credential has to hold",
+                without: "X-RevenueCat-Webhook-Signature",
+                .string("t=\(now / 1000),v1=" + String(repeating: "0", count: 64)),
+                refused
+            ),
         ]
         return cases
     }
@@ -246,21 +358,57 @@ extension RevenueCatVectors {
         let production: [(String, JSONText)] = [("environment", "PRODUCTION")]
         return [
             try destined("environment", "the environment that is expected", [:], production, .event(.autoRenewEnabled)),
-            try destined("sandbox", "sandbox at an endpoint for production", ["environment": "SANDBOX"], production,
-                misdirected),
-            try destined("sandbox-test", "a test of the sandbox at an endpoint for production",
-                ["environment": "SANDBOX"], production, type: "TEST", misdirected),
-            try destined("production", "production at an endpoint for sandbox", [:], [("environment", "SANDBOX")],
-                misdirected),
-            try destined("new-environment", "an environment that nobody expects", ["environment": "STAGING"],
-                production, misdirected),
-            try destined("no-environment", "an environment that is not stated is no other one", ["environment": nil],
-                production, .event(.autoRenewEnabled)),
-            try destined("app", "the app that is expected", [:], [("appIds", ["app0123456789", "app2"])],
-                .event(.autoRenewEnabled)),
+            try destined(
+                "sandbox",
+                "sandbox at an endpoint for production",
+                ["environment": "SANDBOX"],
+                production,
+                misdirected
+            ),
+            try destined(
+                "sandbox-test",
+                "a test of the sandbox at an endpoint for production",
+                ["environment": "SANDBOX"],
+                production,
+                type: "TEST",
+                misdirected
+            ),
+            try destined(
+                "production",
+                "production at an endpoint for sandbox",
+                [:],
+                [("environment", "SANDBOX")],
+                misdirected
+            ),
+            try destined(
+                "new-environment",
+                "an environment that nobody expects",
+                ["environment": "STAGING"],
+                production,
+                misdirected
+            ),
+            try destined(
+                "no-environment",
+                "an environment that is not stated is no other one",
+                ["environment": nil],
+                production,
+                .event(.autoRenewEnabled)
+            ),
+            try destined(
+                "app",
+                "the app that is expected",
+                [:],
+                [("appIds", ["app0123456789", "app2"])],
+                .event(.autoRenewEnabled)
+            ),
             try destined("other-app", "another app", [:], [("appIds", ["app2"])], misdirected),
-            try destined("no-app", "grants and tests are about no app", ["app_id": nil], [("appIds", ["app2"])],
-                .event(.autoRenewEnabled)),
+            try destined(
+                "no-app",
+                "grants and tests are about no app",
+                ["app_id": nil],
+                [("appIds", ["app2"])],
+                .event(.autoRenewEnabled)
+            ),
         ]
     }
 }

@@ -102,7 +102,9 @@ package enum RevenueCatVectors {
                 members.append("events", .raw(String(decoding: try CanonicalJSON.bytes(events), as: UTF8.self)))
             case (.noChange(let reason), .success(let normalization)):
                 guard normalization.events.isEmpty, normalization.noChange?.reason == reason else {
-                    throw VectorError("\(id): stated \(reason), got \(String(describing: normalization.noChange?.reason))")
+                    throw VectorError(
+                        "\(id): stated \(reason), got \(String(describing: normalization.noChange?.reason))"
+                    )
                 }
                 members.append("events", [])
             case (.reject(_, let isAuthentic), .failure(let error)):

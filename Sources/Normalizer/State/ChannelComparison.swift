@@ -110,7 +110,11 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
         var unmatched = Dictionary(uniqueKeysWithValues: right.map { ($0.id, $0) })
         var remaining: [NormalizedEvent] = []
         for event in left {
-            if let other = unmatched.removeValue(forKey: event.id) { add(event, other) } else { remaining.append(event) }
+            if let other = unmatched.removeValue(forKey: event.id) {
+                add(event, other)
+            } else {
+                remaining.append(event)
+            }
         }
         var candidates = right.filter { unmatched[$0.id] != nil }
         let limit = window.components.seconds.multipliedReportingOverflow(by: 1000)

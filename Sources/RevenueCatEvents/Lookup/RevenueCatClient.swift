@@ -82,9 +82,11 @@ public struct RevenueCatClient: Sendable {
         case .v1:
             let response = try await get(["v1", "subscribers", HTTPSURL.PathSegment(id)])
             guard response.status == 200 else { return .unknown }
-            return .known(try read(response.body) { (body) throws(JSONError) in
-                try RevenueCatSubscription.subscriber(body)
-            })
+            return .known(
+                try read(response.body) { (body) throws(JSONError) in
+                    try RevenueCatSubscription.subscriber(body)
+                }
+            )
         case .v2(let project):
             let path: [HTTPSURL.PathSegment] = [
                 "v2", "projects", HTTPSURL.PathSegment(project), "customers", HTTPSURL.PathSegment(id),
@@ -155,9 +157,11 @@ public struct RevenueCatClient: Sendable {
             return request
         }
         if response.isSuccess {
-            return .recorded(try read(response.body) { (body) throws(JSONError) in
-                try RevenueCatSubscription.subscriber(body)
-            })
+            return .recorded(
+                try read(response.body) { (body) throws(JSONError) in
+                    try RevenueCatSubscription.subscriber(body)
+                }
+            )
         }
         let error = RevenueCatAPIError(status: response.status, body: response.body)
         if error.code == .ownedByAnotherAccount { return .ownedByAnotherAccount }

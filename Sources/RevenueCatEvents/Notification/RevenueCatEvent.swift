@@ -168,7 +168,8 @@ public struct RevenueCatEvent: Sendable, Hashable {
         var notes: [String: String] = [:]
         for name in Self.noted { notes[name.text] = fields.descriptiveString(name) }
         // The table of fields and the sample call it by different names.
-        let enrolledAt = fields.descriptiveInt64("experiment_enrolled_at_ms") ?? fields.descriptiveInt64("enrolled_at_ms")
+        let enrolledAt =
+            fields.descriptiveInt64("experiment_enrolled_at_ms") ?? fields.descriptiveInt64("enrolled_at_ms")
         if let enrolledAt, Limits.milliseconds.contains(enrolledAt) {
             notes["enrolled_at"] = RFC3339.string(enrolledAt)
         }
@@ -243,7 +244,8 @@ extension RevenueCatEvent {
 
     /// Money went back. Support says so; the price says so where the developer or Google did it.
     var isRefund: Bool {
-        cancelReason == .customerSupport || [priceInUSD, priceInPurchasedCurrency].contains { ($0?.coefficient ?? 0) < 0 }
+        cancelReason == .customerSupport
+            || [priceInUSD, priceInPurchasedCurrency].contains { ($0?.coefficient ?? 0) < 0 }
     }
 
     /// With some settings Stripe goes on making periods that nobody paid for.
