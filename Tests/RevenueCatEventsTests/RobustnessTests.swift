@@ -146,4 +146,26 @@ struct RobustnessTests {
         )
         #expect(try actions([purchase, over]).map(\.effect) == [.reset(to: 500), .revoke])
     }
+
+    @Test("a Play order has one identity, whatever its purchase is called")
+    func playOrders() throws {
+        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
+        let byToken = SubscriptionID(store: .playStore, environment: .production, id: "purchase-token")
+        let order = "GPA.1234-5678-9012-34567..0"
+        func id(_ type: String) throws -> EventID? {
+            let event = RevenueCatSimulator.Event(
+                type,
+                id: "1",
+                at: t1 + 5000,
+                .second,
+                [
+                    "store": "PLAY_STORE", "transaction_id": .string(order),
+                    "original_transaction_id": "GPA.1234-5678-9012-34567",
+                ]
+            )
+            return try Self.outcome(event.body, adapter).get().events.first?.id
+        }
+        #expect(try id("RENEWAL") == .periodBegan(byToken, transaction: order))
+        #expect(try id("EXPIRATION") == .ended(byToken, transaction: order))
+    }
 }
