@@ -26,6 +26,7 @@ let package = Package(
         .library(name: "NormalizerTesting", targets: ["NormalizerTesting"]),
         .library(name: "NotificationSimulator", targets: ["NotificationSimulator"]),
         .library(name: "RevenueCatEvents", targets: ["RevenueCatEvents"]),
+        .library(name: "Stripe", targets: ["Stripe"]),
         .executable(name: "lifecycle", targets: ["lifecycle"]),
     ],
     traits: [
@@ -78,6 +79,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "Stripe",
+            dependencies: ["HTTPTransport", "Normalizer", "SignatureCore", "WireJSON"],
+            swiftSettings: strict
+        ),
+        .target(
             name: "SignatureIssuing",
             dependencies: ["CLifecycleOpenSSL", "SignatureCore"],
             swiftSettings: strict
@@ -98,6 +104,7 @@ let package = Package(
                 "RevenueCatEvents",
                 "SignatureCore",
                 "SignatureIssuing",
+                "Stripe",
                 "WireJSON",
             ],
             swiftSettings: strict
@@ -140,7 +147,7 @@ let package = Package(
         ),
         .testTarget(
             name: "CurlTransportTests",
-            dependencies: ["CurlTransport", "HTTPTransport", "LoopbackServer", "NormalizerTesting"],
+            dependencies: ["CLifecycleCurl", "CurlTransport", "HTTPTransport", "LoopbackServer", "NormalizerTesting"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -149,8 +156,24 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "StripeTests",
+            dependencies: [
+                "ConformanceVectors", "HTTPTransport", "Normalizer", "NormalizerTesting", "NotificationSimulator", "SignatureCore", "Stripe",
+                "WireJSON",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "AppleJWSTests",
-            dependencies: ["AppleJWS", "NotificationSimulator", "Normalizer", "SignatureIssuing", "WireJSON"],
+            dependencies: [
+                "AppleJWS",
+                "ConformanceVectors",
+                "NotificationSimulator",
+                "Normalizer",
+                "SignatureCore",
+                "SignatureIssuing",
+                "WireJSON",
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -14,23 +14,21 @@ func makeApple(rootG3: [UInt8]) throws -> AppleAdapter {
     )
 }
 
-// snippet.show
 func receive(_ body: [UInt8], with apple: AppleAdapter, into ledger: Ledger) async -> Int {
+    // snippet.show
     do {
         let result = try await apple.receive(Delivery(body: body, receivedAt: Date()))
         for event in result.events where await ledger.isNew(event.id) {
             switch event.event {
             case .started, .renewed, .productChanged: await ledger.grant(event)
             case .expired, .revoked: await ledger.remove(event)
-            default: break  // every event is kept; these are the ones this shop acts on
+            default: break  // recorded like the others, and nothing this shop acts on
             }
         }
         return apple.acknowledgement(for: .success(result)).status
-    } catch {
-        return apple.acknowledgement(for: .failure(error)).status
-    }
+    } catch { return apple.acknowledgement(for: .failure(error)).status }
+    // snippet.hide
 }
-// snippet.hide
 
 protocol Ledger: Sendable {
     func isNew(_ id: EventID) async -> Bool

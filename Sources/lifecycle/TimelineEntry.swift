@@ -19,7 +19,7 @@ struct TimelineEntry: CustomStringConvertible {
         case .started(let detail):
             ["\(detail.origin)", "\(detail.phase)", product] + until(detail.period) + cost(detail.price)
         case .renewed(let detail):
-            [name(of: detail.cause), "\(detail.phase)", product] + until(detail.period) + cost(detail.price)
+            [words(detail.cause.name), "\(detail.phase)", product] + until(detail.period) + cost(detail.price)
         case .billingIssue(let detail):
             switch detail.access {
             case .grace(let end): ["access until \(day(end)) in grace"]
@@ -49,12 +49,7 @@ struct TimelineEntry: CustomStringConvertible {
         price.map { ["\($0.money)"] } ?? []
     }
 
-    private func name(of cause: LifecycleEvent.Renewed.Cause) -> String {
-        switch cause {
-        case .recovery(let trouble): "recovered from \(trouble)"
-        default: "\(cause)"
-        }
-    }
+    private func words(_ name: String) -> String { name.replacingOccurrences(of: "_", with: " ") }
 
     private func name(of scope: LifecycleEvent.Refund.Scope) -> String {
         switch scope {

@@ -6,27 +6,12 @@ import Testing
 
 @Suite("Stories of the simulator")
 struct AppleStoryTests {
-    static let start = Date(timeIntervalSince1970: 1_767_225_600)
-
-    static func adapter(
-        trusting simulator: AppleSimulator,
-        _ change: (inout AppleConfiguration) -> Void = { _ in }
-    ) throws -> AppleAdapter {
-        var configuration = AppleConfiguration(
-            apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
-            environments: [.init(rawValue: simulator.environment.rawValue)],
-            trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])
-        )
-        change(&configuration)
-        return try AppleAdapter(configuration)
-    }
-
     @Test("the demo tells trial, conversion, renewal, grace, recovery, upgrade, refund and expiry")
     func demo() throws {
         let simulator = try AppleSimulator(seed: "demo")
-        let adapter = try Self.adapter(trusting: simulator)
-        let deliveries = try simulator.deliveries(.demo, from: Self.start)
-        let events = try deliveries.flatMap { try adapter.normalize(try adapter.authenticate($0)).events }
+        let adapter = try AppleFixture.adapter(trusting: simulator)
+        let deliveries = try simulator.deliveries(.demo, from: AppleFixture.start)
+        let events = try deliveries.flatMap { try adapter.events($0) }
         #expect(
             events.map(\.kind) == [
                 .started, .renewed, .renewed, .billingIssue, .renewed, .productChanged, .refunded, .autoRenewDisabled,
@@ -42,10 +27,8 @@ struct AppleStoryTests {
     func story(_ story: AppleStory) throws {
         for environment in [AppleSimulator.Environment.production, .sandbox] {
             let simulator = try AppleSimulator(seed: "stories", environment: environment)
-            let adapter = try Self.adapter(trusting: simulator)
-            let events = try simulator.deliveries(story, from: Self.start).flatMap {
-                try adapter.normalize(try adapter.authenticate($0)).events
-            }
+            let adapter = try AppleFixture.adapter(trusting: simulator)
+            let events = try simulator.deliveries(story, from: AppleFixture.start).flatMap { try adapter.events($0) }
             #expect(events.count == story.moments.count)
             #expect(!events.contains { $0.kind == .unmapped })
         }
@@ -53,13 +36,13 @@ struct AppleStoryTests {
 
     @Test("one seed gives the same bytes, another seed a forgery of the same names")
     func seeds() throws {
-        let first = try AppleSimulator(seed: "a").deliveries(.demo, from: Self.start)
-        let again = try AppleSimulator(seed: "a").deliveries(.demo, from: Self.start)
+        let first = try AppleSimulator(seed: "a").deliveries(.demo, from: AppleFixture.start)
+        let again = try AppleSimulator(seed: "a").deliveries(.demo, from: AppleFixture.start)
         let forger = try AppleSimulator(seed: "b")
         #expect(first.map(\.body) == again.map(\.body))
-        let adapter = try Self.adapter(trusting: try AppleSimulator(seed: "a"))
-        for forged in try forger.deliveries(.demo, from: Self.start) {
-            let error = #expect(throws: DeliveryError.self) { try adapter.authenticate(forged) }
+        let adapter = try AppleFixture.adapter(trusting: try AppleSimulator(seed: "a"))
+        for forged in try forger.deliveries(.demo, from: AppleFixture.start) {
+            let error = #expect(throws: DeliveryError.self) { try adapter.events(forged) }
             #expect(error?.code == .untrusted)
         }
     }
@@ -68,6 +51,6 @@ struct AppleStoryTests {
     func names() throws {
         #expect(Set(AppleStory.all.map(\.name)).count == AppleStory.all.count)
         let nonsense = AppleStory("nonsense", "Renews what never began.", [.init(.atPeriodEnd, .renew)])
-        #expect(throws: SimulatorError.self) { try nonsense.notifications(from: Self.start) }
+        #expect(throws: SimulatorError.self) { try nonsense.notifications(from: AppleFixture.start) }
     }
 }

@@ -58,8 +58,9 @@ public struct CreditAction: Hashable, Sendable, Codable, Identifiable {
         case reset(to: Int64)
         /// Replace what is left of the subscription's credits by the share of the allowance that was paid for.
         case prorate(to: Int64)
-        /// Move what is left of the subscription's credits to the bought ones.
-        case carryOver
+        /// Move what is left of the subscription's credits to the bought ones, then give the share of the allowance that
+        /// was paid for. One action, so that neither half is ever done without the other.
+        case carryOver(to: Int64)
         /// Take away what is left of the subscription's credits.
         case revoke
     }
@@ -90,7 +91,7 @@ extension CreditAction.Effect: Codable {
         case "grant": self = .grant(try credits())
         case "reset": self = .reset(to: try credits())
         case "prorate": self = .prorate(to: try credits())
-        case "carry_over": self = .carryOver
+        case "carry_over": self = .carryOver(to: try credits())
         case "revoke": self = .revoke
         default:
             throw DecodingError.dataCorruptedError(forKey: .type, in: container, debugDescription: "unknown effect")
@@ -105,7 +106,7 @@ extension CreditAction.Effect: Codable {
             case .grant(let credits): ("grant", credits)
             case .reset(let credits): ("reset", credits)
             case .prorate(let credits): ("prorate", credits)
-            case .carryOver: ("carry_over", nil)
+            case .carryOver(let credits): ("carry_over", credits)
             case .revoke: ("revoke", nil)
             }
         try container.encode(type, forKey: .type)
@@ -171,15 +172,12 @@ extension CreditPolicy {
         _ state: SubscriptionState
     ) -> [CreditAction] {
         guard let full = credits(of: period) else { return [] }
-        func action(_ name: String, _ effect: CreditAction.Effect) -> CreditAction {
-            self.action(name, effect, period, event, lineage)
-        }
         guard let previous = replaced(by: period, before, event, state) else {
-            return [action("reset", .reset(to: full))]
+            return [action("payout", .reset(to: full), period, event, lineage)]
         }
-        let share = prorated(full, previous, period, event, state)
-        return (carriesOver ? [action("carry_over", .carryOver)] : [])
-            + [action("reset", share.map { .prorate(to: $0) } ?? .reset(to: full))]
+        let credits = prorated(full, previous, period, event, state) ?? full
+        let effect: CreditAction.Effect = carriesOver ? .carryOver(to: credits) : .prorate(to: credits)
+        return [action("payout", effect, period, event, lineage)]
     }
 
     /// What an immediate change took the place of, with the moment of the change.

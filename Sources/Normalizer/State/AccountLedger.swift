@@ -37,11 +37,8 @@ public struct AccountLedger: Hashable, Sendable {
     /// - Returns: what the event was to that state, see ``SubscriptionState/apply(_:catalog:)``.
     public mutating func apply(_ event: NormalizedEvent, catalog: ProductCatalog? = nil) -> Application {
         guard let lineage = event.subscription, !lineage.id.isEmpty else { return applyToAccounts(event) }
-        let name = names[lineage] ?? lineage
-        var state = statesByName.removeValue(forKey: name) ?? SubscriptionState(lineage)
-        if state.registers[lineage] == nil { state.merge(SubscriptionState(lineage)) }
-        var application = state.apply(event, catalog: catalog)
-        insert(state)
+        var application = Application(disposition: .unrelated, event: event, nextCheckAt: nil)
+        update(lineage) { application = $0.apply(event, catalog: catalog) }
         if application.disposition == .applied { refineAcrossLineages(&application, catalog: catalog) }
         return application
     }
@@ -58,10 +55,26 @@ public struct AccountLedger: Hashable, Sendable {
     /// Joins a statement's facts into the state of its lineage.
     public mutating func apply(_ statement: StoreStatement) {
         guard !statement.subscription.id.isEmpty else { return }
-        let name = names[statement.subscription] ?? statement.subscription
-        var state = statesByName.removeValue(forKey: name) ?? SubscriptionState(statement.subscription)
-        state.merge(SubscriptionState(statement.subscription))
-        state.apply(statement)
+        update(statement.subscription) { $0.apply(statement) }
+    }
+
+    /// Changes the state of a lineage in place; only a new link, or a lineage without a state, needs more.
+    private mutating func update(_ lineage: SubscriptionID, _ change: (inout SubscriptionState) -> Void) {
+        let name = names[lineage] ?? lineage
+        if let links = statesByName[name]?.links, statesByName[name]?.registers[lineage] != nil {
+            statesByName[name, default: SubscriptionState(lineage)].apply(change)
+            if statesByName[name]?.links == links { return }
+        } else if statesByName[name] == nil {
+            var state = SubscriptionState(lineage)
+            change(&state)
+            insert(state)
+            return
+        }
+        guard var state = statesByName.removeValue(forKey: name) else { return }
+        if state.registers[lineage] == nil {
+            state.merge(SubscriptionState(lineage))
+            change(&state)
+        }
         insert(state)
     }
 
@@ -297,4 +310,8 @@ extension Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum
     }
+}
+
+extension SubscriptionState {
+    fileprivate mutating func apply(_ change: (inout SubscriptionState) -> Void) { change(&self) }
 }

@@ -53,7 +53,11 @@ public struct Explanation: Hashable, Sendable, Codable, CustomStringConvertible 
 
 extension SubscriptionState {
     /// Why this lineage gives or denies access at `time`: the fewest statements that the decision rests on.
-    public func explain(at time: Date) -> Explanation {
+    ///
+    /// - Parameters:
+    ///   - time: the moment to explain.
+    ///   - transfers: transfers that name accounts and no lineage.
+    public func explain(at time: Date, after transfers: some Sequence<AccountTransfer> = []) -> Explanation {
         let moment = time.millisecondsSince1970
         let timeline = PeriodTimeline(self)
         let decision = access(at: moment, timeline)
@@ -62,7 +66,7 @@ extension SubscriptionState {
             at: time,
             decision: decision,
             grounds: grounds(of: decision, at: moment, timeline),
-            contradictions: contradictions,
+            contradictions: contradictions(after: transfers),
             nextTransition: nextTransition(after: moment, timeline).map { Date(millisecondsSince1970: $0) }
         )
     }

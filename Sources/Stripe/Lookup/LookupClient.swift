@@ -1,0 +1,139 @@
+import HTTPTransport
+import Normalizer
+import WireJSON
+
+/// Asks Stripe's API, in one version, at one host, for as long as it was allowed.
+struct LookupClient: Sendable {
+    private let lookup: StripeAdapter.Lookup
+    private let authorization: String
+    private let retries: RetryPolicy
+
+    init(_ lookup: StripeAdapter.Lookup) throws(ConfigurationError) {
+        guard !lookup.apiKey.isBlank else { throw ConfigurationError("API key is blank") }
+        guard lookup.apiKey.bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw ConfigurationError("API key has characters that none has")
+        }
+        guard !lookup.version.isEmpty, lookup.version.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw ConfigurationError("API version is not one")
+        }
+        guard lookup.maximumAttempts > 0, lookup.timeout > .zero, lookup.deadline > .zero else {
+            throw ConfigurationError("look-ups have no attempt, or no time")
+        }
+        self.lookup = lookup
+        authorization = "Bearer " + String(decoding: lookup.apiKey.bytes, as: UTF8.self)
+        retries = RetryPolicy(
+            maximumAttempts: lookup.maximumAttempts,
+            deadline: lookup.deadline,
+            verdict: Self.verdict
+        )
+        do throws(HTTPTransportError) {
+            _ = try HTTPSURL(host: lookup.host, path: ["v1"])
+        } catch {
+            throw ConfigurationError("host for look-ups is not usable: \(error.message)")
+        }
+    }
+
+    /// Stripe's own word first; without one, what its SDKs do: 409 and every 5xx again, 429 not.
+    static func verdict(_ request: HTTPTransportRequest, _ outcome: RetryPolicy.Outcome) -> RetryPolicy.Verdict {
+        switch outcome {
+        case .success(let response):
+            switch response.headers["Stripe-Should-Retry"] {
+            case "true": .retry
+            case "false": .stop
+            default: response.status == 409 || response.status >= 500 ? .retry : .stop
+            }
+        case .failure(let error):
+            error.isRetryable ? .retry : .stop
+        }
+    }
+
+    /// Asks one question.
+    ///
+    /// - Returns: an answer with the object, or one that says that Stripe knows no such object (404 and 410).
+    /// - Throws: `unavailable` for everything else: nothing follows from an answer that we did not get.
+    func fetch(
+        _ question: LookupRequest,
+        for notification: StripeNotification
+    ) async throws(DeliveryError) -> StripeNotification.Answer {
+        let response: HTTPTransportResponse
+        do throws(HTTPTransportError) {
+            response = try await lookup.transport.send(
+                try request(question, for: notification),
+                retrying: retries,
+                clock: lookup.clock
+            )
+        } catch {
+            throw DeliveryError(
+                error.code == .invalidRequest ? .malformed : .unavailable,
+                "look-up of \(question.name) failed: \(error.code)",
+                isAuthentic: true,
+                underlying: error
+            )
+        }
+        switch response.status {
+        case 200..<300:
+            let answer = StripeNotification.Answer(status: response.status, body: response.body)
+            guard let document = answer.document, let reader = try? ObjectReader(document.root) else {
+                throw DeliveryError(
+                    .unavailable,
+                    "look-up of \(question.name) was answered with \(response.body.count) bytes that are no object",
+                    isAuthentic: true
+                )
+            }
+            try check(reader, answers: question, for: notification)
+            return answer
+        case 404, 410:
+            return StripeNotification.Answer(status: response.status, body: [])
+        default:
+            throw DeliveryError(
+                .unavailable,
+                "look-up of \(question.name) was answered with status \(response.status)",
+                isAuthentic: true
+            )
+        }
+    }
+
+    /// The answer is about the object that was asked for, in the mode of the event.
+    private func check(
+        _ reader: ObjectReader,
+        answers question: LookupRequest,
+        for notification: StripeNotification
+    ) throws(DeliveryError) {
+        if question.name == LookupRequest.object, let id = reader.optionalValue("id"),
+            let related = notification.relatedObject, !id.isString(related.id)
+        {
+            throw DeliveryError(.unavailable, "look-up was answered with another object", isAuthentic: true)
+        }
+        if let expected = notification.isLive, let isLive = try? reader.optionalBool("livemode"), isLive != expected {
+            throw DeliveryError(
+                .misdirected,
+                "look-up was answered with livemode \(isLive), expected \(expected)",
+                isAuthentic: true
+            )
+        }
+    }
+
+    private func request(
+        _ question: LookupRequest,
+        for notification: StripeNotification
+    ) throws(HTTPTransportError) -> HTTPTransportRequest {
+        let url = try HTTPSURL(
+            host: lookup.host,
+            path: question.path.map { HTTPSURL.PathSegment($0) },
+            query: question.query.map { HTTPSURL.QueryItem($0.0, $0.1) }
+        )
+        var request = try HTTPTransportRequest(.get, url, timeout: lookup.timeout)
+        try request.setHeader("Authorization", to: authorization)
+        try request.setHeader("Stripe-Version", to: lookup.version)
+        // One of the two: the context is the account's successor and can name more than it.
+        if let context = notification.context {
+            try request.setHeader("Stripe-Context", to: context)
+        } else if let account = notification.account {
+            try request.setHeader("Stripe-Account", to: account)
+        }
+        if notification.isThin {
+            try request.setHeader("Stripe-Request-Trigger", to: "event=\(notification.id)")
+        }
+        return request
+    }
+}

@@ -1,0 +1,131 @@
+import HTTPTransport
+import Normalizer
+
+/// One question to Stripe's API, and the name that its answer is kept under.
+struct LookupRequest: Sendable {
+    /// The object that a thin event is about.
+    static let object = "object"
+    /// The invoice payments of a payment.
+    static let invoicePayments = "invoice_payments"
+    /// The schedule with its prices.
+    static let schedule = "schedule"
+    /// The checkout session with its line items.
+    static let session = "session"
+
+    let name: String
+    let path: [String]
+    var query: [(String, String)] = []
+
+    /// What has to be asked to map a notification.
+    static func requests(
+        for notification: StripeNotification,
+        completesSnapshots: Bool
+    ) throws(DeliveryError) -> [LookupRequest] {
+        let row = Mapping.Row(notification)
+        guard row.readsObject else { return [] }
+        if notification.isThin {
+            guard let related = notification.relatedObject else { return [] }
+            return [
+                LookupRequest(
+                    name: object,
+                    path: try segments(of: related),
+                    query: expansions(of: related.type).map { ("expand[]", $0) }
+                )
+            ]
+        }
+        return completesSnapshots ? completions(of: row, notification) : []
+    }
+
+    private static func completions(of row: Mapping.Row, _ notification: StripeNotification) -> [LookupRequest] {
+        guard let value = notification.object else { return [] }
+        switch row {
+        case .refund, .chargeRefunded, .dispute:
+            guard let payment = try? Payment(value), payment.invoice == nil, let intent = payment.paymentIntent
+            else { return [] }
+            return [
+                LookupRequest(
+                    name: invoicePayments,
+                    path: ["v1", "invoice_payments"],
+                    query: [
+                        ("payment[type]", "payment_intent"), ("payment[payment_intent]", intent), ("status", "paid"),
+                        ("limit", "1"), ("expand[]", "data.invoice"),
+                    ]
+                )
+            ]
+        case .schedule:
+            guard let schedule = try? ScheduleObject(value) else { return [] }
+            let isComplete = schedule.phases.allSatisfy { $0.items.allSatisfy { $0.price.product != nil } }
+            return isComplete
+                ? []
+                : [
+                    LookupRequest(
+                        name: self.schedule,
+                        path: ["v1", "subscription_schedules", schedule.id],
+                        query: [("expand[]", "phases.items.price")]
+                    )
+                ]
+        case .checkout:
+            guard let session = try? CheckoutSessionObject(value), session.mode == "payment", session.items.isEmpty
+            else { return [] }
+            return [
+                LookupRequest(
+                    name: self.session,
+                    path: ["v1", "checkout", "sessions", session.id],
+                    query: [("expand[]", "line_items")]
+                )
+            ]
+        default:
+            return []
+        }
+    }
+
+    private static func expansions(of type: String) -> [String] {
+        switch type {
+        case "subscription": ["latest_invoice"]
+        case "subscription_schedule": ["phases.items.price"]
+        case "checkout.session": ["line_items"]
+        case "charge": ["refunds"]
+        default: []
+        }
+    }
+
+    /// The segments of a path that came in a request body.
+    ///
+    /// Everything that could lead to another host, another API or another object is refused: the key goes wherever the
+    /// path leads.
+    ///
+    /// - Throws: `malformed`, marked authentic, unless it is `/v1/…` or `/v2/…` in letters, digits, `_`, `-` and inner
+    ///   dots, ends in the id of the object, and has no query.
+    static func segments(of related: StripeNotification.RelatedObject) throws(DeliveryError) -> [String] {
+        func refuse(_ reason: String) -> DeliveryError {
+            DeliveryError(
+                .malformed,
+                "related_object.url of \(related.path.utf8.count) bytes \(reason)",
+                isAuthentic: true
+            )
+        }
+        guard related.path.utf8.count <= 1024 else { throw refuse("is too long") }
+        guard related.path.utf8.first == UInt8(ascii: "/") else { throw refuse("does not begin with a slash") }
+        let segments = related.path.utf8.dropFirst().split(
+            separator: UInt8(ascii: "/"),
+            omittingEmptySubsequences: false
+        )
+        guard segments.count >= 3 else { throw refuse("has \(segments.count) segments, at least 3") }
+        for segment in segments {
+            let isPlain = segment.allSatisfy { octet in
+                switch octet {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
+            guard isPlain, let first = segment.first, first != UInt8(ascii: ".") else {
+                throw refuse("has a segment that is no plain name")
+            }
+        }
+        let texts = segments.map { String(Substring($0)) }
+        guard texts.first == "v1" || texts.first == "v2" else { throw refuse("is outside of v1 and v2") }
+        guard texts.last == related.id else { throw refuse("does not end in the id of the object") }
+        return texts
+    }
+}

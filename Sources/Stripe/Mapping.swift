@@ -1,0 +1,386 @@
+import FoundationEssentials
+import Normalizer
+import WireJSON
+
+/// Maps one event. Pure: it reads the notification and what was fetched for it, and nothing else.
+struct Mapping {
+    /// Which version of the mapping made an event.
+    static let version = "stripe/1"
+
+    let notification: StripeNotification
+    let policy: StripeAdapter.Policy
+    let receivedAt: Date
+    private let channel: Origin.Channel
+    private let evidence: Origin.Evidence
+    private let digest: String
+
+    init(_ resolved: Authenticated<StripeNotification>, policy: StripeAdapter.Policy) {
+        notification = resolved.value
+        self.policy = policy
+        receivedAt = resolved.receivedAt
+        channel = resolved.channel
+        evidence = resolved.evidence
+        digest = resolved.digest
+    }
+
+    /// What Stripe's types mean: one row for each, thin types without their `v1.`.
+    enum Row: Hashable {
+        case subscriptionCreated, subscriptionUpdated, subscriptionDeleted
+        case subscriptionPaused, subscriptionResumed
+        case trialWillEnd, pendingUpdateApplied, pendingUpdateExpired
+        /// A change that a thin event names without showing what was before.
+        case subscriptionTold(Told)
+        case invoicePaid, invoiceSettled, invoiceFailed(actionRequired: Bool), invoiceUpcoming, invoiceNotice
+        case schedule, scheduleEnded
+        case refund, refundFailed, chargeRefunded
+        case dispute
+        case checkout, checkoutFailed
+        case entitlements
+        case customerDeleted
+        case test
+        case reportedElsewhere
+        case unchanged
+        case unknown
+
+        enum Told: Hashable {
+            case began, pastDue, unpaid, incompleteExpired, endChanged, itemsChanged, quantityChanged, productSwapped
+        }
+
+        init(_ notification: StripeNotification) {
+            self.init(type: notification.canonicalType)
+        }
+
+        init(type: String) {
+            switch type {
+            // The status decides: a purchase, a trial, or nothing yet while the first payment is pending.
+            case "customer.subscription.created": self = .subscriptionCreated
+            // Everything between creation and end; what has changed is in the previous attributes.
+            case "customer.subscription.updated": self = .subscriptionUpdated
+            // The end itself. A cancellation for later is an update.
+            case "customer.subscription.deleted": self = .subscriptionDeleted
+            // A pause of the subscription, never of collection, and the end of one.
+            case "customer.subscription.paused": self = .subscriptionPaused
+            case "customer.subscription.resumed": self = .subscriptionResumed
+            // Three days ahead, and also when a trial ends at once: then there is nothing to announce.
+            case "customer.subscription.trial_will_end": self = .trialWillEnd
+            // The update beside it shows the change.
+            case "customer.subscription.pending_update_applied": self = .pendingUpdateApplied
+            // A change that awaited payment was dropped.
+            case "customer.subscription.pending_update_expired": self = .pendingUpdateExpired
+
+            // Thin only: each names one change of state.
+            case "customer.subscription.active", "customer.subscription.trialing": self = .subscriptionTold(.began)
+            case "customer.subscription.past_due": self = .subscriptionTold(.pastDue)
+            case "customer.subscription.unpaid": self = .subscriptionTold(.unpaid)
+            case "customer.subscription.incomplete": self = .subscriptionCreated
+            case "customer.subscription.incomplete_expired": self = .subscriptionTold(.incompleteExpired)
+            case "customer.subscription.cancel_at_changed": self = .subscriptionTold(.endChanged)
+            case "customer.subscription.item_added", "customer.subscription.item_removed":
+                self = .subscriptionTold(.itemsChanged)
+            case "customer.subscription.item_price_changed": self = .subscriptionTold(.productSwapped)
+            case "customer.subscription.item_quantity_changed": self = .subscriptionTold(.quantityChanged)
+
+            // The truth about money, also for a total of nothing and for payments outside of Stripe.
+            case "invoice.paid": self = .invoicePaid
+            // The same moment and the same invoice; not sent for payments outside of Stripe.
+            case "invoice.payment_succeeded": self = .invoiceSettled
+            // One failed attempt. Both come for an attempt that the customer has to confirm.
+            case "invoice.payment_failed": self = .invoiceFailed(actionRequired: false)
+            case "invoice.payment_action_required": self = .invoiceFailed(actionRequired: true)
+            // A preview, some days ahead.
+            case "invoice.upcoming": self = .invoiceUpcoming
+            // Worth knowing: owed, stuck, late, written off.
+            case "invoice.finalized", "invoice.finalization_failed", "invoice.overdue", "invoice.overpaid",
+                "invoice.payment_attempt_required", "invoice.voided", "invoice.marked_uncollectible":
+                self = .invoiceNotice
+
+            // What is arranged for later, or was withdrawn.
+            case "subscription_schedule.created", "subscription_schedule.updated",
+                "subscription_schedule.phase_added", "subscription_schedule.phase_removed",
+                "subscription_schedule.phase_end_date_changed":
+                self = .schedule
+            case "subscription_schedule.released", "subscription_schedule.canceled": self = .scheduleEnded
+
+            // Money that went back, once: policy says which of the two speaks.
+            case "refund.created", "refund.updated": self = .refund
+            case "refund.failed": self = .refundFailed
+            case "charge.refunded": self = .chargeRefunded
+            // The stages of a dispute.
+            case "charge.dispute.created", "charge.dispute.updated", "charge.dispute.closed": self = .dispute
+
+            // A sale by Checkout, or the link between a customer and the host's own account.
+            case "checkout.session.completed", "checkout.session.async_payment_succeeded": self = .checkout
+            case "checkout.session.async_payment_failed": self = .checkoutFailed
+
+            case "entitlements.active_entitlement_summary.updated",
+                "entitlements.active_entitlement_summary.entitlement_added",
+                "entitlements.active_entitlement_summary.entitlement_removed":
+                self = .entitlements
+            case "customer.deleted": self = .customerDeleted
+            case "ping", "v2.core.event_destination.ping": self = .test
+
+            // Companions of the above: another notification carries the fact.
+            case "charge.succeeded", "payment_intent.succeeded", "invoice_payment.paid", "charge.refund.updated",
+                "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated", "credit_note.created",
+                "credit_note.updated", "credit_note.voided", "subscription_schedule.completed",
+                "subscription_schedule.aborted", "subscription_schedule.expiring":
+                self = .reportedElsewhere
+            // Says nothing that a backend could act on.
+            case "invoice.created", "invoice.updated", "invoice.sent", "invoice.will_be_due", "invoice.deleted",
+                "checkout.session.expired", "customer.created", "customer.updated",
+                "customer.subscription.default_payment_method_changed",
+                "customer.subscription.item_tax_rates_changed", "invoice_payment.open", "invoice_payment.canceled":
+                self = .unchanged
+            // Kept, under Stripe's own name.
+            default: self = .unknown
+            }
+        }
+
+        /// Whether a notification of this type is of use only together with its object.
+        var readsObject: Bool {
+            switch self {
+            case .test, .reportedElsewhere, .unchanged, .unknown: false
+            default: true
+            }
+        }
+    }
+
+    func normalization() throws(JSONError) -> Normalization {
+        let row = Row(notification)
+        switch object(for: row) {
+        case .found(let value):
+            let mapped = try map(row, value)
+            var result = normalization(of: mapped.outcome)
+            result.anomalies = mapped.anomalies
+            return result
+        case .notNeeded: return normalization(of: mapWithoutObject(row))
+        case .missing: return normalization(of: .none(.stale, lineage: relatedLineage))
+        case .notAsked: return normalization(of: .none(.needsLookup, lineage: relatedLineage))
+        case .absent: return normalization(of: .events([unmapped()]))
+        }
+    }
+
+    private func map(_ row: Row, _ value: JSONValue) throws(JSONError) -> Mapped {
+        switch row {
+        case .subscriptionCreated: try mapped(value, subscriptionCreated)
+        case .subscriptionUpdated: try mapped(value, subscriptionUpdated)
+        case .subscriptionDeleted: try mapped(value, subscriptionDeleted)
+        case .subscriptionPaused: try mapped(value, subscriptionPaused)
+        case .subscriptionResumed: try mapped(value, subscriptionResumed)
+        case .trialWillEnd: try mapped(value, trialWillEnd)
+        case .pendingUpdateApplied: try mapped(value) { statement($0, .reportedElsewhere) }
+        case .pendingUpdateExpired: try mapped(value, pendingUpdateExpired)
+        case .subscriptionTold(let told): try mapped(value) { subscriptionTold(told, $0) }
+        case .invoicePaid: try mapped(value, invoicePaid)
+        case .invoiceSettled: try mapped(value, invoiceSettled)
+        case .invoiceFailed(let actionRequired): try mapped(value) { invoiceFailed($0, actionRequired) }
+        case .invoiceUpcoming: try mapped(value, invoiceUpcoming)
+        case .invoiceNotice: try mapped(value, invoiceNotice)
+        case .schedule: try mapped(value, schedule)
+        case .scheduleEnded: try mapped(value, scheduleEnded)
+        case .refund: try mapped(value) { refund throws(JSONError) in try self.refund(refund, Payment(value)) }
+        case .refundFailed: try mapped(value) { refund throws(JSONError) in try refundFailed(refund, Payment(value)) }
+        case .chargeRefunded:
+            try mapped(value) { charge throws(JSONError) in try chargeRefunded(charge, Payment(value)) }
+        case .dispute: try mapped(value) { dispute throws(JSONError) in try self.dispute(dispute, Payment(value)) }
+        case .checkout: try mapped(value, checkout)
+        case .checkoutFailed: try mapped(value, checkoutFailed)
+        case .entitlements: (try entitlements(value), [])
+        case .customerDeleted: (try customerDeleted(value), [])
+        case .test, .reportedElsewhere, .unchanged, .unknown: (mapWithoutObject(row), [])
+        }
+    }
+
+    /// An outcome, and the paths of descriptive members that were of another kind.
+    private typealias Mapped = (outcome: Outcome, anomalies: [String])
+
+    private func mapped<Object: WireObject>(
+        _ value: JSONValue,
+        _ map: (Object) throws(JSONError) -> Outcome
+    ) throws(JSONError) -> Mapped {
+        let object = try Object(value)
+        return (try map(object), object.anomalies)
+    }
+
+    private func mapWithoutObject(_ row: Row) -> Outcome {
+        switch row {
+        case .test: .events([notice(.test)])
+        case .reportedElsewhere: .none(.reportedElsewhere)
+        case .unchanged: .none(.unchanged)
+        default: .events([unmapped()])
+        }
+    }
+}
+
+extension Mapping {
+    /// Where the object of an event is.
+    private enum Source {
+        case found(JSONValue)
+        /// Stripe does not know it any more.
+        case missing
+        /// It has to be asked for, and was not.
+        case notAsked
+        /// The event names none.
+        case absent
+        case notNeeded
+    }
+
+    private func object(for row: Row) -> Source {
+        guard row.readsObject else { return .notNeeded }
+        guard notification.isThin else { return notification.object.map { .found($0) } ?? .absent }
+        guard notification.relatedObject != nil else { return .absent }
+        guard let answer = notification.answers[LookupRequest.object] else { return .notAsked }
+        return answer.document.map { .found($0.root) } ?? .missing
+    }
+
+    /// What a row came to.
+    enum Outcome {
+        case events([NormalizedEvent])
+        case none(Normalization.NoChange.Reason, lineage: SubscriptionID? = nil, facts: [Fact] = [])
+    }
+
+    private func normalization(of outcome: Outcome) -> Normalization {
+        switch outcome {
+        case .events(let events):
+            return Normalization(events)
+        case .none(let reason, let lineage, let facts):
+            let statement = lineage.map {
+                StoreStatement(
+                    subscription: $0,
+                    provider: .stripe,
+                    assertedAt: assertedAt.date,
+                    facts: facts,
+                    origin: origin
+                )
+            }
+            return Normalization(noChange: Normalization.NoChange(reason, statement: statement))
+        }
+    }
+
+    private var relatedLineage: SubscriptionID? {
+        notification.relatedObject.flatMap { $0.type == "subscription" ? lineage($0.id) : nil }
+    }
+
+    /// When the event was created; for a fetched object, which is as new as its answer, when we were told to fetch it.
+    var assertedAt: Milliseconds {
+        notification.isThin && !notification.answers.isEmpty
+            ? max(created, receivedAt.millisecondsSince1970)
+            : created
+    }
+
+    var created: Milliseconds { notification.createdMilliseconds }
+
+    var environment: StoreEnvironment {
+        switch notification.isLive {
+        case true?: .production
+        case false?: .sandbox
+        case nil: .unknown
+        }
+    }
+
+    /// Names a lineage. An id is unique within its account, and connected accounts are others than ours.
+    func lineage(_ id: String) -> SubscriptionID {
+        SubscriptionID(
+            store: .stripe,
+            environment: environment,
+            id: notification.account.map { "\($0)/\(id)" } ?? id
+        )
+    }
+
+    var origin: Origin {
+        let isFetched = notification.isThin && !notification.answers.isEmpty
+        return Origin(
+            type: notification.type,
+            notificationID: notification.id,
+            channel: isFetched ? .refetch : channel,
+            evidence: isFetched ? Origin.Evidence(.tls) : evidence,
+            digest: digest,
+            mapper: Self.version
+        )
+    }
+
+    /// Whom something belongs to: the host's own id where one is stated, then Stripe's customer.
+    func account(customer: String?, clientReference: String? = nil, metadata: JSONObject?) -> Account? {
+        var identifiers: [Account.Identifier] = []
+        for key in policy.accountMetadataKeys {
+            if let value = metadata?[MemberName(key)], let id = try? value.string(), !id.isEmpty {
+                identifiers.append(Account.Identifier(id, .metadata))
+                break
+            }
+        }
+        if let clientReference, !clientReference.isEmpty {
+            identifiers.append(Account.Identifier(clientReference, .clientReferenceID))
+        }
+        if let customer, !customer.isEmpty { identifiers.append(Account.Identifier(customer, .stripeCustomer)) }
+        return identifiers.first.map { Account($0.id, $0.source, aliases: Array(identifiers.dropFirst())) }
+    }
+
+    /// What an event is about.
+    struct Subject {
+        var lineage: SubscriptionID?
+        var transaction: String?
+        var account: Account?
+        var product: PurchasedProduct?
+        var period: ServicePeriod?
+        var price: Price?
+        var renewal: RenewalTerms?
+        var facts: [Fact] = []
+    }
+
+    func event(
+        _ id: EventID,
+        _ event: LifecycleEvent,
+        _ subject: Subject,
+        effectiveAt: Milliseconds? = nil
+    ) -> NormalizedEvent {
+        NormalizedEvent(
+            id: id,
+            event: event,
+            provider: .stripe,
+            store: .stripe,
+            environment: environment,
+            app: notification.account,
+            subscription: subject.lineage,
+            transaction: subject.transaction,
+            account: subject.account,
+            product: subject.product,
+            period: subject.period,
+            price: subject.price,
+            renewal: subject.renewal,
+            occurredAt: created.date,
+            effectiveAt: (effectiveAt ?? created).date,
+            assertedAt: assertedAt.date,
+            receivedAt: receivedAt,
+            facts: subject.facts,
+            origin: origin
+        )
+    }
+
+    /// The identity of something that no other provider has a name for: told apart by Stripe's own objects, so that all
+    /// notifications of it agree.
+    func identity(_ lineage: SubscriptionID, _ name: String...) -> EventID {
+        .notified(lineage, by: .stripe, notification: name.joined(separator: "/"))
+    }
+
+    func notice(
+        _ kind: LifecycleEvent.Notice.Kind,
+        _ facts: [String: String] = [:],
+        _ subject: Subject = Subject(),
+        effectiveAt: Milliseconds? = nil
+    ) -> NormalizedEvent {
+        event(
+            EventID(provider: .stripe, environment: environment, notification: notification.id),
+            .notice(LifecycleEvent.Notice(kind, facts: facts)),
+            subject,
+            effectiveAt: effectiveAt
+        )
+    }
+
+    private func unmapped() -> NormalizedEvent {
+        event(
+            EventID(provider: .stripe, environment: environment, notification: notification.id),
+            .unmapped(LifecycleEvent.Unmapped(type: notification.type)),
+            Subject(lineage: relatedLineage)
+        )
+    }
+}

@@ -1,0 +1,159 @@
+import FoundationEssentials
+import Normalizer
+import WireJSON
+
+extension Mapping {
+    /// A session that was completed, or whose delayed payment came in.
+    func checkout(_ session: CheckoutSessionObject) -> Outcome {
+        let session = completed(session)
+        switch session.mode {
+        case "payment":
+            guard session.paymentStatus == "paid" || session.paymentStatus == "no_payment_required" else {
+                return .events([pending(session, isCanceled: false)])
+            }
+            let price = session.amountTotal.flatMap { amount in
+                session.currency.map { Price(Money(minorUnits: amount, $0), .charged) }
+            }
+            let item = session.items.primary
+            return .events([
+                purchase(
+                    lineage: lineage(session.paymentIntent ?? session.id),
+                    transaction: session.paymentIntent ?? session.id,
+                    discriminator: session.id,
+                    product: session.product,
+                    basePlan: item?.price.id,
+                    quantity: item?.quantity ?? 1,
+                    price: price,
+                    at: created,
+                    account: account(session)
+                )
+            ])
+        case "subscription":
+            // The subscription and its invoice tell of the purchase. The session alone knows the host's reference.
+            let account = account(session)
+            return .events([
+                notice(
+                    .accountsLinked,
+                    ["checkout_session": session.id],
+                    Subject(
+                        lineage: session.subscription.map { lineage($0) },
+                        account: account,
+                        facts: account.map { [.owner($0)] } ?? []
+                    )
+                )
+            ])
+        default:
+            return .none(.unchanged)
+        }
+    }
+
+    /// A delayed payment that did not come.
+    func checkoutFailed(_ session: CheckoutSessionObject) -> Outcome {
+        let session = completed(session)
+        guard session.mode == "payment" else { return .none(.reportedElsewhere) }
+        return .events([pending(session, isCanceled: true)])
+    }
+
+    private func account(_ session: CheckoutSessionObject) -> Account? {
+        account(
+            customer: session.customer,
+            clientReference: session.clientReference,
+            metadata: session.metadata
+        )
+    }
+
+    /// The session with its line items, where they were asked for.
+    private func completed(_ session: CheckoutSessionObject) -> CheckoutSessionObject {
+        guard session.items.isEmpty, let document = notification.answers[LookupRequest.session]?.document,
+            let fetched = try? CheckoutSessionObject(document.root)
+        else { return session }
+        return CheckoutSessionObject(session, items: fetched.items)
+    }
+
+    private func pending(_ session: CheckoutSessionObject, isCanceled: Bool) -> NormalizedEvent {
+        let lineage = lineage(session.paymentIntent ?? session.id)
+        let detail = LifecycleEvent.PurchasePending(product: session.product)
+        return event(
+            isCanceled
+                ? identity(lineage, "pending", "canceled", session.id) : identity(lineage, "pending", session.id),
+            isCanceled ? .purchasePendingCanceled(detail) : .purchasePending(detail),
+            Subject(
+                lineage: lineage,
+                transaction: session.paymentIntent,
+                account: account(session),
+                product: PurchasedProduct(id: session.product)
+            )
+        )
+    }
+
+    /// Something bought that does not renew.
+    func purchase(
+        lineage: SubscriptionID,
+        transaction: String,
+        discriminator: String,
+        product: String,
+        basePlan: String?,
+        quantity: Int64,
+        price: Price?,
+        at time: Milliseconds,
+        account: Account?
+    ) -> NormalizedEvent {
+        let detail = LifecycleEvent.OneTimePurchase(type: .unknown, quantity: quantity, price: price)
+        var facts: [Fact] = account.map { [.owner($0)] } ?? []
+        facts.append(
+            .purchase(
+                Fact.OneTimePurchase(transaction: transaction, product: product, purchase: detail, at: time.date)
+            )
+        )
+        if let price { facts.append(.charge(Fact.Charge(transaction: transaction, price: price, at: time.date))) }
+        return event(
+            .purchased(lineage, transaction: discriminator),
+            .oneTimePurchased(detail),
+            Subject(
+                lineage: lineage,
+                transaction: transaction,
+                account: account,
+                product: PurchasedProduct(id: product, basePlan: basePlan, quantity: quantity),
+                price: price,
+                facts: facts
+            ),
+            effectiveAt: time
+        )
+    }
+
+    /// The complete list of a customer's features, and what has changed in it.
+    func entitlements(_ value: JSONValue) throws(JSONError) -> Outcome {
+        let reader = try ObjectReader(value)
+        let now = try features(reader)
+        var facts = ["entitlements": now.sorted().joined(separator: ",")]
+        if let previous = notification.previous {
+            let before = try features(ObjectReader(previous))
+            facts["added"] = now.subtracting(before).sorted().joined(separator: ",")
+            facts["removed"] = before.subtracting(now).sorted().joined(separator: ",")
+        }
+        if try reader.reader("entitlements")?.optionalBool("has_more") == true { facts["is_partial"] = "true" }
+        let customer = try reader.reference("customer")
+        return .events([
+            notice(.other, facts, Subject(account: account(customer: customer, metadata: nil)))
+        ])
+    }
+
+    private func features(_ summary: ObjectReader) throws(JSONError) -> Set<String> {
+        var features: Set<String> = []
+        for value in try summary.list("entitlements") ?? [] {
+            let entitlement = try ObjectReader(value)
+            var name = try entitlement.optionalString("lookup_key")
+            if name == nil { name = try entitlement.reference("feature") }
+            if let name { features.insert(name) }
+        }
+        return features
+    }
+
+    /// Stripe ends the customer's subscriptions with it, and says so of each.
+    func customerDeleted(_ value: JSONValue) throws(JSONError) -> Outcome {
+        let customer = try ObjectReader(value).string("id")
+        return .events([
+            notice(.other, ["customer": "deleted"], Subject(account: account(customer: customer, metadata: nil)))
+        ])
+    }
+}

@@ -1,0 +1,198 @@
+import FoundationEssentials
+import Normalizer
+import WireJSON
+
+extension Mapping {
+    /// What an invoice is for.
+    private enum Purpose {
+        /// The first period.
+        case start
+        /// Another period.
+        case renewal
+        /// A change within a subscription, usage over a threshold, or a reason of tomorrow.
+        case settlement
+        /// No subscription.
+        case standalone
+    }
+
+    private func purpose(_ invoice: InvoiceObject) -> Purpose {
+        guard invoice.subscription != nil else { return .standalone }
+        switch invoice.billingReason {
+        case "subscription_create":
+            return .start
+        case "subscription_cycle":
+            return .renewal
+        case "subscription":
+            // The one name for all three, until 2018. Only a first invoice looks back on nothing.
+            return invoice.lookBack.start == invoice.lookBack.end ? .start : .renewal
+        default:
+            return .settlement
+        }
+    }
+
+    private func subject(_ invoice: InvoiceObject) -> Subject {
+        let span = invoice.paidSpan
+        return Subject(
+            lineage: invoice.subscription.map { lineage($0) },
+            transaction: invoice.id,
+            account: account(customer: invoice.customer, metadata: invoice.metadata),
+            product: span?.purchased,
+            period: span?.period,
+            price: invoice.price
+        )
+    }
+
+    /// What a paid invoice asserts.
+    private func paidFacts(_ invoice: InvoiceObject, _ subject: Subject, phase: Phase) -> [Fact] {
+        var facts: [Fact] = []
+        if let account = subject.account { facts.append(.owner(account)) }
+        let purpose = purpose(invoice)
+        if let span = invoice.paidSpan, !invoice.isInArrears, let product = span.product,
+            purpose != .standalone, invoice.billingReason?.hasPrefix("subscription") == true
+        {
+            // Provisional: an invoice can be paid long after its subscription was changed or ended, and the word of the
+            // subscription itself stands above it, be it older.
+            facts.append(
+                .period(
+                    Fact.Period(span.period, product: product, phase: phase, transaction: nil, isProvisional: true)
+                )
+            )
+        }
+        if let id = invoice.id, let price = invoice.price {
+            facts.append(.charge(Fact.Charge(transaction: id, price: price, at: (invoice.paidAt ?? created).date)))
+        }
+        if purpose == .start || purpose == .renewal { facts.append(.billing(Fact.Billing(.settled))) }
+        return facts
+    }
+
+    private func phase(_ invoice: InvoiceObject) -> Phase {
+        purpose(invoice) == .start && invoice.isFreeFromTheStart ? .trial : .regular
+    }
+
+    func invoicePaid(_ invoice: InvoiceObject) -> Outcome {
+        var subject = subject(invoice)
+        subject.facts = paidFacts(invoice, subject, phase: phase(invoice))
+        guard let lineage = subject.lineage else { return standalonePaid(invoice, subject) }
+        guard let span = invoice.paidSpan, let product = span.product else {
+            return .none(.reportedElsewhere, lineage: lineage, facts: subject.facts)
+        }
+        let id = EventID.periodBegan(lineage, product: product, start: span.start.date)
+        switch purpose(invoice) {
+        case .start where !invoice.isFreeFromTheStart:
+            return .events([
+                event(
+                    id,
+                    .started(
+                        LifecycleEvent.Started(origin: .new, phase: .regular, period: span.period, price: invoice.price)
+                    ),
+                    subject,
+                    effectiveAt: span.start
+                )
+            ])
+        case .renewal where !invoice.isInArrears:
+            return .events([
+                event(
+                    id,
+                    .renewed(
+                        LifecycleEvent.Renewed(
+                            cause: renewalCause(invoice, span),
+                            phase: .regular,
+                            period: span.period,
+                            price: invoice.price
+                        )
+                    ),
+                    subject,
+                    effectiveAt: span.start
+                )
+            ])
+        default:
+            // A trial, or a price of nothing: the subscription says which. A change: the update says what. Usage of the
+            // period before: the subscription has said that the next one began.
+            return .none(.reportedElsewhere, lineage: lineage, facts: subject.facts)
+        }
+    }
+
+    private func renewalCause(
+        _ invoice: InvoiceObject,
+        _ span: SubscriptionObject.Span
+    ) -> LifecycleEvent.Renewed.Cause {
+        if invoice.attemptCount > 1 { return .recovery(from: .unknown) }
+        // Deliveries name the subscription only; what came before the period is for the state to tell.
+        return invoice.subscriptionObject?.trialEnd == span.start ? .trialConversion : .scheduled
+    }
+
+    private func standalonePaid(_ invoice: InvoiceObject, _ subject: Subject) -> Outcome {
+        guard policy.sellsByInvoice, let id = invoice.id else { return .none(.unchanged) }
+        let line = invoice.lines.first { $0.price != nil }
+        return .events([
+            purchase(
+                lineage: lineage(id),
+                transaction: id,
+                discriminator: id,
+                product: line?.price?.productID ?? id,
+                basePlan: line?.price?.id,
+                quantity: line?.quantity ?? 1,
+                price: invoice.price,
+                at: invoice.paidAt ?? created,
+                account: subject.account
+            )
+        ])
+    }
+
+    /// The twin of `invoice.paid`.
+    func invoiceSettled(_ invoice: InvoiceObject) -> Outcome {
+        let subject = subject(invoice)
+        return .none(
+            .reportedElsewhere,
+            lineage: subject.lineage,
+            facts: subject.lineage == nil ? [] : paidFacts(invoice, subject, phase: phase(invoice))
+        )
+    }
+
+    func invoiceFailed(_ invoice: InvoiceObject, _ actionRequired: Bool) -> Outcome {
+        var subject = subject(invoice)
+        subject.price = nil
+        if let account = subject.account { subject.facts.append(.owner(account)) }
+        guard let lineage = subject.lineage, let subscription = invoice.subscription else {
+            return .events([
+                notice(.other, ["invoice": actionRequired ? "payment_action_required" : "payment_failed"], subject)
+            ])
+        }
+        // A first payment renews nothing, and there is no access to lose.
+        if purpose(invoice) == .start { return .events([pending(subject, lineage, subscription)]) }
+        let access = failedAccess(start: invoice.paidSpan?.start, end: invoice.paidSpan?.end ?? invoice.lastEnd)
+        let retry = invoice.nextAttempt?.date
+        switch access {
+        case .grace(let until):
+            subject.facts.append(.billing(Fact.Billing(.grace, graceUntil: until, retryUntil: retry)))
+        case .suspended:
+            subject.facts.append(.billing(Fact.Billing(.suspended, retryUntil: retry)))
+        }
+        return .events([
+            event(
+                billingIssue(lineage, invoice: invoice.id ?? "", attempt: invoice.attemptCount),
+                .billingIssue(
+                    LifecycleEvent.BillingIssue(access: access, retryUntil: retry, actionRequired: actionRequired)
+                ),
+                subject
+            )
+        ])
+    }
+
+    func invoiceUpcoming(_ invoice: InvoiceObject) -> Outcome {
+        var subject = subject(invoice)
+        subject.price = invoice.money(invoice.amountDue).map { Price($0, .renewal) }
+        let due = invoice.nextAttempt ?? invoice.paidSpan?.start
+        var facts: [String: String] = [:]
+        facts["renews_at"] = due.map { RFC3339.string($0) }
+        return .events([notice(.renewalUpcoming, facts, subject, effectiveAt: due)])
+    }
+
+    func invoiceNotice(_ invoice: InvoiceObject) -> Outcome {
+        var subject = subject(invoice)
+        subject.price = invoice.money(invoice.amountDue).map { Price($0, .list) }
+        let name = notification.canonicalType.split(separator: ".").last.map(String.init) ?? ""
+        let isIssued = name == "finalized"
+        return .events([notice(isIssued ? .invoiceIssued : .other, ["invoice": name], subject)])
+    }
+}

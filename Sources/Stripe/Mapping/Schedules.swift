@@ -1,0 +1,161 @@
+import FoundationEssentials
+import Normalizer
+import WireJSON
+
+extension Mapping {
+    private func subject(_ schedule: ScheduleObject, _ lineage: SubscriptionID?) -> Subject {
+        Subject(
+            lineage: lineage,
+            account: account(customer: schedule.customer, metadata: nil)
+        )
+    }
+
+    /// The product of a phase: Stripe names prices there, and their products only when it is asked to.
+    private func product(_ phase: ScheduleObject.Phase) -> PriceObject? {
+        guard let price = phase.items.primary?.price else { return nil }
+        if price.product != nil { return price }
+        return fetchedPrices[price.id] ?? price
+    }
+
+    private var fetchedPrices: [String: PriceObject] {
+        guard let document = notification.answers[LookupRequest.schedule]?.document,
+            let schedule = try? ScheduleObject(document.root)
+        else { return [:] }
+        let prices = schedule.phases.flatMap(\.items).map(\.price)
+        return Dictionary(prices.map { ($0.id, $0) }) { first, _ in first }
+    }
+
+    /// What a schedule arranges: another product later, an end, a pause. Each is news when it was not there before.
+    func schedule(_ schedule: ScheduleObject) throws(JSONError) -> Outcome {
+        guard let subscription = schedule.subscription else { return .none(.unchanged) }
+        let lineage = lineage(subscription)
+        guard schedule.status == nil || schedule.status == "active" || schedule.status == "not_started" else {
+            return .none(.reportedElsewhere, lineage: lineage)
+        }
+        var subject = subject(schedule, lineage)
+        let previous = try notification.previous.map { (value) throws(JSONError) in try ObjectReader(value) }
+        let oldPhases = try previous.map { (reader) throws(JSONError) in try ScheduleObject.phases(in: reader) } ?? nil
+        var events: [NormalizedEvent] = []
+
+        let next = schedule.phases.nextChange(after: created)
+        if let next, let from = product(next.from), let to = product(next.to) {
+            subject.facts.append(.nextProduct(Fact.NextProduct(to.productID)))
+            // Only phases that differ from those before arrange something; all other updates repeat it.
+            if previous == nil || oldPhases != nil {
+                events.append(changeScheduled(from: from, to: to, next, lineage, subject))
+            }
+        } else if let old = oldPhases?.nextChange(after: created), let from = product(old.from) {
+            subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
+            events.append(changeReverted(to: from, at: old.to.start, lineage, subject))
+        }
+        if let event = try end(schedule, previous, lineage, subject) { events.append(event) }
+        if let pauses = schedule.pausesAt, pauses > created, previous == nil || previous?.has("pause_schedules") == true
+        {
+            subject.facts.append(.pause(Fact.PauseState(.scheduled, resumesAt: schedule.resumesAt?.date)))
+            events.append(
+                event(
+                    identity(lineage, "pause_scheduled", pauses.wholeSeconds),
+                    .pauseScheduled(LifecycleEvent.Pause(resumesAt: schedule.resumesAt?.date)),
+                    subject,
+                    effectiveAt: pauses
+                )
+            )
+        }
+        return events.isEmpty ? .none(.unchanged, lineage: lineage, facts: subject.facts) : .events(events)
+    }
+
+    private func changeScheduled(
+        from: PriceObject,
+        to: PriceObject,
+        _ change: (from: ScheduleObject.Phase, to: ScheduleObject.Phase),
+        _ lineage: SubscriptionID,
+        _ subject: Subject
+    ) -> NormalizedEvent {
+        let isQuantity = from.id == to.id
+        // The prices name the change: whether their products are known depends on who asked.
+        return event(
+            .changeScheduled(lineage, from: from.id, to: to.id, at: change.to.start.date),
+            .productChangeScheduled(
+                LifecycleEvent.ProductChange(
+                    from: from.productID,
+                    to: to.productID,
+                    direction: isQuantity ? .quantity : ItemChange.direction(from: from, to: to),
+                    timing: .atPeriodEnd(change.to.start.date),
+                    basis: isQuantity ? .store : .inferred
+                )
+            ),
+            subject,
+            effectiveAt: change.to.start
+        )
+    }
+
+    private func changeReverted(
+        to price: PriceObject,
+        at time: Milliseconds,
+        _ lineage: SubscriptionID,
+        _ subject: Subject
+    ) -> NormalizedEvent {
+        event(
+            .changeReverted(lineage, product: price.id, at: time.date),
+            .productChangeReverted(
+                LifecycleEvent.ProductChange(
+                    to: price.productID,
+                    direction: .unknown,
+                    timing: .atPeriodEnd(time.date),
+                    basis: .store
+                )
+            ),
+            subject,
+            effectiveAt: time
+        )
+    }
+
+    /// `end_behavior: cancel` ends the subscription with the last phase.
+    private func end(
+        _ schedule: ScheduleObject,
+        _ previous: ObjectReader?,
+        _ lineage: SubscriptionID,
+        _ subject: Subject
+    ) throws(JSONError) -> NormalizedEvent? {
+        let before = try previous?.optionalString("end_behavior")
+        guard previous == nil || before != nil, before != schedule.endBehavior,
+            let end = schedule.phases.last?.end
+        else { return nil }
+        var subject = subject
+        switch (before, schedule.endBehavior) {
+        case (_, "cancel"?):
+            let terms = RenewalTerms(willRenew: false)
+            subject.renewal = terms
+            subject.facts.append(.renewalIntent(Fact.RenewalIntent(terms, reason: .developer)))
+            return event(
+                identity(lineage, "auto_renew", "off", schedule.id, end.wholeSeconds),
+                .autoRenewDisabled(LifecycleEvent.AutoRenewDisabled(reason: .developer, accessUntil: end.date)),
+                subject,
+                effectiveAt: end
+            )
+        case ("cancel"?, _):
+            let terms = RenewalTerms(willRenew: true)
+            subject.renewal = terms
+            subject.facts.append(.renewalIntent(Fact.RenewalIntent(terms)))
+            return event(
+                identity(lineage, "auto_renew", "on", schedule.id, created.wholeSeconds),
+                .autoRenewEnabled,
+                subject
+            )
+        default:
+            return nil
+        }
+    }
+
+    /// A schedule that let go of its subscription takes with it what it had arranged; what took effect before stays.
+    func scheduleEnded(_ schedule: ScheduleObject) -> Outcome {
+        guard let subscription = schedule.subscription else { return .none(.unchanged) }
+        let lineage = lineage(subscription)
+        guard let change = schedule.phases.nextChange(after: created), let from = product(change.from) else {
+            return .none(.unchanged, lineage: lineage)
+        }
+        var subject = subject(schedule, lineage)
+        subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
+        return .events([changeReverted(to: from, at: change.to.start, lineage, subject)])
+    }
+}

@@ -1,0 +1,439 @@
+import Normalizer
+import WireJSON
+
+/// What `previous_attributes` says a subscription was before: only what changed, arrays whole.
+struct SubscriptionBefore {
+    let status: SubscriptionObject.Status?
+    let items: [SubscriptionObject.Item]?
+    let start: Milliseconds?
+    let end: Milliseconds?
+    let wasEnding: Bool
+    let endsAt: Milliseconds?
+    /// Whether one of the members that arrange an end has changed.
+    let endChanged: Bool
+    let canceledAt: Milliseconds?
+    let trialEnd: Change<Milliseconds>
+    let hadCollectionPause: Bool?
+    let hadPendingUpdate: Bool?
+    /// Whether the update made a new invoice.
+    let hasNewInvoice: Bool
+
+    /// A member that may have changed from nothing.
+    enum Change<Value> {
+        case none
+        case from(Value?)
+    }
+
+    init(_ attributes: JSONValue?, _ now: SubscriptionObject) throws(JSONError) {
+        guard let attributes else {
+            (status, items, start, end) = (nil, nil, nil, nil)
+            (wasEnding, endsAt, endChanged, canceledAt) = (now.isEnding, now.endsAt, false, nil)
+            (trialEnd, hadCollectionPause, hadPendingUpdate, hasNewInvoice) = (.none, nil, nil, false)
+            return
+        }
+        let reader = try ObjectReader(attributes)
+        status = try reader.optionalString("status").map { SubscriptionObject.Status($0) }
+        items = try Self.items(in: reader, now)
+        // Before basil the period stood on the subscription, since then on its items. Only a change is of interest.
+        var starts = (items ?? []).compactMap(\.start)
+        var ends = (items ?? []).compactMap(\.end)
+        if let start = try reader.time("current_period_start") { starts = [start] }
+        if let end = try reader.time("current_period_end") { ends = [end] }
+        start = starts.max().flatMap { $0 == now.current?.start ? nil : $0 }
+        end = ends.max().flatMap { $0 == now.periodEnd ? nil : $0 }
+
+        let flag =
+            reader.has("cancel_at_period_end")
+            ? try reader.optionalBool("cancel_at_period_end") ?? false : now.cancelAtPeriodEnd
+        let date = reader.has("cancel_at") ? try reader.time("cancel_at") : now.cancelAt
+        endChanged = reader.has("cancel_at_period_end") || reader.has("cancel_at")
+        wasEnding = flag || date != nil
+        endsAt = date ?? (flag ? end ?? now.periodEnd : nil)
+        canceledAt = try reader.time("canceled_at")
+        trialEnd = reader.has("trial_end") ? .from(try reader.time("trial_end")) : .none
+        hadCollectionPause = reader.has("pause_collection") ? reader.optionalValue("pause_collection") != nil : nil
+        hadPendingUpdate = reader.has("pending_update") ? reader.optionalValue("pending_update") != nil : nil
+        hasNewInvoice = reader.has("latest_invoice")
+    }
+
+    /// The items before, where the update says anything of items.
+    private static func items(
+        in reader: ObjectReader,
+        _ now: SubscriptionObject
+    ) throws(JSONError) -> [SubscriptionObject.Item]? {
+        if reader.optionalValue("items") != nil {
+            return try SubscriptionObject.items(in: reader, twins: now.items)
+        }
+        // With one item only, its plan and quantity are repeated at the top. Test events from the Dashboard hold parts
+        // of a plan, which say nothing.
+        guard now.items.count == 1, let item = now.items.first else { return nil }
+        if let plan = reader.optionalValue("plan") {
+            guard let price = try? PriceObject(plan) else { return nil }
+            let quantity = reader.has("quantity") ? try reader.optionalInt64("quantity") : item.quantity
+            return [SubscriptionObject.Item(price: price, quantity: quantity)]
+        }
+        guard let quantity = try reader.optionalInt64("quantity") else { return nil }
+        return [SubscriptionObject.Item(price: item.price, quantity: quantity)]
+    }
+
+    /// Whether the period ran out and the next one took its place.
+    func rolled(to now: SubscriptionObject) -> Bool {
+        guard let start, let current = now.current else { return false }
+        // Where the end is not stated to have changed, the period before it cannot have run out.
+        return start < current.start && end == current.start
+    }
+
+    /// Whether a period began ahead of the end of the one before it.
+    func restarted(to now: SubscriptionObject) -> Bool {
+        guard let start, let current = now.current else { return false }
+        return start < current.start && !rolled(to: now)
+    }
+}
+
+/// How the items of a subscription changed: by price and quantity, never by the mere presence of previous items, which
+/// since basil come with every renewal.
+enum ItemChange {
+    case none
+    case swapped(from: SubscriptionObject.Item, to: SubscriptionObject.Item)
+    /// Another price object for the same product in the same rhythm.
+    case repriced(from: PriceObject, to: PriceObject)
+    case quantity(SubscriptionObject.Item)
+    case added(SubscriptionObject.Item)
+    case removed(SubscriptionObject.Item)
+
+    init(from old: [SubscriptionObject.Item]?, to new: [SubscriptionObject.Item]) {
+        self = .none
+        guard let old, !old.isEmpty else { return }
+        let isSame =
+            old.count == new.count
+            && zip(old, new).allSatisfy { $0.price.id == $1.price.id && $0.quantity == $1.quantity }
+        if isSame { return }
+        let before = Set(old.map(\.price.id))
+        let after = Set(new.map(\.price.id))
+        let gone = old.filter { !after.contains($0.price.id) }
+        let come = new.filter { !before.contains($0.price.id) }
+        switch (gone.primary, come.primary) {
+        case (let from?, let to?):
+            let isSameProduct = from.price.product != nil && from.price.product == to.price.product
+            self =
+                isSameProduct && from.price.isSameRhythm(as: to.price)
+                ? .repriced(from: from.price, to: to.price) : .swapped(from: from, to: to)
+        case (nil, let item?):
+            self = .added(item)
+        case (let item?, nil):
+            self = .removed(item)
+        case (nil, nil):
+            let quantities = Dictionary(old.map { ($0.price.id, $0.quantity) }) { first, _ in first }
+            if let item = new.first(where: { quantities[$0.price.id] != .some($0.quantity) }) {
+                self = .quantity(item)
+            }
+        }
+    }
+
+    /// Dearer by the day is up, cheaper is down. Stripe knows neither.
+    static func direction(
+        from old: PriceObject,
+        to new: PriceObject
+    ) -> LifecycleEvent.ProductChange.Direction {
+        // Another rhythm for the same thing is no other level of service, whatever the discount for it.
+        if old.product != nil, old.product == new.product { return .crossgrade }
+        switch PriceObject.isDearer(new, than: old) {
+        case true?: return .upgrade
+        case false?: return .downgrade
+        case nil: return .unknown
+        }
+    }
+}
+
+extension Mapping {
+    /// One update can hold several facts. They come in this order: renewal, items, pause, state.
+    func subscriptionUpdated(_ subscription: SubscriptionObject) throws(JSONError) -> Outcome {
+        let before = try SubscriptionBefore(notification.previous, subscription)
+        var subject = subject(subscription)
+        guard let lineage = subject.lineage else { return .none(.unchanged) }
+        if before.restarted(to: subscription), let start = before.start, let span = subscription.current {
+            // What was left of the period before is not there any more.
+            subject.facts.append(
+                .periodEnded(
+                    Fact.PeriodEnd(start: start.date, transaction: nil, at: span.start.date, reason: .replaced)
+                )
+            )
+        }
+        var events: [NormalizedEvent] = []
+        switch subscription.status {
+        case .incompleteExpired, .canceled:
+            break
+        default:
+            renewal(subscription, before, subject, lineage, into: &events)
+            if subscription.status != .incomplete {
+                items(subscription, before, subject, lineage, into: &events)
+                pendingUpdate(subscription, before, subject, lineage, into: &events)
+                collection(subscription, before, subject, lineage, into: &events)
+            }
+        }
+        state(subscription, before, subject, lineage, into: &events)
+        if !events.isEmpty { return .events(events) }
+        // A changed status or period that gave no event is told by an invoice, or by an event of its own.
+        let isTold = before.status != nil || before.start != nil
+        return .none(isTold ? .reportedElsewhere : .unchanged, lineage: lineage, facts: subject.facts)
+    }
+
+    private func renewal(
+        _ subscription: SubscriptionObject,
+        _ before: SubscriptionBefore,
+        _ subject: Subject,
+        _ lineage: SubscriptionID,
+        into events: inout [NormalizedEvent]
+    ) {
+        guard before.endChanged else { return }
+        if subscription.isEnding, !before.wasEnding || before.endsAt != subscription.endsAt {
+            events.append(renewalOff(subscription, subject, lineage))
+        } else if !subscription.isEnding, before.wasEnding {
+            events.append(
+                event(
+                    identity(lineage, "auto_renew", "on", (before.canceledAt ?? created).wholeSeconds),
+                    .autoRenewEnabled,
+                    subject
+                )
+            )
+        }
+    }
+
+    func renewalOff(
+        _ subscription: SubscriptionObject,
+        _ subject: Subject,
+        _ lineage: SubscriptionID
+    ) -> NormalizedEvent {
+        event(
+            identity(
+                lineage,
+                "auto_renew",
+                "off",
+                (subscription.canceledAt ?? created).wholeSeconds,
+                subscription.endsAt?.wholeSeconds ?? ""
+            ),
+            .autoRenewDisabled(
+                LifecycleEvent.AutoRenewDisabled(
+                    reason: subscription.endReason,
+                    accessUntil: subscription.endsAt?.date
+                )
+            ),
+            subject,
+            effectiveAt: subscription.endsAt
+        )
+    }
+
+    private func items(
+        _ subscription: SubscriptionObject,
+        _ before: SubscriptionBefore,
+        _ subject: Subject,
+        _ lineage: SubscriptionID,
+        into events: inout [NormalizedEvent]
+    ) {
+        let change = ItemChange(from: before.items, to: subscription.items)
+        if case .none = change { return }
+        // Prices and quantities name the change; when it took place tells it from the same change made again.
+        let content = subscription.items
+            .map { "\($0.price.id)*\($0.quantity.map(String.init) ?? "")" }.sorted().joined(separator: "+")
+        if case .repriced(let old, let new) = change {
+            events.append(
+                event(
+                    identity(lineage, "price", content, created.wholeSeconds),
+                    .priceChange(
+                        LifecycleEvent.PriceChange(
+                            stage: .applied,
+                            old: old.money,
+                            new: new.money,
+                            effectiveAt: created.date,
+                            consentRequired: false
+                        )
+                    ),
+                    subject
+                )
+            )
+            return
+        }
+        guard let detail = productChange(change, subscription) else { return }
+        var subject = subject
+        // Whatever was planned has come, or was overtaken.
+        subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
+        // A period that begins with the change is the same fact under another name.
+        let id: EventID
+        if before.restarted(to: subscription), let span = subscription.current, let product = span.product {
+            id = .periodBegan(lineage, product: product, start: span.start.date)
+        } else {
+            id = identity(lineage, "items", content, created.wholeSeconds)
+        }
+        events.append(event(id, .productChanged(detail), subject))
+    }
+
+    private func productChange(
+        _ change: ItemChange,
+        _ subscription: SubscriptionObject
+    ) -> LifecycleEvent.ProductChange? {
+        let from: String?
+        let to: String
+        let direction: LifecycleEvent.ProductChange.Direction
+        switch change {
+        case .none, .repriced:
+            return nil
+        case .swapped(let old, let new):
+            (from, to) = (old.price.productID, new.price.productID)
+            direction = ItemChange.direction(from: old.price, to: new.price)
+        case .quantity(let item):
+            (from, to, direction) = (item.price.productID, item.price.productID, .quantity)
+        case .added(let item):
+            (from, to, direction) = (nil, item.price.productID, .addOns)
+        case .removed(let item):
+            (from, to, direction) = (item.price.productID, subscription.product ?? "", .addOns)
+        }
+        return LifecycleEvent.ProductChange(
+            from: from,
+            to: to,
+            direction: direction,
+            timing: .immediate,
+            basis: .inferred,
+            period: subscription.current?.period
+        )
+    }
+
+    /// `pending_update`: a change that takes effect once its invoice is paid.
+    private func pendingUpdate(
+        _ subscription: SubscriptionObject,
+        _ before: SubscriptionBefore,
+        _ subject: Subject,
+        _ lineage: SubscriptionID,
+        into events: inout [NormalizedEvent]
+    ) {
+        guard before.hadPendingUpdate == false, let new = subscription.pendingItems.primary,
+            case .swapped(let old, _) = ItemChange(from: subscription.items, to: subscription.pendingItems)
+        else { return }
+        events.append(
+            event(
+                .changeScheduled(lineage, from: old.price.productID, to: new.price.productID, at: created.date),
+                .productChangeScheduled(
+                    LifecycleEvent.ProductChange(
+                        from: old.price.productID,
+                        to: new.price.productID,
+                        direction: ItemChange.direction(from: old.price, to: new.price),
+                        timing: .immediate,
+                        basis: .inferred
+                    )
+                ),
+                subject
+            )
+        )
+    }
+
+    /// `pause_collection`: the subscription goes on, its invoices are not collected. Whether that is a pause is policy.
+    private func collection(
+        _ subscription: SubscriptionObject,
+        _ before: SubscriptionBefore,
+        _ subject: Subject,
+        _ lineage: SubscriptionID,
+        into events: inout [NormalizedEvent]
+    ) {
+        guard let wasPaused = before.hadCollectionPause, wasPaused != (subscription.collectionPause != nil)
+        else { return }
+        let pause = subscription.collectionPause
+        switch (policy.collectionPause, pause) {
+        case (.keeps, let pause?):
+            var facts = ["collection": "paused"]
+            facts["behavior"] = pause.behavior
+            facts["resumes_at"] = pause.resumesAt.map { RFC3339.string($0) }
+            events.append(notice(.other, facts, subject))
+        case (.keeps, nil):
+            events.append(notice(.other, ["collection": "resumed"], subject))
+        case (.pauses, let pause?):
+            events.append(
+                event(
+                    identity(lineage, "collection", "paused", created.wholeSeconds),
+                    .paused(LifecycleEvent.Pause(resumesAt: pause.resumesAt?.date)),
+                    subject
+                )
+            )
+        case (.pauses, nil):
+            if let resumed = resumption(subscription, subject, lineage) { events.append(resumed) }
+        }
+    }
+
+    private func state(
+        _ subscription: SubscriptionObject,
+        _ before: SubscriptionBefore,
+        _ subject: Subject,
+        _ lineage: SubscriptionID,
+        into events: inout [NormalizedEvent]
+    ) {
+        switch (before.status, subscription.status) {
+        case (.incomplete?, .active), (.incomplete?, .trialing):
+            if let started = started(subscription, subject, lineage) { events.append(started) }
+        case (.some, .incompleteExpired):
+            events.append(purchaseFailed(subject, lineage, subscription.id))
+        case (.some, .pastDue):
+            events.append(pastDue(subscription, subject, lineage))
+        case (.some, .unpaid):
+            events.append(expired(.billing, at: created, subscription, subject, lineage))
+        default:
+            // The invoice carries conversion and recovery, `paused`, `resumed` and `deleted` the rest.
+            periods(subscription, before, subject, lineage, into: &events)
+        }
+    }
+
+    private func periods(
+        _ subscription: SubscriptionObject,
+        _ before: SubscriptionBefore,
+        _ subject: Subject,
+        _ lineage: SubscriptionID,
+        into events: inout [NormalizedEvent]
+    ) {
+        guard subscription.status == .active || subscription.status == .trialing, let span = subscription.current
+        else { return }
+        // A trial that is ended ahead of time is charged at once, by an invoice that looks like any other change.
+        let isEarlyConversion =
+            before.status == .trialing && subscription.status == .active && before.restarted(to: subscription)
+            && !events.contains { $0.kind == .productChanged }
+        if before.rolled(to: subscription) || isEarlyConversion {
+            // The invoice of the period tells of its renewal, about an hour from now. Where there is none, or it bills
+            // what was used in the period before, this is the only word of it.
+            guard !before.hasNewInvoice || subscription.isMetered || isEarlyConversion, let product = span.product
+            else { return }
+            events.append(
+                event(
+                    .periodBegan(lineage, product: product, start: span.start.date),
+                    .renewed(
+                        LifecycleEvent.Renewed(
+                            cause: before.status == .trialing ? .trialConversion : .scheduled,
+                            phase: subscription.phase,
+                            period: span.period
+                        )
+                    ),
+                    subject,
+                    effectiveAt: span.start
+                )
+            )
+            return
+        }
+        guard before.start == nil || !events.contains(where: { $0.kind == .productChanged }) else { return }
+        let from: Milliseconds
+        let to: Milliseconds
+        if case .from(let old) = before.trialEnd, let new = subscription.trialEnd, new > created,
+            new > old ?? before.end ?? created
+        {
+            (from, to) = (old ?? before.end ?? created, new)
+        } else if before.start == nil, let old = before.end, let new = subscription.periodEnd, new > old,
+            !before.hasNewInvoice, !events.contains(where: { $0.kind == .productChanged })
+        {
+            (from, to) = (old, new)
+        } else {
+            return
+        }
+        events.append(
+            event(
+                .extended(lineage, transaction: "period/\(span.start.wholeSeconds)", to: to.date),
+                .extended(LifecycleEvent.Extension(from: from.date, to: to.date, reason: .developer)),
+                subject,
+                effectiveAt: from
+            )
+        )
+    }
+}

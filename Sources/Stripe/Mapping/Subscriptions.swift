@@ -1,0 +1,253 @@
+import Normalizer
+import WireJSON
+
+extension Mapping {
+    func subscriptionCreated(_ subscription: SubscriptionObject) -> Outcome {
+        let subject = subject(subscription)
+        guard let lineage = subject.lineage else { return .none(.unchanged) }
+        switch subscription.status {
+        case .active, .trialing:
+            guard let started = started(subscription, subject, lineage) else { break }
+            return .events([started])
+        case .incomplete:
+            return .events([pending(subject, lineage, subscription.id)])
+        default:
+            break
+        }
+        return .none(.reportedElsewhere, lineage: lineage, facts: subject.facts)
+    }
+
+    func subscriptionDeleted(_ subscription: SubscriptionObject) -> Outcome {
+        let subject = subject(subscription)
+        guard let lineage = subject.lineage else { return .none(.unchanged) }
+        switch subscription.status {
+        case .incompleteExpired, .incomplete:
+            return .events([purchaseFailed(subject, lineage, subscription.id)])
+        case .canceled:
+            let end = subscription.endedAt ?? created
+            return .events([expired(subscription.expiryReason, at: end, subscription, subject, lineage)])
+        default:
+            // Fetched, and alive again: ids are not used twice, so the event is not about what we were shown.
+            return .none(.stale, lineage: lineage, facts: subject.facts)
+        }
+    }
+
+    func subscriptionPaused(_ subscription: SubscriptionObject) -> Outcome {
+        let subject = subject(subscription)
+        guard let lineage = subject.lineage else { return .none(.unchanged) }
+        guard subscription.status == .paused else {
+            return .none(.stale, lineage: lineage, facts: subject.facts)
+        }
+        let since = pauseTime(subscription)
+        return .events([
+            event(
+                identity(lineage, "paused", since.wholeSeconds),
+                .paused(LifecycleEvent.Pause()),
+                subject,
+                effectiveAt: since
+            )
+        ])
+    }
+
+    func subscriptionResumed(_ subscription: SubscriptionObject) -> Outcome {
+        let subject = subject(subscription)
+        guard let lineage = subject.lineage else { return .none(.unchanged) }
+        guard subscription.status == .active || subscription.status == .trialing,
+            let resumed = resumption(subscription, subject, lineage)
+        else { return .none(.stale, lineage: lineage, facts: subject.facts) }
+        return .events([resumed])
+    }
+
+    /// A resumption that began a period is that period; one within a period is a fact of its own.
+    func resumption(
+        _ subscription: SubscriptionObject,
+        _ subject: Subject,
+        _ lineage: SubscriptionID
+    ) -> NormalizedEvent? {
+        guard let span = subscription.current, let product = span.product else { return nil }
+        let beganNow = span.start >= created - 60_000
+        return event(
+            beganNow
+                ? .periodBegan(lineage, product: product, start: span.start.date)
+                : identity(lineage, "resumed", created.wholeSeconds),
+            .renewed(
+                LifecycleEvent.Renewed(cause: .resumption, phase: subscription.phase, period: span.period)
+            ),
+            subject,
+            effectiveAt: beganNow ? span.start : created
+        )
+    }
+
+    func trialWillEnd(_ subscription: SubscriptionObject) -> Outcome {
+        let subject = subject(subscription)
+        guard let end = subscription.trialEnd, end > created else {
+            return .none(.unchanged, lineage: subject.lineage, facts: subject.facts)
+        }
+        return .events([
+            notice(.trialEnding, ["trial_end": RFC3339.string(end)], subject, effectiveAt: end)
+        ])
+    }
+
+    func pendingUpdateExpired(_ subscription: SubscriptionObject) -> Outcome {
+        let subject = subject(subscription)
+        guard let lineage = subject.lineage, let product = subscription.product else {
+            return .none(.unchanged, lineage: subject.lineage, facts: subject.facts)
+        }
+        return .events([
+            event(
+                .changeReverted(lineage, product: product, at: created.date),
+                .productChangeReverted(
+                    LifecycleEvent.ProductChange(
+                        to: product,
+                        direction: .unknown,
+                        timing: .immediate,
+                        basis: .store
+                    )
+                ),
+                subject
+            )
+        ])
+    }
+
+    func statement(_ subscription: SubscriptionObject, _ reason: Normalization.NoChange.Reason) -> Outcome {
+        .none(reason, lineage: lineage(subscription.id), facts: facts(subscription))
+    }
+
+    /// A thin event that names one change. The object is as it is now: where it does not show the change any more, the
+    /// event is stale, and what followed it will be told as well.
+    func subscriptionTold(_ told: Row.Told, _ subscription: SubscriptionObject) -> Outcome {
+        let subject = subject(subscription)
+        guard let lineage = subject.lineage else { return .none(.unchanged) }
+        let stale = Outcome.none(.stale, lineage: lineage, facts: subject.facts)
+        switch told {
+        case .began:
+            guard subscription.status == .active || subscription.status == .trialing else { return stale }
+            // Also sent after recovery and conversion, which the invoice tells of.
+            guard let span = subscription.current, let began = subscription.startDate, span.start <= began,
+                let started = started(subscription, subject, lineage)
+            else { return .none(.reportedElsewhere, lineage: lineage, facts: subject.facts) }
+            return .events([started])
+        case .pastDue:
+            guard subscription.status == .pastDue else { return stale }
+            return .events([pastDue(subscription, subject, lineage)])
+        case .unpaid:
+            guard subscription.status == .unpaid else { return stale }
+            return .events([expired(.billing, at: created, subscription, subject, lineage)])
+        case .incompleteExpired:
+            guard subscription.status == .incompleteExpired else { return stale }
+            return .events([purchaseFailed(subject, lineage, subscription.id)])
+        case .endChanged:
+            if subscription.isEnding { return .events([renewalOff(subscription, subject, lineage)]) }
+            return .events([
+                event(identity(lineage, "auto_renew", "on", created.wholeSeconds), .autoRenewEnabled, subject)
+            ])
+        case .itemsChanged, .quantityChanged, .productSwapped:
+            guard let product = subscription.product else { return stale }
+            let direction: LifecycleEvent.ProductChange.Direction =
+                switch told {
+                case .itemsChanged: .addOns
+                case .quantityChanged: .quantity
+                default: .unknown
+                }
+            return .events([
+                event(
+                    identity(lineage, "items", notification.snapshotEvent ?? notification.id),
+                    .productChanged(
+                        LifecycleEvent.ProductChange(
+                            to: product,
+                            direction: direction,
+                            timing: .immediate,
+                            basis: .store,
+                            period: subscription.current?.period
+                        )
+                    ),
+                    subject
+                )
+            ])
+        }
+    }
+}
+
+extension Mapping {
+    func started(
+        _ subscription: SubscriptionObject,
+        _ subject: Subject,
+        _ lineage: SubscriptionID
+    ) -> NormalizedEvent? {
+        guard let span = subscription.current, let product = span.product else { return nil }
+        return event(
+            .periodBegan(lineage, product: product, start: span.start.date),
+            .started(LifecycleEvent.Started(origin: .new, phase: subscription.phase, period: span.period)),
+            subject,
+            effectiveAt: span.start
+        )
+    }
+
+    /// The first payment is not there yet, or has failed.
+    func pending(_ subject: Subject, _ lineage: SubscriptionID, _ subscription: String) -> NormalizedEvent {
+        event(
+            identity(lineage, "pending"),
+            .purchasePending(LifecycleEvent.PurchasePending(product: subject.product?.id ?? subscription)),
+            subject
+        )
+    }
+
+    func purchaseFailed(_ subject: Subject, _ lineage: SubscriptionID, _ subscription: String) -> NormalizedEvent {
+        event(
+            identity(lineage, "pending", "canceled"),
+            .purchasePendingCanceled(LifecycleEvent.PurchasePending(product: subject.product?.id ?? subscription)),
+            subject
+        )
+    }
+
+    /// The first failed attempt of an invoice makes a subscription past due, so that both words for it are one fact.
+    func pastDue(
+        _ subscription: SubscriptionObject,
+        _ subject: Subject,
+        _ lineage: SubscriptionID
+    ) -> NormalizedEvent {
+        event(
+            billingIssue(lineage, invoice: subscription.latestInvoice ?? "", attempt: 1),
+            .billingIssue(
+                LifecycleEvent.BillingIssue(
+                    access: failedAccess(start: subscription.current?.start, end: subscription.periodEnd)
+                )
+            ),
+            subject
+        )
+    }
+
+    func billingIssue(_ lineage: SubscriptionID, invoice: String, attempt: Int64) -> EventID {
+        identity(lineage, "billing_issue", invoice, String(max(1, attempt)))
+    }
+
+    /// What a failed renewal does to access, by policy: the period that it did not pay for is the current one.
+    func failedAccess(start: Milliseconds?, end: Milliseconds?) -> LifecycleEvent.BillingIssue.Access {
+        switch policy.pastDue {
+        case .suspends:
+            return .suspended
+        case .keeps:
+            return end.map { .grace(until: $0.date) } ?? .suspended
+        case .grace(let duration):
+            guard let start, let end else { return .suspended }
+            let span = SubscriptionObject.Span(start: start, end: end, items: [])
+            return graceEnd(of: span, duration).map { .grace(until: $0.date) } ?? .suspended
+        }
+    }
+
+    func expired(
+        _ reason: LifecycleEvent.Expired.Reason,
+        at time: Milliseconds,
+        _ subscription: SubscriptionObject,
+        _ subject: Subject,
+        _ lineage: SubscriptionID
+    ) -> NormalizedEvent {
+        let start = subscription.current?.start ?? subscription.startDate ?? time
+        return event(
+            .ended(lineage, periodStart: start.date, reason: reason),
+            .expired(LifecycleEvent.Expired(reason: reason)),
+            subject,
+            effectiveAt: time
+        )
+    }
+}

@@ -1,0 +1,180 @@
+import Normalizer
+import WireJSON
+
+/// An `invoice`, read by which members are there rather than by API version.
+struct InvoiceObject: WireObject, Sendable {
+    /// One line.
+    struct Line: Sendable {
+        let price: PriceObject?
+        let amount: Int64?
+        let quantity: Int64?
+        let start: Milliseconds?
+        let end: Milliseconds?
+        let isProration: Bool
+        let isSubscription: Bool
+
+        init(_ value: JSONValue) throws(JSONError) {
+            let reader = try ObjectReader(value)
+            amount = try reader.optionalInt64("amount")
+            quantity = try reader.optionalInt64("quantity")
+            let period = try reader.reader("period")
+            start = try period?.time("start")
+            end = try period?.time("end")
+            price = try Self.price(in: reader)
+
+            // Since basil the parent says what a line is for; before, members of the line did.
+            let parent = try reader.reader("parent")
+            let item = try parent?.reader("subscription_item_details")
+            let charge = try parent?.reader("invoice_item_details")
+            let details = item ?? charge
+            var prorated = try details?.optionalBool("proration")
+            if prorated == nil { prorated = try reader.optionalBool("proration") }
+            isProration = prorated ?? false
+            let type = try reader.optionalString("type")
+            isSubscription = item != nil || type == "subscription" || (parent == nil && type == nil)
+        }
+
+        private static func price(in reader: ObjectReader) throws(JSONError) -> PriceObject? {
+            if let price = reader.optionalValue("price") { return try PriceObject(price) }
+            if let plan = reader.optionalValue("plan") { return try PriceObject(plan) }
+            guard let pricing = try reader.reader("pricing"), let details = try pricing.reader("price_details"),
+                let price = details.optionalValue("price"), let id = try price.referenceID()
+            else { return nil }
+            return PriceObject(
+                id: id,
+                product: try details.reference("product"),
+                currency: try reader.optionalString("currency"),
+                unitAmount: try pricing.optionalString("unit_amount_decimal").flatMap { ExactDecimal($0) }
+            )
+        }
+    }
+
+    /// Absent from the preview of an upcoming invoice before clover.
+    let id: String?
+    let status: String?
+    let customer: String?
+    let subscription: String?
+    /// The whole subscription, where somebody had it expanded.
+    let subscriptionObject: SubscriptionObject?
+    let billingReason: String?
+    let currency: String?
+    let amountPaid: Int64?
+    let amountDue: Int64?
+    let total: Int64?
+    let tax: Int64?
+    let attemptCount: Int64
+    let nextAttempt: Milliseconds?
+    /// The window that the invoice looks back on, not the period that it pays for.
+    let lookBack: (start: Milliseconds?, end: Milliseconds?)
+    let paidAt: Milliseconds?
+    let created: Milliseconds?
+    let lines: [Line]
+    let metadata: JSONObject?
+    let anomalies: [String]
+
+    init(_ value: JSONValue) throws(JSONError) {
+        let reader = try ObjectReader(value)
+        id = try reader.optionalString("id")
+        status = try reader.optionalString("status")
+        customer = try reader.reference("customer")
+        let details = try reader.reader("parent")?.reader("subscription_details")
+        let reference = reader.optionalValue("subscription") ?? details?.optionalValue("subscription")
+        subscription = try reference?.referenceID()
+        if let reference, reference.kind == .object, try ObjectReader(reference).has("status") {
+            subscriptionObject = try SubscriptionObject(reference)
+        } else {
+            subscriptionObject = nil
+        }
+        billingReason = try reader.optionalString("billing_reason")
+        currency = try reader.optionalString("currency")
+        amountPaid = try reader.optionalInt64("amount_paid")
+        amountDue = try reader.optionalInt64("amount_due")
+        total = try reader.optionalInt64("total")
+        tax = try Self.tax(in: reader)
+        attemptCount = try reader.optionalInt64("attempt_count") ?? 0
+        nextAttempt = try reader.time("next_payment_attempt")
+        lookBack = (try reader.time("period_start"), try reader.time("period_end"))
+        paidAt = try reader.reader("status_transitions")?.time("paid_at")
+        created = try reader.time("created")
+        var lines: [Line] = []
+        for line in try reader.list("lines") ?? [] { lines.append(try Line(line)) }
+        self.lines = lines
+        var holder = details
+        if holder == nil { holder = try reader.reader("subscription_details") }
+        metadata = holder?.descriptiveMetadata()
+        anomalies = (holder?.anomalies ?? []) + lines.flatMap { $0.price?.anomalies ?? [] }
+    }
+
+    /// The tax inside the total: one number before basil, a list of them since.
+    private static func tax(in reader: ObjectReader) throws(JSONError) -> Int64? {
+        if let tax = try reader.optionalInt64("tax") { return tax }
+        guard let taxes = try reader.optionalArray("total_taxes") else { return nil }
+        var sum: Int64 = 0
+        for tax in taxes {
+            let amount = try ObjectReader(tax).int64("amount")
+            let (next, overflows) = sum.addingReportingOverflow(amount)
+            guard !overflows else { throw tax.error(.integerOutOfRange) }
+            sum = next
+        }
+        return sum
+    }
+}
+
+extension InvoiceObject {
+    /// The period that the invoice pays for, with its items.
+    ///
+    /// Of the lines for the subscription itself, prorations left out, those that begin last: lines for metered usage
+    /// bill the period before.
+    var paidSpan: SubscriptionObject.Span? {
+        let candidates = lines.filter { $0.isSubscription && !$0.isProration && $0.start != nil && $0.end != nil }
+        guard let start = candidates.compactMap(\.start).max() else { return nil }
+        let paid = candidates.filter { $0.start == start }
+        guard let end = paid.compactMap(\.end).max(), start < end else { return nil }
+        return SubscriptionObject.Span(
+            start: start,
+            end: end,
+            items: paid.compactMap { line in
+                line.price.map { SubscriptionObject.Item(price: $0, quantity: line.quantity) }
+            }
+        )
+    }
+
+    /// Whether all that is billed was used before: the period that `paidSpan` names is over.
+    var isInArrears: Bool {
+        guard let span = paidSpan, let until = lookBack.end else { return false }
+        return span.end <= until
+    }
+
+    /// Whether a first invoice charges nothing because a trial, or a price of nothing, comes first: no line costs
+    /// anything even before discounts.
+    var isFreeFromTheStart: Bool {
+        (total ?? 0) == 0 && !lines.contains { ($0.amount ?? 0) != 0 }
+    }
+
+    /// When everything that is billed on it ends.
+    var lastEnd: Milliseconds? { lines.compactMap(\.end).max() }
+
+    func money(_ amount: Int64?) -> Money? {
+        guard let amount, let currency else { return nil }
+        return Money(minorUnits: amount, currency)
+    }
+
+    /// What was charged.
+    var price: Price? {
+        guard let paid = money(amountPaid) else { return nil }
+        // Tax is stated for the total; it is the tax inside what was paid only where the two are one.
+        let isWhole = amountPaid == total
+        return Price(paid, .charged, tax: isWhole ? money(tax) : nil)
+    }
+}
+
+extension PriceObject {
+    init(id: String, product: String?, currency: String?, unitAmount: ExactDecimal?) {
+        self.id = id
+        self.product = product
+        self.currency = currency
+        self.unitAmount = unitAmount
+        (interval, intervalCount, isMetered) = (nil, 1, false)
+        anomalies = []
+    }
+}

@@ -1,0 +1,155 @@
+import Normalizer
+import WireJSON
+
+/// A `charge`.
+struct ChargeObject: WireObject, Sendable {
+    let id: String
+    let customer: String?
+    let paymentIntent: String?
+    let invoice: InvoiceReference
+    let currency: String
+    let amount: Int64
+    let amountRefunded: Int64
+    let isRefunded: Bool
+    /// The refund made last, where the list is there (it is not, unless expanded, since 2022-11-15).
+    let latestRefund: RefundObject?
+
+    init(_ value: JSONValue) throws(JSONError) {
+        let reader = try ObjectReader(value)
+        id = try reader.string("id")
+        customer = try reader.reference("customer")
+        paymentIntent = try reader.reference("payment_intent")
+        invoice = try InvoiceReference(reader)
+        currency = try reader.string("currency")
+        amount = try reader.int64("amount")
+        amountRefunded = try reader.int64("amount_refunded")
+        isRefunded = try reader.optionalBool("refunded") ?? false
+        latestRefund = try reader.list("refunds")?.first.map { (value) throws(JSONError) in try RefundObject(value) }
+    }
+}
+
+/// The invoice behind a payment: stated before basil, to be asked for since.
+struct InvoiceReference: Sendable {
+    let id: String?
+    let object: InvoiceObject?
+
+    static let none = InvoiceReference(id: nil, object: nil)
+
+    init(id: String?, object: InvoiceObject?) {
+        self.id = id
+        self.object = object
+    }
+
+    init(_ holder: ObjectReader) throws(JSONError) {
+        guard let value = holder.optionalValue("invoice") else {
+            self = .none
+            return
+        }
+        id = try value.referenceID()
+        object = value.kind == .object ? try InvoiceObject(value) : nil
+    }
+}
+
+/// A `refund`.
+struct RefundObject: WireObject, Sendable {
+    let id: String
+    let status: String?
+    let charge: String?
+    let paymentIntent: String?
+    let currency: String
+    let amount: Int64
+    let reason: String?
+    let created: Milliseconds?
+    let anomalies: [String]
+
+    init(_ value: JSONValue) throws(JSONError) {
+        var reader = try ObjectReader(value)
+        id = try reader.string("id")
+        status = try reader.optionalString("status")
+        charge = try reader.reference("charge")
+        paymentIntent = try reader.reference("payment_intent")
+        currency = try reader.string("currency")
+        amount = try reader.int64("amount")
+        reason = reader.descriptiveString("reason")
+        created = try reader.time("created")
+        anomalies = reader.anomalies
+    }
+}
+
+/// A `dispute`.
+struct DisputeObject: WireObject, Sendable {
+    let id: String
+    let status: String
+    let charge: String?
+    let paymentIntent: String?
+    let currency: String?
+    let amount: Int64?
+
+    init(_ value: JSONValue) throws(JSONError) {
+        let reader = try ObjectReader(value)
+        id = try reader.string("id")
+        status = try reader.string("status")
+        charge = try reader.reference("charge")
+        paymentIntent = try reader.reference("payment_intent")
+        currency = try reader.optionalString("currency")
+        amount = try reader.optionalInt64("amount")
+    }
+}
+
+/// A `checkout.session`.
+struct CheckoutSessionObject: WireObject, Sendable {
+    let id: String
+    let mode: String
+    let paymentStatus: String?
+    let customer: String?
+    let clientReference: String?
+    let subscription: String?
+    let paymentIntent: String?
+    let paymentLink: String?
+    let currency: String?
+    let amountTotal: Int64?
+    let items: [SubscriptionObject.Item]
+    let metadata: JSONObject?
+    let anomalies: [String]
+
+    init(_ value: JSONValue) throws(JSONError) {
+        var reader = try ObjectReader(value)
+        id = try reader.string("id")
+        mode = try reader.string("mode")
+        paymentStatus = try reader.optionalString("payment_status")
+        customer = try reader.reference("customer")
+        clientReference = try reader.optionalString("client_reference_id")
+        subscription = try reader.reference("subscription")
+        paymentIntent = try reader.reference("payment_intent")
+        paymentLink = try reader.reference("payment_link")
+        currency = try reader.optionalString("currency")
+        amountTotal = try reader.optionalInt64("amount_total")
+        var items: [SubscriptionObject.Item] = []
+        for value in try reader.list("line_items") ?? [] {
+            if let item = try SubscriptionObject.Item(value) { items.append(item) }
+        }
+        self.items = items
+        metadata = reader.descriptiveMetadata()
+        anomalies = reader.anomalies + items.flatMap(\.price.anomalies)
+    }
+
+    init(_ session: CheckoutSessionObject, items: [SubscriptionObject.Item]) {
+        id = session.id
+        mode = session.mode
+        paymentStatus = session.paymentStatus
+        customer = session.customer
+        clientReference = session.clientReference
+        subscription = session.subscription
+        paymentIntent = session.paymentIntent
+        paymentLink = session.paymentLink
+        currency = session.currency
+        amountTotal = session.amountTotal
+        self.items = items
+        metadata = session.metadata
+        anomalies = session.anomalies
+    }
+
+    /// What was bought. Deliveries carry no line items, so that a payment link, or the session itself, has to stand
+    /// for a product that was not asked for.
+    var product: String { items.primary?.price.productID ?? paymentLink ?? id }
+}

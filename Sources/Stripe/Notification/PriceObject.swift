@@ -1,0 +1,102 @@
+import Normalizer
+import WireJSON
+
+/// A price, or the plan that stood in its place before the Prices API.
+struct PriceObject: Hashable, Sendable {
+    let id: String
+    let product: String?
+    let currency: String?
+    /// What one unit costs in the smallest unit of the currency, which can have a fraction; nil for tiers.
+    let unitAmount: ExactDecimal?
+    let interval: String?
+    let intervalCount: Int64
+    let isMetered: Bool
+    let anomalies: [String]
+
+    /// - Parameter value: the object, or its id alone where Stripe did not expand it.
+    init(_ value: JSONValue) throws(JSONError) {
+        if value.kind == .string {
+            id = try value.string()
+            (product, currency, unitAmount, interval, intervalCount, isMetered) = (nil, nil, nil, nil, 1, false)
+            anomalies = []
+            return
+        }
+        var reader = try ObjectReader(value)
+        id = try reader.string("id")
+        product = try reader.reference("product")
+        currency = try reader.optionalString("currency")
+        unitAmount = try Self.unitAmount(in: reader)
+        // A price keeps these under `recurring`, a plan at its top.
+        if var recurring = try reader.reader("recurring") {
+            interval = recurring.descriptiveString("interval")
+            intervalCount = recurring.descriptiveInt64("interval_count") ?? 1
+            isMetered = recurring.descriptiveString("usage_type") == "metered"
+            anomalies = recurring.anomalies
+        } else {
+            interval = reader.descriptiveString("interval")
+            intervalCount = reader.descriptiveInt64("interval_count") ?? 1
+            isMetered = reader.descriptiveString("usage_type") == "metered"
+            anomalies = reader.anomalies
+        }
+    }
+
+    private static func unitAmount(in reader: ObjectReader) throws(JSONError) -> ExactDecimal? {
+        if let amount = try reader.optionalInt64("unit_amount") { return ExactDecimal(amount) }
+        if let amount = try reader.optionalInt64("amount") { return ExactDecimal(amount) }
+        if let exact = try reader.optionalString("unit_amount_decimal") { return ExactDecimal(exact) }
+        return try reader.optionalString("amount_decimal").flatMap { ExactDecimal($0) }
+    }
+
+    /// What the price is for; the price itself where Stripe names no product with it.
+    var productID: String { product ?? id }
+
+    func isSameRhythm(as other: PriceObject) -> Bool {
+        interval == other.interval && intervalCount == other.intervalCount
+    }
+
+    /// The list price of one unit.
+    var money: Money? {
+        guard let unitAmount, unitAmount.scale == 0, let amount = Int64(exactly: unitAmount.coefficient), let currency
+        else { return nil }
+        return Money(minorUnits: amount, currency)
+    }
+
+    /// Which of two costs more by the day; nil where they cannot be compared.
+    static func isDearer(_ new: PriceObject, than old: PriceObject) -> Bool? {
+        guard let currency = new.currency, currency == old.currency,
+            let left = new.unitAmount, let right = old.unitAmount,
+            let leftLength = new.length, let rightLength = old.length
+        else { return nil }
+        let scale = max(left.scale, right.scale)
+        guard scale <= 18,
+            let one = product(left.coefficient, ExactDecimal.power(scale - left.scale), rightLength),
+            let other = product(right.coefficient, ExactDecimal.power(scale - right.scale), leftLength),
+            one != other
+        else { return nil }
+        return one > other
+    }
+
+    /// The length of an interval in 48ths of a day, by which a month is a twelfth of a mean year.
+    private var length: Int128? {
+        guard intervalCount > 0 else { return nil }
+        let unit: Int128
+        switch interval {
+        case "day": unit = 48
+        case "week": unit = 336
+        case "month": unit = 1461
+        case "year": unit = 17_532
+        default: return nil
+        }
+        return unit * Int128(intervalCount)
+    }
+
+    private static func product(_ factors: Int128...) -> Int128? {
+        var result: Int128 = 1
+        for factor in factors {
+            let (product, overflows) = result.multipliedReportingOverflow(by: factor)
+            guard !overflows else { return nil }
+            result = product
+        }
+        return result
+    }
+}

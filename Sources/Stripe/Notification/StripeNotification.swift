@@ -1,0 +1,162 @@
+public import FoundationEssentials
+public import Normalizer
+import SignatureCore
+import WireJSON
+
+/// A Stripe event that is proven: a snapshot event with the object it is about, or a thin event that only names it.
+///
+/// It keeps the body as received and every answer that was fetched for it, and writes both when it is encoded, so that
+/// a queue carries all that ``StripeAdapter/normalize(_:)`` reads.
+public struct StripeNotification: Sendable {
+    /// What Stripe told us to ask for.
+    public struct RelatedObject: Hashable, Sendable {
+        /// The object's id.
+        public let id: String
+        /// The object's type, such as `subscription`.
+        public let type: String
+        /// The path to fetch it from, as received: untrusted until it was checked.
+        public let path: String
+    }
+
+    /// An answer of Stripe's API.
+    struct Answer: Sendable {
+        let status: Int
+        let body: [UInt8]
+        let document: JSONDocument?
+
+        init(status: Int, body: [UInt8]) {
+            self.status = status
+            self.body = body
+            document = (200..<300).contains(status) ? try? JSONDocument(parsing: body, limits: .stripe()) : nil
+        }
+    }
+
+    /// The event's id, `evt_…`: the same on redelivery and on every endpoint.
+    public let id: String
+    /// The event's type, verbatim.
+    public let type: String
+    /// When Stripe created the event.
+    @EventTime public private(set) var created: Date
+    /// Whether it is about real money; nil where the event does not say.
+    public let isLive: Bool?
+    /// The API version that the snapshot was rendered in.
+    public let apiVersion: String?
+    /// The connected account that it is about; nil for the account of the endpoint itself.
+    public let account: String?
+    /// The context to repeat when asking again.
+    public let context: String?
+    /// Whether it names its object only.
+    public let isThin: Bool
+    /// The object of a thin event.
+    public let relatedObject: RelatedObject?
+    /// The id of the snapshot event that tells the same, where both are delivered.
+    public let snapshotEvent: String?
+    /// The body, byte for byte as received.
+    public let body: [UInt8]
+
+    let object: JSONValue?
+    let previous: JSONValue?
+    /// What was fetched for it, by the name of the look-up.
+    var answers: [String: Answer] = [:]
+
+    /// Reads an event.
+    ///
+    /// - Throws: `JSONError` for a body that is no JSON, or not an event.
+    init(reading body: [UInt8], maximumBytes: Int) throws(JSONError) {
+        let document = try JSONDocument(parsing: body, limits: .stripe(maximumBytes: maximumBytes))
+        let reader = try ObjectReader(document.root)
+        let kind = try reader.value("object")
+        isThin = kind.isString("v2.core.event")
+        guard isThin || kind.isString("event") else {
+            throw kind.error(.unexpectedKind(expected: .string, found: kind.kind))
+        }
+        self.body = body
+        let id = try reader.value("id")
+        self.id = try id.string()
+        let type = try reader.value("type")
+        self.type = try type.string()
+        guard !self.id.isEmpty else { throw id.error(.missing) }
+        guard !self.type.isEmpty else { throw type.error(.missing) }
+        let created = try reader.value("created")
+        if isThin {
+            guard let milliseconds = RFC3339.milliseconds(try created.string()),
+                Limits.milliseconds.contains(milliseconds)
+            else { throw created.error(.integerOutOfRange) }
+            self.created = milliseconds.date
+        } else {
+            self.created = try created.seconds().date
+        }
+        isLive = try reader.optionalBool("livemode")
+        context = try reader.optionalString("context")
+        apiVersion = try reader.optionalString("api_version")
+        // The context is a path of ids that ends at the account.
+        let last = context.flatMap { $0.split(separator: "/").last.map(String.init) }
+        account = try reader.optionalString("account") ?? last.flatMap { $0.hasPrefix("acct_") ? $0 : nil }
+        snapshotEvent = try reader.optionalString("snapshot_event")
+        if let related = try reader.reader("related_object") {
+            relatedObject = RelatedObject(
+                id: try related.string("id"),
+                type: try related.string("type"),
+                path: try related.string("url")
+            )
+        } else {
+            relatedObject = nil
+        }
+        let data = try reader.reader("data")
+        object = isThin ? nil : data?.optionalValue("object")
+        previous = isThin ? nil : data?.optionalValue("previous_attributes")
+    }
+
+    /// The type without the prefix that thin events of the first API generation have.
+    var canonicalType: String { isThin && type.hasPrefix("v1.") ? String(type.dropFirst(3)) : type }
+
+    var createdMilliseconds: Milliseconds { _created.milliseconds }
+}
+
+extension JSONLimits {
+    static func stripe(maximumBytes: Int = Limits.bodyBytes) -> JSONLimits {
+        var limits = JSONLimits()
+        limits.maximumBytes = maximumBytes
+        limits.maximumDepth = Limits.jsonDepth
+        return limits
+    }
+}
+
+extension StripeNotification: Codable {
+    private struct Record: Codable {
+        var status: Int
+        var body: String
+    }
+
+    private enum CodingKeys: String, CodingKey { case body, answers }
+
+    /// Reads body and answers, and from them all the rest.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let text = try container.decode(String.self, forKey: .body)
+        let body = try Base64.decode(Array(text.utf8).span)
+        try self.init(reading: body, maximumBytes: .max)
+        for (name, record) in try container.decodeIfPresent([String: Record].self, forKey: .answers) ?? [:] {
+            answers[name] = Answer(status: record.status, body: try Base64.decode(Array(record.body.utf8).span))
+        }
+    }
+
+    /// Writes body and answers in base64.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(String(decoding: Base64.encode(body.span), as: UTF8.self), forKey: .body)
+        guard !answers.isEmpty else { return }
+        let records = answers.mapValues {
+            Record(status: $0.status, body: String(decoding: Base64.encode($0.body.span), as: UTF8.self))
+        }
+        try container.encode(records, forKey: .answers)
+    }
+}
+
+extension StripeNotification: CustomStringConvertible, CustomReflectable {
+    /// Type, id and the length of the body.
+    public var description: String { "\(type) \(id), \(body.count) bytes" }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

@@ -1,0 +1,216 @@
+import Normalizer
+import WireJSON
+
+/// A `subscription`, read by which members are there rather than by API version.
+struct SubscriptionObject: WireObject, Sendable {
+    /// `status`, an open set.
+    struct Status: Hashable, Sendable, ExpressibleByStringLiteral {
+        let name: String
+        init(_ name: String) { self.name = name }
+        init(stringLiteral name: String) { self.name = name }
+
+        static let incomplete: Status = "incomplete"
+        static let incompleteExpired: Status = "incomplete_expired"
+        static let trialing: Status = "trialing"
+        static let active: Status = "active"
+        static let pastDue: Status = "past_due"
+        static let unpaid: Status = "unpaid"
+        static let canceled: Status = "canceled"
+        static let paused: Status = "paused"
+    }
+
+    /// One thing that is subscribed to.
+    struct Item: Sendable {
+        let price: PriceObject
+        let quantity: Int64?
+        /// When the current period of the item began and ends; since basil a matter of the item.
+        let start: Milliseconds?
+        let end: Milliseconds?
+        /// A paid or free trial of this item alone (endive).
+        let trialEnd: Milliseconds?
+
+        /// The price as it was received.
+        private let priceBytes: ArraySlice<UInt8>?
+
+        /// - Parameter twin: an item whose price this one is likely to repeat, octet for octet.
+        init?(_ value: JSONValue, twin: Item? = nil) throws(JSONError) {
+            let reader = try ObjectReader(value)
+            // Subscriptions from before the Prices API have the plan alone.
+            var price = reader.optionalValue("price")
+            if price == nil { price = reader.optionalValue("plan") }
+            guard let price else { return nil }
+            let bytes = price.rawBytes
+            if let twin, twin.priceBytes == bytes {
+                self.price = twin.price
+            } else {
+                self.price = try PriceObject(price)
+            }
+            priceBytes = bytes
+            quantity = try reader.optionalInt64("quantity")
+            start = try reader.time("current_period_start")
+            end = try reader.time("current_period_end")
+            trialEnd = try reader.reader("current_trial")?.time("end_date")
+        }
+
+        init(price: PriceObject, quantity: Int64?) {
+            self.price = price
+            self.quantity = quantity
+            (start, end, trialEnd) = (nil, nil, nil)
+            priceBytes = nil
+        }
+    }
+
+    let id: String
+    let status: Status
+    let customer: String?
+    let items: [Item]
+    /// The current periods: one, unless items are billed in different rhythms. The latest to begin is the last.
+    let spans: [Span]
+    /// When the last of the current periods ends.
+    let periodEnd: Milliseconds?
+    let startDate: Milliseconds?
+    let cancelAtPeriodEnd: Bool
+    let cancelAt: Milliseconds?
+    let canceledAt: Milliseconds?
+    let endedAt: Milliseconds?
+    let cancellationReason: String?
+    let trialEnd: Milliseconds?
+    let latestInvoice: String?
+    let schedule: String?
+    let collectionPause: CollectionPause?
+    let pausedAt: Milliseconds?
+    let pendingItems: [Item]
+    let metadata: JSONObject?
+    let anomalies: [String]
+
+    /// `pause_collection`: the merchant does not collect for the time being.
+    struct CollectionPause: Hashable, Sendable {
+        let behavior: String?
+        let resumesAt: Milliseconds?
+    }
+
+    init(_ value: JSONValue) throws(JSONError) {
+        var reader = try ObjectReader(value)
+        id = try reader.string("id")
+        status = Status(try reader.string("status"))
+        customer = try reader.reference("customer")
+        items = try Self.items(in: reader) ?? []
+        let end = try reader.time("current_period_end")
+        spans = Self.spans(of: items, start: try reader.time("current_period_start"), end: end)
+        periodEnd = spans.map(\.end).max() ?? end
+        startDate = try reader.time("start_date")
+        cancelAtPeriodEnd = try reader.optionalBool("cancel_at_period_end") ?? false
+        cancelAt = try reader.time("cancel_at")
+        canceledAt = try reader.time("canceled_at")
+        endedAt = try reader.time("ended_at")
+        var details = try reader.reader("cancellation_details")
+        cancellationReason = details?.descriptiveString("reason")
+        trialEnd = try reader.time("trial_end")
+        latestInvoice = try reader.reference("latest_invoice")
+        schedule = try reader.reference("schedule")
+        var pauseAnomalies: [String] = []
+        if var pause = try reader.reader("pause_collection") {
+            collectionPause = CollectionPause(
+                behavior: pause.descriptiveString("behavior"),
+                resumesAt: try pause.time("resumes_at")
+            )
+            pauseAnomalies = pause.anomalies
+        } else {
+            collectionPause = nil
+        }
+        pausedAt = try reader.reader("status_details")?.reader("paused")?.time("transitioned_at")
+        pendingItems = try Self.pendingItems(in: reader)
+        metadata = reader.descriptiveMetadata()
+        anomalies =
+            reader.anomalies + (details?.anomalies ?? []) + pauseAnomalies + items.flatMap(\.price.anomalies)
+    }
+
+    /// The items of a subscription or of its previous attributes; the lone plan of the oldest ones counts as one.
+    ///
+    /// - Parameter twins: items that these are likely to repeat.
+    static func items(in reader: ObjectReader, twins: [Item] = []) throws(JSONError) -> [Item]? {
+        if let values = try reader.list("items") {
+            var items: [Item] = []
+            items.reserveCapacity(values.count)
+            for (index, value) in values.enumerated() {
+                if let item = try Item(value, twin: index < twins.count ? twins[index] : nil) { items.append(item) }
+            }
+            return items
+        }
+        guard let plan = reader.optionalValue("plan") else { return nil }
+        return [Item(price: try PriceObject(plan), quantity: try reader.optionalInt64("quantity"))]
+    }
+
+    private static func pendingItems(in reader: ObjectReader) throws(JSONError) -> [Item] {
+        guard let update = try reader.reader("pending_update"), let values = try update.list("subscription_items")
+        else { return [] }
+        var items: [Item] = []
+        for value in values {
+            if let item = try Item(value) { items.append(item) }
+        }
+        return items
+    }
+}
+
+extension ObjectReader {
+    /// `metadata`, unless it is absent, empty or of another form.
+    mutating func descriptiveMetadata() -> JSONObject? {
+        guard let value = optionalValue("metadata") else { return nil }
+        guard let object = try? value.object() else {
+            note(value.path)
+            return nil
+        }
+        return object.isEmpty ? nil : object
+    }
+}
+
+extension SubscriptionObject {
+    /// A period with what is used in it.
+    struct Span: Sendable {
+        let start: Milliseconds
+        let end: Milliseconds
+        let items: [Item]
+
+        /// The item that stands for the period. Invoice lines come in an order of their own, so the choice is by
+        /// content: two notifications of one period have to choose the same.
+        var primary: Item? { items.primary }
+        var product: String? { primary?.price.productID }
+    }
+
+    private static func spans(of items: [Item], start: Milliseconds?, end: Milliseconds?) -> [Span] {
+        var spans: [Span] = []
+        for item in items {
+            guard let start = item.start ?? start, let end = item.end ?? end else { continue }
+            if let index = spans.firstIndex(where: { $0.start == start }) {
+                let known = spans[index]
+                spans[index] = Span(start: start, end: max(end, known.end), items: known.items + [item])
+            } else {
+                spans.append(Span(start: start, end: end, items: [item]))
+            }
+        }
+        return spans.count > 1 ? spans.sorted { $0.start < $1.start } : spans
+    }
+
+    /// The period that began last.
+    var current: Span? { spans.last }
+
+    /// When the subscription will end by what is arranged now, whichever of the members says so: flexible billing
+    /// sets only `cancel_at` where classic billing sets `cancel_at_period_end`.
+    var endsAt: Milliseconds? { cancelAt ?? (cancelAtPeriodEnd ? periodEnd : nil) }
+    var isEnding: Bool { cancelAt != nil || cancelAtPeriodEnd }
+
+    var product: String? { current?.product ?? items.primary?.price.productID }
+
+    /// Whether every item is billed for what was used, after the period.
+    var isMetered: Bool { !items.isEmpty && items.allSatisfy(\.price.isMetered) }
+}
+
+extension [SubscriptionObject.Item] {
+    /// The item that stands for all: one with a fixed quantity, and among those the first by product.
+    var primary: SubscriptionObject.Item? {
+        self.min { left, right in
+            if left.price.isMetered != right.price.isMetered { return !left.price.isMetered }
+            return (left.price.productID, left.price.id) < (right.price.productID, right.price.id)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import FoundationEssentials
+import Normalizer
+import WireJSON
+
+/// A point in time as milliseconds since 1970, in which all arithmetic of the mapping is done.
+typealias Milliseconds = Int64
+
+extension Milliseconds {
+    var date: Date { Date(millisecondsSince1970: self) }
+    var wholeSeconds: String { String(self / 1000) }
+}
+
+/// An object of Stripe's API, as far as it is read.
+protocol WireObject {
+    init(_ value: JSONValue) throws(JSONError)
+    /// Paths of descriptive members whose kind was not the documented one.
+    var anomalies: [String] { get }
+}
+
+extension WireObject {
+    var anomalies: [String] { [] }
+}
+
+extension ObjectReader {
+    /// An expandable field: an id, an object with an id, or nothing.
+    func reference(_ name: MemberName) throws(JSONError) -> String? {
+        guard let value = optionalValue(name) else { return nil }
+        return try value.referenceID()
+    }
+
+    /// A time in whole seconds, within the years 1970…9999.
+    func time(_ name: MemberName) throws(JSONError) -> Milliseconds? {
+        guard let value = optionalValue(name) else { return nil }
+        return try value.seconds()
+    }
+
+    /// The elements of a list, with or without the wrapper that Stripe puts around it.
+    func list(_ name: MemberName) throws(JSONError) -> [JSONValue]? {
+        guard let value = optionalValue(name) else { return nil }
+        if value.kind == .array { return Array(try value.array()) }
+        let wrapper = try ObjectReader(value)
+        return try wrapper.optionalArray("data").map { Array($0) }
+    }
+
+    /// The object under a name, unless it is absent or null.
+    func reader(_ name: MemberName) throws(JSONError) -> ObjectReader? {
+        guard let value = optionalValue(name) else { return nil }
+        return try ObjectReader(value)
+    }
+
+    /// Whether the member is there, be it as null.
+    func has(_ name: MemberName) -> Bool { object[name] != nil }
+}
+
+extension JSONValue {
+    func referenceID() throws(JSONError) -> String? {
+        if kind == .string { return try string() }
+        return try ObjectReader(self).optionalString("id")
+    }
+
+    func seconds() throws(JSONError) -> Milliseconds {
+        let seconds = try int64()
+        guard seconds >= 0, seconds <= Limits.milliseconds.upperBound / 1000 else {
+            throw error(.integerOutOfRange)
+        }
+        return seconds * 1000
+    }
+}
+
+extension Money {
+    /// An amount in the smallest unit of a currency, as Stripe states all of them.
+    ///
+    /// The exponent is Stripe's own and not ISO 4217's: ISK and UGX have no minor unit and are written with two places
+    /// all the same, and a currency that Stripe introduces later will have two.
+    init(minorUnits amount: Int64, _ currency: String) {
+        let currency = currency.uppercased()
+        let places = Self.withoutMinorUnit.contains(currency) ? 0 : Self.withThreePlaces.contains(currency) ? 3 : 2
+        self.init(ExactDecimal(coefficient: Int128(amount), scale: places) ?? ExactDecimal(amount), currency)
+    }
+
+    private static let withoutMinorUnit: Set<String> = [
+        "BIF", "CLP", "DJF", "GNF", "JPY", "KMF", "KRW", "MGA", "PYG", "RWF", "VND", "VUV", "XAF", "XOF", "XPF",
+    ]
+    private static let withThreePlaces: Set<String> = ["BHD", "JOD", "KWD", "OMR", "TND"]
+}

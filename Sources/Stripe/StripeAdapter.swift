@@ -1,0 +1,317 @@
+import FoundationEssentials
+public import HTTPTransport
+public import Normalizer
+import SignatureCore
+import WireJSON
+
+/// Takes Stripe's webhook deliveries and event destinations: proves them by their signature and maps them to
+/// ``LifecycleEvent``.
+///
+/// `authenticate` and `normalize` take no `await`; only `resolve` talks to Stripe, and only for what a delivery names
+/// without containing it.
+public struct StripeAdapter: ProviderAdapter {
+    /// How old or how far in the future a signed timestamp may be.
+    @nonexhaustive
+    public enum Tolerance: Hashable, Sendable {
+        /// At most this far from the time of receipt.
+        case within(Duration)
+        /// Any. A delivery that was once captured can then be replayed for ever.
+        case disabled
+    }
+
+    /// Which of Stripe's worlds an endpoint takes.
+    @nonexhaustive
+    public enum Mode: Hashable, Sendable {
+        /// Both; each event says which.
+        case any
+        /// Real money only.
+        case live
+        /// Test mode and sandboxes only.
+        case test
+    }
+
+    /// What a set-up decides.
+    public struct Configuration: Sendable {
+        /// The signing secrets (`whsec_…`, whole): several while one is rolled, or where endpoints share an address.
+        public var signingSecrets: [Secret]
+        /// How far the signed timestamp may lie from the time of receipt.
+        public var tolerance: Tolerance = .within(.seconds(300))
+        /// How far the signed timestamp may lie in the future, where that differs from ``tolerance``.
+        public var maximumFutureSkew: Duration?
+        /// Which of Stripe's worlds to take; the other is `misdirected`.
+        public var mode: Mode = .any
+        /// The connected accounts to take; nil takes all. Events of the endpoint's own account name none and are taken.
+        public var accounts: Set<String>?
+        /// The longest body, in bytes.
+        public var maximumBodyBytes = 1_048_576
+        /// What Stripe leaves to the merchant.
+        public var policy = Policy()
+        /// How to ask Stripe again; nil where thin events are not expected.
+        public var lookup: Lookup?
+
+        /// Makes a set-up with these secrets and every other value at its default.
+        public init(signingSecrets: [Secret]) {
+            self.signingSecrets = signingSecrets
+        }
+    }
+
+    /// What Stripe leaves to the merchant.
+    public struct Policy: Hashable, Sendable {
+        /// What a subscription with a failed renewal gives.
+        @nonexhaustive
+        public enum PastDueAccess: Hashable, Sendable {
+            /// Access for as long as Stripe keeps it `past_due`: its settings say when that ends.
+            case keeps
+            /// Access for this long after the unpaid period began.
+            case grace(Duration)
+            /// No access.
+            case suspends
+        }
+
+        /// What a subscription gives whose collection is paused.
+        @nonexhaustive
+        public enum CollectionPauseAccess: Hashable, Sendable {
+            /// Access goes on: the merchant waives or defers the money.
+            case keeps
+            /// Access stops until collection resumes.
+            case pauses
+        }
+
+        /// Which of two notifications speaks for a refund.
+        @nonexhaustive
+        public enum RefundSource: Hashable, Sendable {
+            /// `refund.…` where the endpoint's API version sends it for every refund (2024-10-28 and later), else
+            /// `charge.refunded`.
+            case byVersion
+            /// `refund.created` and `refund.updated`.
+            case refunds
+            /// `charge.refunded`.
+            case charges
+        }
+
+        /// What a subscription with a failed renewal gives.
+        public var pastDue: PastDueAccess = .keeps
+        /// What a subscription gives whose collection is paused.
+        public var collectionPause: CollectionPauseAccess = .keeps
+        /// Which of two notifications speaks for a refund.
+        public var refundSource: RefundSource = .byVersion
+        /// Whether a paid invoice without a subscription is a one-time purchase.
+        public var sellsByInvoice = false
+        /// Metadata entries that hold the host's own account id, the first that is there wins.
+        public var accountMetadataKeys: [String] = []
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// How to ask Stripe again.
+    public struct Lookup: Sendable {
+        /// The newest API version that the adapter was written against.
+        public static let testedVersion = "2026-10-28.endive"
+
+        /// Who sends the requests.
+        public var transport: any HTTPTransport
+        /// A secret or restricted key that may read subscriptions, invoices, charges, refunds and checkout sessions.
+        public var apiKey: Secret
+        /// The API version to ask in. Without one the account's default would decide what answers look like.
+        public var version = Self.testedVersion
+        /// The host to ask; no request ever goes to another.
+        public var host = "api.stripe.com"
+        /// How long one request may take.
+        public var timeout: Duration = .seconds(10)
+        /// How many attempts one look-up has, the first included.
+        public var maximumAttempts = 3
+        /// How long a look-up may take with all its attempts.
+        public var deadline: Duration = .seconds(30)
+        /// Which clock the waits between attempts are taken on.
+        public var clock: any Clock<Duration> = ContinuousClock()
+        /// Whether to ask also for what snapshot events leave out: the invoice behind a refund or dispute, the
+        /// products of a checkout session and of a schedule's phases.
+        public var completesSnapshots = false
+
+        /// Makes a set-up with every other value at its default.
+        public init(transport: any HTTPTransport, apiKey: Secret) {
+            self.transport = transport
+            self.apiKey = apiKey
+        }
+    }
+
+    let configuration: Configuration
+    private let keys: [HMACSHA256]
+    private let client: LookupClient?
+
+    /// Makes an adapter.
+    ///
+    /// - Throws: ``ConfigurationError`` where a delivery could never, or could always, be authentic: no secret, one that
+    ///   is blank or has white space at an end, a negative tolerance; and for a look-up that could not be sent.
+    public init(_ configuration: Configuration) throws(ConfigurationError) {
+        guard !configuration.signingSecrets.isEmpty else { throw ConfigurationError("no signing secret") }
+        var keys: [HMACSHA256] = []
+        for (index, secret) in configuration.signingSecrets.enumerated() {
+            guard !secret.isBlank else { throw ConfigurationError("signing secret \(index + 1) is blank") }
+            guard !secret.hasWhiteSpaceAtAnEnd else {
+                throw ConfigurationError("signing secret \(index + 1) has white space at an end")
+            }
+            do throws(SignatureError) {
+                keys.append(try HMACSHA256(key: secret.bytes.span))
+            } catch {
+                throw ConfigurationError("signing secret \(index + 1) is not usable: \(error)")
+            }
+        }
+        if case .within(let duration) = configuration.tolerance, duration < .zero {
+            throw ConfigurationError("tolerance is negative")
+        }
+        if let skew = configuration.maximumFutureSkew, skew < .zero {
+            throw ConfigurationError("maximum future skew is negative")
+        }
+        guard configuration.maximumBodyBytes > 0 else { throw ConfigurationError("no body is short enough") }
+        client = try configuration.lookup.map { (lookup) throws(ConfigurationError) in try LookupClient(lookup) }
+        self.keys = keys
+        self.configuration = configuration
+    }
+
+    /// Stripe.
+    public var provider: Provider { .stripe }
+
+    /// Proves that a delivery was signed with one of the secrets, at about the time it was received, and reads it.
+    ///
+    /// Nothing of the body is looked at before its signature holds.
+    ///
+    /// - Throws: ``DeliveryError`` with `malformed` for a body that is too long, a header of another form, or a body that
+    ///   is no event; `unauthenticated` without the header or a matching signature; `stale` outside the time window;
+    ///   `misdirected` for the other mode or another account. The last of these, and a signed body that is no event, are
+    ///   marked authentic.
+    public func authenticate(_ delivery: Delivery) throws(DeliveryError) -> Authenticated<StripeNotification> {
+        guard delivery.body.count <= configuration.maximumBodyBytes else {
+            throw DeliveryError(
+                .malformed,
+                "body has \(delivery.body.count) bytes, at most \(configuration.maximumBodyBytes)"
+            )
+        }
+        let headers = delivery.headers.values(StripeSignature.headerName)
+        guard let header = headers.first else {
+            throw DeliveryError(.unauthenticated, "header \(StripeSignature.headerName) is absent")
+        }
+        guard headers.count == 1 else {
+            throw DeliveryError(.malformed, "header \(StripeSignature.headerName) came \(headers.count) times")
+        }
+        let signature = try StripeSignature(header)
+        guard let signer = try signature.signer(of: delivery.body.span, among: keys) else {
+            throw DeliveryError(
+                .unauthenticated,
+                signature.codes.isEmpty
+                    ? "header \(StripeSignature.headerName) has no v1 signature"
+                    : "none of \(signature.codes.count) signatures was made with one of \(keys.count) secrets"
+            )
+        }
+        try checkAge(of: signature.timestamp, at: delivery.receivedAt)
+
+        let notification: StripeNotification
+        do throws(JSONError) {
+            notification = try StripeNotification(
+                reading: delivery.body,
+                maximumBytes: configuration.maximumBodyBytes
+            )
+        } catch {
+            throw DeliveryError(.malformed, error.description, isAuthentic: true, underlying: error)
+        }
+        try checkAddressee(of: notification)
+        return Authenticated(
+            unchecked: notification,
+            receivedAt: delivery.receivedAt,
+            channel: .webhook,
+            evidence: Origin.Evidence(.hmac, key: "secret \(signer + 1)"),
+            digest: delivery.digest
+        )
+    }
+
+    private func checkAge(of timestamp: Int64, at receivedAt: Date) throws(DeliveryError) {
+        let (signedAt, overflows) = timestamp.multipliedReportingOverflow(by: 1000)
+        let now = receivedAt.millisecondsSince1970
+        // `now` lies within the years that RFC 3339 can write, so that only the timestamp can be extreme.
+        let age = overflows ? Int64.min : now.subtractingReportingOverflow(signedAt).partialValue
+        let past: Int64
+        switch configuration.tolerance {
+        case .within(let duration): past = duration.milliseconds
+        case .disabled: past = .max
+        }
+        let future = configuration.maximumFutureSkew?.milliseconds ?? past
+        guard age <= past else {
+            throw DeliveryError(.stale, "signed \(age) ms before it was received, at most \(past) ms")
+        }
+        guard age >= 0 || age >= -future else {
+            throw DeliveryError(.stale, "signed more than \(future) ms after it was received")
+        }
+    }
+
+    private func checkAddressee(of notification: StripeNotification) throws(DeliveryError) {
+        let expected: Bool? =
+            switch configuration.mode {
+            case .any: nil
+            case .live: true
+            case .test: false
+            }
+        if let expected, notification.isLive != expected {
+            throw DeliveryError(
+                .misdirected,
+                "livemode is \(notification.isLive.map(String.init) ?? "absent"), expected \(expected)",
+                isAuthentic: true
+            )
+        }
+        if let accounts = configuration.accounts, let account = notification.account, !accounts.contains(account) {
+            throw DeliveryError(
+                .misdirected,
+                "connected account is none of the \(accounts.count) configured",
+                isAuthentic: true
+            )
+        }
+    }
+
+    /// Fetches what the event is about but does not contain. Without ``Configuration/lookup`` the notification stays as
+    /// it is, and ``normalize(_:)`` says that a look-up is needed.
+    ///
+    /// - Throws: ``DeliveryError`` with `unavailable` where Stripe cannot be asked now, and `malformed`, marked
+    ///   authentic, where the event names a path outside of Stripe's API. No request is made then.
+    public func resolve(
+        _ notification: Authenticated<StripeNotification>
+    ) async throws(DeliveryError) -> Authenticated<StripeNotification> {
+        guard let client else { return notification }
+        var value = notification.value
+        for request in try LookupRequest.requests(
+            for: value,
+            completesSnapshots: configuration.lookup?.completesSnapshots ?? false
+        ) {
+            value.answers[request.name] = try await client.fetch(request, for: value)
+        }
+        let resolved = value
+        return notification.map { _ in resolved }
+    }
+
+    /// Maps an event to canonical events.
+    ///
+    /// - Throws: ``DeliveryError`` with `malformed`, marked authentic, where a date, amount or identifier of the event's
+    ///   object is not of its documented form.
+    public func normalize(_ resolved: Authenticated<StripeNotification>) throws(DeliveryError) -> Normalization {
+        do throws(JSONError) {
+            return try Mapping(resolved, policy: configuration.policy).normalization()
+        } catch {
+            throw DeliveryError(.malformed, error.description, isAuthentic: true, underlying: error)
+        }
+    }
+}
+
+extension Secret {
+    fileprivate var hasWhiteSpaceAtAnEnd: Bool {
+        [bytes.first, bytes.last].contains { $0 == 0x20 || (0x09...0x0D).contains($0 ?? 0) }
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, at most what 64 bits hold.
+    var milliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1000)
+        let (sum, exceeds) = whole.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+        return overflows || exceeds ? (seconds < 0 ? .min + 1 : .max) : sum
+    }
+}

@@ -1,0 +1,60 @@
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import Stripe
+
+let secret = Secret("whsec_test_0123456789")
+
+func adapter(_ change: (inout StripeAdapter.Configuration) -> Void = { _ in }) throws -> StripeAdapter {
+    var configuration = StripeAdapter.Configuration(signingSecrets: [secret])
+    change(&configuration)
+    return try StripeAdapter(configuration)
+}
+
+func policed(_ change: (inout StripeAdapter.Policy) -> Void) throws -> StripeAdapter {
+    try adapter { change(&$0.policy) }
+}
+
+func simulator(_ version: StripeSimulator.Version = .endive, account: String? = nil) -> StripeSimulator {
+    StripeSimulator(signingSecret: secret, version: version, account: account)
+}
+
+/// 2026-03-01T12:00:00Z
+let created: Int64 = 1_772_366_400
+let day: Int64 = 86_400
+
+func date(_ seconds: Int64) -> Date { Date(timeIntervalSince1970: Double(seconds)) }
+
+extension StripeAdapter {
+    /// Takes a body that was signed just now through the steps that need no network.
+    func take(_ body: [UInt8], at seconds: Int64 = created, _ simulator: StripeSimulator = simulator()) throws
+        -> Normalization
+    {
+        try normalize(try authenticate(try simulator.delivery(body, receivedAt: date(seconds + 2))))
+    }
+}
+
+extension Normalization {
+    var kinds: [String] { events.map(\.kind.rawValue) }
+
+    /// Whatever the store asserted, with or without an event.
+    var statements: [StoreStatement] {
+        events.compactMap(\.statement) + [noChange?.statement].compactMap(\.self)
+    }
+}
+
+/// A generator that gives the same numbers each time.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed }
+
+    // SplitMix64.
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed &>> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed &>> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed &>> 31)
+    }
+}
