@@ -62,7 +62,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
     /// Prepares the adapter.
     ///
     /// - Throws: ``ConfigurationError`` where a delivery could never, or could always, be authentic: no credential, one
-    ///   that is blank, a policy that does not name exactly what is configured, a tolerance below zero or beyond a day,
+    ///   that is blank or has white space at an end, a policy that does not name exactly what is configured, a tolerance below zero or beyond a day,
     ///   an empty set of environments or apps.
     public init(_ configuration: Configuration) throws(ConfigurationError) {
         try configuration.validate()
@@ -175,6 +175,12 @@ public struct RevenueCatAdapter: ProviderAdapter {
     }
 }
 
+extension Secret {
+    fileprivate var hasWhiteSpaceAtAnEnd: Bool {
+        [bytes.first, bytes.last].contains { $0 == 0x20 || (0x09...0x0D).contains($0 ?? 0) }
+    }
+}
+
 extension RevenueCatAdapter.Configuration {
     fileprivate func validate() throws(ConfigurationError) {
         guard !authorizations.isEmpty || !signingSecrets.isEmpty else {
@@ -185,6 +191,12 @@ extension RevenueCatAdapter.Configuration {
         }
         for (index, secret) in signingSecrets.enumerated() where secret.isBlank {
             throw ConfigurationError("signing secret \(index + 1) is blank")
+        }
+        for (index, value) in authorizations.enumerated() where value.hasWhiteSpaceAtAnEnd {
+            throw ConfigurationError("authorization \(index + 1) has white space at an end, which no header keeps")
+        }
+        for (index, secret) in signingSecrets.enumerated() where secret.hasWhiteSpaceAtAnEnd {
+            throw ConfigurationError("signing secret \(index + 1) has white space at an end")
         }
         if let policy {
             let configured: Policy =

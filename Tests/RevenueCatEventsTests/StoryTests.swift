@@ -262,4 +262,38 @@ struct StoryTests {
             #expect(access.decision.isGranted == isGranted)
         }
     }
+
+    /// What the webhooks of a story are in the light of those before.
+    private func refined(_ name: String) throws -> [LifecycleEvent] {
+        var ledger = AccountLedger()
+        return try Self.events(try Self.story(name)).map { ledger.apply($0).event.event }
+    }
+
+    @Test("a renewal is a recovery, a resumption or a conversion in the light of what was before")
+    func causes() throws {
+        for (name, cause) in [
+            ("S2-5", .resumption), ("S2-6c", .recovery(from: .grace)), ("S2-8", .trialConversion),
+            ("S2-13", .planChange),
+        ] as [(String, LifecycleEvent.Renewed.Cause)] {
+            guard case .renewed(let renewed)? = try refined(name).last else {
+                Issue.record("\(name): \(String(describing: try refined(name).last))")
+                continue
+            }
+            #expect(renewed.cause == cause, "\(name)")
+        }
+    }
+
+    @Test("an immediate change is one change, whatever webhooks the store's rules make of it")
+    func immediateChanges() throws {
+        for (name, product) in [("S2-12a", "pro_m"), ("S2-12b", "s:pro"), ("S2-12c", "pro_m")] {
+            let events = try refined(name)
+            let changes = events.compactMap { event -> LifecycleEvent.ProductChange? in
+                if case .productChanged(let change) = event { change } else { nil }
+            }
+            #expect(changes.map(\.to) == [product], "\(name)")
+            #expect(changes.map(\.timing) == [.immediate], "\(name)")
+            #expect(events.filter { $0.kind == .started }.count == 1, "\(name)")
+        }
+        #expect(try refined("S2-12b").last == .expired(.init(reason: .replaced)))
+    }
 }
