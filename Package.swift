@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
         .library(name: "NormalizerTesting", targets: ["NormalizerTesting"]),
         .library(name: "NotificationSimulator", targets: ["NotificationSimulator"]),
+        .library(name: "RevenueCatEvents", targets: ["RevenueCatEvents"]),
         .library(name: "Stripe", targets: ["Stripe"]),
         .executable(name: "lifecycle", targets: ["lifecycle"]),
     ],
@@ -73,6 +74,11 @@ let package = Package(
         .target(name: "HTTPTransport", swiftSettings: strict),
         .target(name: "NormalizerTesting", dependencies: ["HTTPTransport"], swiftSettings: strict),
         .target(
+            name: "RevenueCatEvents",
+            dependencies: ["HTTPTransport", "Normalizer", "SignatureCore", "WireJSON"],
+            swiftSettings: strict
+        ),
+        .target(
             name: "Stripe",
             dependencies: ["HTTPTransport", "Normalizer", "SignatureCore", "WireJSON"],
             swiftSettings: strict
@@ -95,6 +101,7 @@ let package = Package(
                 "HTTPTransport",
                 "NotificationSimulator",
                 "Normalizer",
+                "RevenueCatEvents",
                 "SignatureCore",
                 "SignatureIssuing",
                 "Stripe",
@@ -172,6 +179,21 @@ let package = Package(
                 "SchemaSupport",
                 "SignatureCore",
                 "SignatureIssuing",
+                "WireJSON",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RevenueCatEventsTests",
+            dependencies: [
+                "AppleJWS",
+                "ConformanceVectors",
+                "HTTPTransport",
+                "NormalizerTesting",
+                "NotificationSimulator",
+                "Normalizer",
+                "RevenueCatEvents",
+                "SignatureCore",
                 "WireJSON",
             ],
             swiftSettings: strict

@@ -18,7 +18,7 @@ struct Normalize: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "Who sent the bodies: apple.")
+    @Option(help: "Who sent the bodies: apple, revenuecat or stripe.")
     var provider: String
 
     @Option(help: ArgumentHelp("How the receiver is configured, as a JSON file.", valueName: "file"))

@@ -1,0 +1,68 @@
+public import FoundationEssentials
+public import Normalizer
+import SignatureCore
+
+/// Stands in for RevenueCat: sends webhooks with an `Authorization` value, a signature, or both.
+///
+/// The same input gives the same bytes. A receiver accepts them when it is configured with the same credentials.
+public struct RevenueCatSimulator: Sendable {
+    /// The value of `Authorization`, whole; nil sends none.
+    public let authorization: Secret?
+    /// The secret that deliveries are signed with; nil leaves them unsigned.
+    public let signingSecret: Secret?
+
+    /// Makes a simulator.
+    public init(authorization: Secret? = nil, signingSecret: Secret? = nil) {
+        self.authorization = authorization
+        self.signingSecret = signingSecret
+    }
+
+    /// A delivery of `body`, signed at the second it is received in.
+    ///
+    /// - Throws: ``SimulatorError`` for an empty secret.
+    public func delivery(_ body: [UInt8], receivedAt: Date) throws(SimulatorError) -> Delivery {
+        var headers = Delivery.Headers()
+        headers.add("Content-Type", "application/json")
+        if let authorization { headers.add("Authorization", String(decoding: authorization.bytes, as: UTF8.self)) }
+        if let signingSecret {
+            let seconds = receivedAt.millisecondsSince1970.flooredQuotient(dividingBy: 1000)
+            headers.add(
+                "X-RevenueCat-Webhook-Signature",
+                try Self.signature(over: body, timestamp: String(seconds), secrets: [signingSecret])
+            )
+        }
+        return Delivery(headers: headers, body: body, receivedAt: receivedAt)
+    }
+
+    /// The signature header for a body: one `v1` for each secret.
+    package static func signature(
+        over body: [UInt8],
+        timestamp: String,
+        secrets: [Secret]
+    ) throws(SimulatorError) -> String {
+        var header = "t=\(timestamp)"
+        for secret in secrets { header += ",v1=" + (try code(over: body, timestamp: timestamp, secret: secret)) }
+        return header
+    }
+
+    /// The code over time and body, in hexadecimal.
+    package static func code(
+        over body: [UInt8],
+        timestamp: String,
+        secret: Secret
+    ) throws(SimulatorError) -> String {
+        try SimulatorError.wrapping { () throws(SignatureError) in
+            let prefix = Array("\(timestamp).".utf8)
+            return try HMACSHA256(key: secret.bytes.span).authenticationCode(over: prefix.span, body.span).hexadecimal
+        }
+    }
+}
+
+extension RevenueCatSimulator {
+    /// The code over the body alone, which some imitations of RevenueCat send.
+    package static func bodyCode(over body: [UInt8], secret: Secret) throws(SimulatorError) -> String {
+        try SimulatorError.wrapping { () throws(SignatureError) in
+            try HMACSHA256(key: secret.bytes.span).authenticationCode(over: body.span).hexadecimal
+        }
+    }
+}

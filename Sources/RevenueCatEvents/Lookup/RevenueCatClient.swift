@@ -1,0 +1,338 @@
+public import HTTPTransport
+public import Normalizer
+import WireJSON
+
+/// Asks RevenueCat's REST API how purchases stand.
+///
+/// An answer that does not come changes nothing: it is thrown as `unavailable`, and never becomes an end of access.
+public struct RevenueCatClient: Sendable {
+    /// Which version of the API to use. Keys of one do not open the other.
+    public enum API: Hashable, Sendable {
+        /// The older one: one entry for each product of a customer.
+        case v1
+        /// The newer one, with the id of the project, `proj…`.
+        case v2(project: String)
+    }
+
+    /// What RevenueCat knows of a customer.
+    public enum Customer: Hashable, Sendable {
+        /// The subscriptions.
+        case known([RevenueCatSubscription])
+        /// RevenueCat did not know the id. The older version makes a customer of it by being asked; either way it says
+        /// nothing about purchases.
+        case unknown
+    }
+
+    /// What became of a purchase that was sent to RevenueCat.
+    public enum Submission: Hashable, Sendable {
+        /// It counts for the customer, who now has these subscriptions.
+        case recorded([RevenueCatSubscription])
+        /// It belongs to another customer and stays there. Nothing changed for either, and no webhook will come.
+        case ownedByAnotherAccount
+        /// RevenueCat refused it for another reason.
+        case refused(RevenueCatAPIError)
+    }
+
+    /// Which version of the API to use.
+    public let api: API
+    /// How long one request may take.
+    public var timeout: Duration = .seconds(10)
+    /// How many attempts a request has, the first included.
+    public var maximumAttempts = 4
+    /// How long a request may take with all its attempts and waits.
+    public var deadline: Duration = .seconds(90)
+    /// How many pages of a list are read at most.
+    public var maximumPages = 50
+    /// Which clock the waits between attempts are taken on.
+    public var clock: any Clock<Duration> = ContinuousClock()
+
+    private let transport: BackoffTransport
+    private let authorization: String
+    private static let host = "api.revenuecat.com"
+
+    /// Makes a client.
+    ///
+    /// - Throws: ``ConfigurationError`` for a blank key, or one with characters that none has, and for a blank project.
+    public init(transport: any HTTPTransport, apiKey: Secret, api: API) throws(ConfigurationError) {
+        guard !apiKey.isBlank else { throw ConfigurationError("API key is blank") }
+        guard apiKey.bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw ConfigurationError("API key has characters that none has")
+        }
+        if case .v2(let project) = api {
+            do throws(HTTPTransportError) {
+                _ = try HTTPSURL(host: Self.host, path: ["v2", "projects", HTTPSURL.PathSegment(project)])
+            } catch {
+                throw ConfigurationError("project is not an id: \(error.message)")
+            }
+        }
+        self.transport = BackoffTransport(base: transport)
+        self.api = api
+        authorization = "Bearer " + String(decoding: apiKey.bytes, as: UTF8.self)
+    }
+
+    /// All that a customer has.
+    ///
+    /// Ask only for ids from webhooks that were proven, never for one from a request: the older version makes a customer
+    /// of every id.
+    ///
+    /// - Throws: ``DeliveryError`` with `unavailable` where no usable answer comes; `malformed` for an id that cannot
+    ///   stand in a URL.
+    public func customer(_ id: String) async throws(DeliveryError) -> Customer {
+        switch api {
+        case .v1:
+            let response = try await get(["v1", "subscribers", HTTPSURL.PathSegment(id)])
+            guard response.status == 200 else { return .unknown }
+            return .known(
+                try read(response.body) { (body) throws(JSONError) in
+                    try RevenueCatSubscription.subscriber(body)
+                }
+            )
+        case .v2(let project):
+            let path: [HTTPSURL.PathSegment] = [
+                "v2", "projects", HTTPSURL.PathSegment(project), "customers", HTTPSURL.PathSegment(id),
+                "subscriptions",
+            ]
+            return try await list(path, query: []).map { .known($0) } ?? .unknown
+        }
+    }
+
+    /// The subscriptions that a transaction or order belongs to, be it a past one; none where RevenueCat knows none.
+    ///
+    /// - Throws: ``DeliveryError`` with `unavailable` where no usable answer comes, and for the older version of the
+    ///   API, which cannot be asked for a transaction.
+    public func subscriptions(
+        withTransaction transaction: String
+    ) async throws(DeliveryError) -> [RevenueCatSubscription] {
+        try await list(try subscriptionsPath, query: [.init("store_subscription_identifier", transaction)]) ?? []
+    }
+
+    /// The store's id of a product; nil where RevenueCat knows no such product. Keep it: the limit on these requests is
+    /// tight.
+    ///
+    /// - Throws: ``DeliveryError`` as for ``subscriptions(withTransaction:)``.
+    public func storeIdentifier(ofProduct reference: String) async throws(DeliveryError) -> String? {
+        guard case .v2(let project) = api else { throw Self.unsupported }
+        let response = try await get([
+            "v2", "projects", HTTPSURL.PathSegment(project), "products", HTTPSURL.PathSegment(reference),
+        ])
+        guard response.status == 200 else { return nil }
+        return try read(response.body) { (body) throws(JSONError) in
+            try ObjectReader(parsing: body).optionalString("store_identifier")
+        }
+    }
+
+    /// Sends a purchase that a client or a store gave us to RevenueCat (`POST /v1/receipts`).
+    ///
+    /// - Parameters:
+    ///   - token: the receipt, purchase token or Stripe subscription.
+    ///   - product: the product; required for Google Play.
+    ///   - customer: whom it is for.
+    ///   - platform: RevenueCat's `X-Platform`: `ios`, `android`, `stripe`, …
+    /// - Throws: ``DeliveryError`` with `unavailable` where no usable answer comes.
+    public func submit(
+        token: Secret,
+        product: String? = nil,
+        customer: String,
+        platform: String
+    ) async throws(DeliveryError) -> Submission {
+        struct Body: Encodable {
+            var app_user_id: String
+            var fetch_token: String
+            var product_id: String?
+        }
+        let body = Body(
+            app_user_id: customer,
+            fetch_token: String(decoding: token.bytes, as: UTF8.self),
+            product_id: product
+        )
+        let response = try await send {
+            () throws(HTTPTransportError) in
+            guard let bytes = try? CanonicalJSON.bytes(body) else {
+                throw HTTPTransportError(.invalidRequest, "receipt cannot be written")
+            }
+            let url = try HTTPSURL(host: Self.host, path: ["v1", "receipts"])
+            var request = try HTTPTransportRequest(.post, url, body: bytes, timeout: timeout)
+            try request.setHeader("Content-Type", to: "application/json")
+            try request.setHeader("X-Platform", to: platform)
+            return request
+        }
+        if response.isSuccess {
+            return .recorded(
+                try read(response.body) { (body) throws(JSONError) in
+                    try RevenueCatSubscription.subscriber(body)
+                }
+            )
+        }
+        let error = RevenueCatAPIError(status: response.status, body: response.body)
+        if error.code == .ownedByAnotherAccount { return .ownedByAnotherAccount }
+        guard !error.isRetryable, response.status != 401, response.status != 403 else { throw Self.unavailable(error) }
+        return .refused(error)
+    }
+
+    // MARK: For webhooks
+
+    /// What has to be known to map a webhook; nil where the version of the API cannot be asked for it.
+    func answer(about event: RevenueCatEvent) async throws(DeliveryError) -> LookupAnswer? {
+        switch api {
+        case .v1:
+            guard let customer = event.customerIDs.first else { return nil }
+            let response = try await get(["v1", "subscribers", HTTPSURL.PathSegment(customer)])
+            guard response.status == 200 else { return nil }
+            _ = try read(response.body) { (body) throws(JSONError) in try RevenueCatSubscription.subscriber(body) }
+            return LookupAnswer(form: .v1, body: response.body)
+        case .v2:
+            guard let transaction = event.transactionID ?? event.originalTransactionID else { return nil }
+            let response = try await get(
+                try subscriptionsPath,
+                query: [.init("store_subscription_identifier", transaction)]
+            )
+            guard response.status == 200 else { return nil }
+            _ = try read(response.body) { (body) throws(JSONError) in try RevenueCatSubscription.list(body) }
+            return LookupAnswer(form: .v2, body: response.body)
+        }
+    }
+
+    // MARK: Requests
+
+    private var subscriptionsPath: [HTTPSURL.PathSegment] {
+        get throws(DeliveryError) {
+            guard case .v2(let project) = api else { throw Self.unsupported }
+            return ["v2", "projects", HTTPSURL.PathSegment(project), "subscriptions"]
+        }
+    }
+
+    private static var unsupported: DeliveryError {
+        DeliveryError(.unavailable, "this needs version 2 of the API", isAuthentic: true)
+    }
+
+    private static func unavailable(_ error: RevenueCatAPIError) -> DeliveryError {
+        DeliveryError(.unavailable, "look-up was answered with \(error)", isAuthentic: true, underlying: error)
+    }
+
+    /// Reads every page; nil where RevenueCat knows no such thing.
+    private func list(
+        _ path: [HTTPSURL.PathSegment],
+        query: [HTTPSURL.QueryItem]
+    ) async throws(DeliveryError) -> [RevenueCatSubscription]? {
+        var response = try await get(path, query: query)
+        guard response.status == 200 else { return nil }
+        var subscriptions: [RevenueCatSubscription] = []
+        var pages = 1
+        while true {
+            let page = try read(response.body) { (body) throws(JSONError) in try RevenueCatSubscription.list(body) }
+            subscriptions += page.items
+            guard let next = page.nextPage, !next.isEmpty else { return subscriptions }
+            guard pages < maximumPages else {
+                throw DeliveryError(.unavailable, "list has more than \(maximumPages) pages", isAuthentic: true)
+            }
+            pages += 1
+            response = try await send { () throws(HTTPTransportError) in
+                try HTTPTransportRequest(.get, try Self.page(next, of: path), timeout: timeout)
+            }
+            guard response.status == 200 else {
+                throw Self.unavailable(RevenueCatAPIError(status: response.status, body: response.body))
+            }
+        }
+    }
+
+    // The key goes wherever the address leads: it stays at the same path of the same host.
+    private static func page(
+        _ address: String,
+        of path: [HTTPSURL.PathSegment]
+    ) throws(HTTPTransportError) -> HTTPSURL {
+        guard address.utf8.first == UInt8(ascii: "/") else {
+            throw HTTPTransportError(.protocolError, "address of the next page is not relative")
+        }
+        let url: HTTPSURL
+        do throws(HTTPTransportError) {
+            url = try HTTPSURL("https://" + host + address)
+        } catch {
+            throw HTTPTransportError(.protocolError, "address of the next page is not one: \(error.message)")
+        }
+        guard url.host == host, url.port == nil, url.path == (try HTTPSURL(host: host, path: path)).path else {
+            throw HTTPTransportError(.protocolError, "next page is of another list")
+        }
+        return url
+    }
+
+    private func get(
+        _ path: [HTTPSURL.PathSegment],
+        query: [HTTPSURL.QueryItem] = []
+    ) async throws(DeliveryError) -> HTTPTransportResponse {
+        let response = try await send { () throws(HTTPTransportError) in
+            try HTTPTransportRequest(.get, try HTTPSURL(host: Self.host, path: path, query: query), timeout: timeout)
+        }
+        switch response.status {
+        case 200, 201, 404: return response
+        default: throw Self.unavailable(RevenueCatAPIError(status: response.status, body: response.body))
+        }
+    }
+
+    // `X-Platform` is not sent with look-ups: it would count as the customer's visit.
+    private func send(
+        _ make: () throws(HTTPTransportError) -> HTTPTransportRequest
+    ) async throws(DeliveryError) -> HTTPTransportResponse {
+        do throws(HTTPTransportError) {
+            var request = try make()
+            try request.setHeader("Authorization", to: authorization)
+            try request.setHeader("Accept", to: "application/json")
+            return try await transport.send(request, retrying: policy, clock: clock)
+        } catch {
+            throw DeliveryError(
+                error.code == .invalidRequest ? .malformed : .unavailable,
+                "look-up failed: \(error.code)",
+                isAuthentic: true,
+                underlying: error
+            )
+        }
+    }
+
+    private func read<Value>(
+        _ body: [UInt8],
+        _ read: ([UInt8]) throws(JSONError) -> Value
+    ) throws(DeliveryError) -> Value {
+        do throws(JSONError) {
+            return try read(body)
+        } catch {
+            throw DeliveryError(
+                .unavailable,
+                "look-up was answered with \(body.count) bytes that cannot be read: \(error)",
+                isAuthentic: true,
+                underlying: error
+            )
+        }
+    }
+
+    private var policy: RetryPolicy {
+        RetryPolicy(
+            maximumAttempts: maximumAttempts,
+            maximumDelay: .seconds(20),
+            deadline: deadline
+        ) { request, outcome in
+            switch outcome {
+            case .success(let response):
+                let error = RevenueCatAPIError(status: response.status, body: response.body)
+                guard !response.isSuccess, error.isRetryable else { return .stop }
+                return request.isIdempotent || response.status == 429 ? .retry : .stop
+            case .failure:
+                return RetryPolicy.standardVerdict(for: request, outcome)
+            }
+        }
+    }
+}
+
+/// Puts the wait that an answer's body asks for in place of its `Retry-After`, whose unit RevenueCat's own pages
+/// disagree on.
+private struct BackoffTransport: HTTPTransport {
+    let base: any HTTPTransport
+
+    func send(_ request: HTTPTransportRequest) async throws(HTTPTransportError) -> HTTPTransportResponse {
+        var response = try await base.send(request)
+        guard !response.isSuccess, response.headers["Retry-After"] != nil || response.status == 429,
+            let milliseconds = RevenueCatAPIError(status: response.status, body: response.body).backoffMilliseconds
+        else { return response }
+        response.headers.remove("Retry-After")
+        response.headers.add("Retry-After", String(milliseconds / 1000 + (milliseconds % 1000 == 0 ? 0 : 1)))
+        return response
+    }
+}

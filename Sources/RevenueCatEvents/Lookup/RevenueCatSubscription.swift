@@ -1,0 +1,368 @@
+public import FoundationEssentials
+public import Normalizer
+import SignatureCore
+import WireJSON
+
+/// A subscription as RevenueCat's REST API shows it, in either version.
+///
+/// It is a snapshot: what it says holds at the moment of the request. RevenueCat's own id of it says little, since one
+/// purchase may go through several.
+public struct RevenueCatSubscription: Hashable, Sendable {
+    /// `status`
+    public struct Status: OpenValue {
+        /// RevenueCat's name.
+        public let rawValue: String
+        /// Keeps a name as it is.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// In a free trial.
+        public static let trialing: Status = "trialing"
+        /// Paid.
+        public static let active: Status = "active"
+        /// Over.
+        public static let expired: Status = "expired"
+        /// Access goes on after a failed charge.
+        public static let inGracePeriod: Status = "in_grace_period"
+        /// The store tries to charge again, without access.
+        public static let inBillingRetry: Status = "in_billing_retry"
+        /// Paused.
+        public static let paused: Status = "paused"
+        /// Money went back. Only told from the older version of the API, which has no status.
+        public static let refunded: Status = "refunded"
+    }
+
+    /// `auto_renewal_status`
+    public struct AutoRenewal: OpenValue {
+        /// RevenueCat's name.
+        public let rawValue: String
+        /// Keeps a name as it is.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// It will renew.
+        public static let willRenew: AutoRenewal = "will_renew"
+        /// It will not.
+        public static let willNotRenew: AutoRenewal = "will_not_renew"
+        /// Another product will begin.
+        public static let willChangeProduct: AutoRenewal = "will_change_product"
+        /// It will pause.
+        public static let willPause: AutoRenewal = "will_pause"
+        /// It renews only if the customer agrees to a price.
+        public static let requiresPriceIncreaseConsent: AutoRenewal = "requires_price_increase_consent"
+        /// The next period is paid already and has not begun.
+        public static let hasAlreadyRenewed: AutoRenewal = "has_already_renewed"
+    }
+
+    /// RevenueCat's id of the subscription; the older version has none.
+    public var id: String?
+    /// The customer that it belongs to.
+    public var customerID: String?
+    /// The product in the store's words; the newer version names only its own id of it, ``productReference``.
+    public var product: PurchasedProduct?
+    /// RevenueCat's id of the product.
+    public var productReference: String?
+    /// Where the purchase lives.
+    public var store: Store
+    /// The store's world that it lives in.
+    public var environment: StoreEnvironment
+    /// A transaction or order of the subscription.
+    public var storeIdentifier: String?
+    /// Whether ``storeIdentifier`` is the transaction of the current period.
+    public var namesCurrentTransaction: Bool
+    /// The current period, or the last one.
+    public var period: ServicePeriod?
+    /// Until when it is paid. Later than the end of ``period`` only when the next period is paid and has not begun.
+    public var paidUntil: Date?
+    /// Under which terms the period is used, where stated.
+    public var phase: Phase?
+    /// How it stands.
+    public var status: Status
+    /// Whether RevenueCat gives access. Nothing else decides that.
+    public var givesAccess: Bool?
+    /// Whether and how it renews.
+    public var autoRenewal: AutoRenewal?
+    /// The product that comes next, in the store's words, where one is arranged.
+    public var pendingProduct: String?
+    /// The end of the grace period, where there is one.
+    public var graceUntil: Date?
+    /// When the pause ends by itself.
+    public var resumesAt: Date?
+    /// When the money went back.
+    public var refundedAt: Date?
+    /// Whether it was bought or shared.
+    public var ownership: Fact.Ownership
+    /// What was charged for the period, where stated.
+    public var price: Price?
+
+    /// The SHA-256 of the part of the answer that it was read from, in hexadecimal.
+    let digest: String
+}
+
+// MARK: Facts
+
+extension RevenueCatSubscription {
+    /// What the snapshot asserts at the moment it was asked for.
+    ///
+    /// - Parameters:
+    ///   - product: the store's product id, where the snapshot does not name it; without either, no period is asserted.
+    ///   - date: when it was asked for.
+    public func facts(product: String? = nil, at date: Date) -> [Fact] {
+        var facts: [Fact] = []
+        let transaction = namesCurrentTransaction ? storeIdentifier : nil
+        if let period, let product = self.product.map(Self.name) ?? product {
+            let phase = phase ?? (status == .trialing ? .trial : .regular)
+            facts.append(
+                .period(.init(period, product: product, phase: phase, transaction: transaction, ownership: ownership))
+            )
+        }
+        if let refundedAt, let transaction, let period {
+            facts.append(
+                .refund(
+                    .init(
+                        transaction: transaction,
+                        scope: .full,
+                        at: refundedAt,
+                        periodStart: period.start,
+                        endsAccess: true
+                    )
+                )
+            )
+        } else if let end = cut(at: date), let period {
+            facts.append(
+                .periodEnded(.init(start: period.start, transaction: transaction, at: end.at, reason: end.reason))
+            )
+        }
+        if let willRenew {
+            let terms = RenewalTerms(willRenew: willRenew, nextProduct: pendingProduct, renewsAt: paidUntil)
+            facts.append(.renewalIntent(.init(terms)))
+        }
+        facts.append(billing)
+        if status == .paused || autoRenewal == .willPause {
+            facts.append(.pause(.init(status == .paused ? .paused : .scheduled, resumesAt: resumesAt)))
+        } else {
+            facts.append(.pause(.init(.none)))
+        }
+        if autoRenewal == .requiresPriceIncreaseConsent {
+            facts.append(.priceChange(.init(.init(stage: .pending, consentRequired: true))))
+        }
+        if let customerID { facts.append(.owner(Account(customerID, .appUserID))) }
+        return facts
+    }
+
+    /// The product as periods name it: with its base plan, where Google Play has one.
+    private static func name(_ product: PurchasedProduct) -> String {
+        product.basePlan.map { "\(product.id):\($0)" } ?? product.id
+    }
+
+    /// How a renewal that a webhook announced looks in this snapshot.
+    ///
+    /// Stores charge up to a day ahead, and RevenueCat goes on showing the old period until the new one begins. A period
+    /// whose pay reaches further than it does (`has_already_renewed`) is paid ahead.
+    ///
+    /// - Parameters:
+    ///   - check: the look-up that was planned.
+    ///   - known: the period that was current before the announcement.
+    ///   - product: the store's product id, where the snapshot does not name it.
+    ///   - date: when it was asked for.
+    /// - Returns: what became of the renewal; nil where access ended or money went back, and nothing is to be waited for.
+    public func outcome(
+        of check: RenewalCheck,
+        known: Fact.Period?,
+        product: String? = nil,
+        at date: Date
+    ) -> RenewalCheck.Outcome? {
+        if refundedAt != nil { return nil }
+        guard let period else { return givesAccess == false ? nil : .notYet(check) }
+        if givesAccess == false, date < check.period.start { return nil }
+        return check.outcome(
+            observing: ServicePeriod(start: period.start, end: paidUntil ?? period.end),
+            product: self.product.map(Self.name) ?? product ?? check.product,
+            known: known,
+            at: date
+        )
+    }
+
+    /// The facts as a statement about a lineage, to apply to its state.
+    ///
+    /// The snapshot does not name the lineage: take that of the webhook or purchase that led to it.
+    public func statement(about lineage: SubscriptionID, product: String? = nil, at date: Date) -> StoreStatement {
+        StoreStatement(
+            subscription: lineage,
+            provider: .revenuecat,
+            assertedAt: date,
+            facts: facts(product: product, at: date),
+            origin: Origin(
+                type: id == nil ? "subscriber" : "subscription",
+                channel: .refetch,
+                evidence: Origin.Evidence(.tls),
+                digest: digest,
+                mapper: Mapping.version
+            )
+        )
+    }
+
+    /// Whether the store will try to renew; nil where RevenueCat does not know.
+    public var willRenew: Bool? {
+        switch autoRenewal {
+        case .willRenew?, .willChangeProduct?, .willPause?, .requiresPriceIncreaseConsent?, .hasAlreadyRenewed?: true
+        case .willNotRenew?: false
+        default: nil
+        }
+    }
+
+    private var billing: Fact {
+        switch status {
+        case .inGracePeriod:
+            .billing(.init(.grace, periodStart: period?.start, graceUntil: graceUntil ?? period?.end))
+        case .inBillingRetry: .billing(.init(.suspended, periodStart: period?.start))
+        default: .billing(.init(.settled, periodStart: period?.start))
+        }
+    }
+
+    // Without access a period is over, whatever end it was given. A pause may have none.
+    private func cut(at date: Date) -> (at: Date, reason: LifecycleEvent.Expired.Reason)? {
+        guard givesAccess == false else { return nil }
+        let reason: LifecycleEvent.Expired.Reason
+        switch status {
+        case .inBillingRetry: reason = .billing
+        case .paused: reason = .paused
+        default: reason = .unknown
+        }
+        return (min(paidUntil ?? period?.end ?? date, date), reason)
+    }
+}
+
+// MARK: The newer version
+
+extension RevenueCatSubscription {
+    /// A list of subscriptions, with the address of its next page.
+    static func list(_ body: [UInt8]) throws(JSONError) -> (items: [RevenueCatSubscription], nextPage: String?) {
+        let reader = try ObjectReader(parsing: body)
+        var items: [RevenueCatSubscription] = []
+        for value in try reader.array("items") { items.append(try RevenueCatSubscription(v2: value)) }
+        return (items, try reader.optionalString("next_page"))
+    }
+
+    init(v2 value: JSONValue) throws(JSONError) {
+        var fields = FieldReader(try ObjectReader(value), isStrict: true)
+        digest = SHA256.hash(Array(value.rawBytes).span).hexadecimal
+        id = try fields.identifier("id")
+        customerID = try fields.identifier("customer_id")
+        productReference = try fields.identifier("product_id")
+        let store: RevenueCatEvent.StoreName? = try fields.open("store")
+        self.store = store?.canonical ?? .unknown
+        let environment: StoreEnvironment? = try fields.open("environment")
+        self.environment = environment ?? .unknown
+        storeIdentifier = try fields.identifier("store_subscription_identifier")
+        namesCurrentTransaction = false
+        let began = try fields.date("starts_at")
+        let start = try fields.date("current_period_starts_at") ?? began
+        let end = try fields.date("current_period_ends_at")
+        // A period without an end is that of a pause without one. It gives no access for ever.
+        paidUntil = try fields.date("ends_at") ?? end
+        let until = end ?? paidUntil
+        period = start.flatMap { start in until.map { ServicePeriod(start: start, end: $0) } }
+        status = try fields.open("status") ?? "unknown"
+        givesAccess = try fields.flag("gives_access")
+        autoRenewal = try fields.open("auto_renewal_status")
+        ownership = try fields.identifier("ownership") == "family_shared" ? .familyShared : .purchased
+        if let changes = fields.reader.optionalValue("pending_changes"), changes.kind == .object,
+            let next = try ObjectReader(changes).optionalValue("product"), next.kind == .object
+        {
+            var next = FieldReader(try ObjectReader(next), isStrict: true)
+            pendingProduct = try next.identifier("store_identifier")
+        }
+        graceUntil = status == .inGracePeriod ? paidUntil : nil
+    }
+}
+
+// MARK: The older version
+
+extension RevenueCatSubscription {
+    /// The subscriptions of a customer; each product has one entry, without its history.
+    static func subscriber(_ body: [UInt8]) throws(JSONError) -> [RevenueCatSubscription] {
+        let root = try ObjectReader(parsing: body)
+        let requestedAt = Date(millisecondsSince1970: try root.int64("request_date_ms"))
+        let subscriber = try ObjectReader(try root.value("subscriber"))
+        let customer = try subscriber.optionalString("original_app_user_id")
+        var subscriptions: [RevenueCatSubscription] = []
+        guard let entries = subscriber.optionalValue("subscriptions") else { return [] }
+        for (product, value) in try entries.object().members {
+            subscriptions.append(try RevenueCatSubscription(v1: value, product, customer, requestedAt))
+        }
+        return subscriptions
+    }
+
+    private init(
+        v1 value: JSONValue,
+        _ productID: String,
+        _ customer: String?,
+        _ date: Date
+    ) throws(JSONError) {
+        var fields = FieldReader(try ObjectReader(value), isStrict: true)
+        digest = SHA256.hash(Array(value.rawBytes).span).hexadecimal
+        customerID = customer
+        let store: RevenueCatEvent.StoreName? = try fields.open("store")
+        self.store = store?.canonical ?? .unknown
+        environment =
+            switch try fields.flag("is_sandbox") {
+            case true?: .sandbox
+            case false?: .production
+            case nil: .unknown
+            }
+        product = PurchasedProduct(id: productID, basePlan: try fields.identifier("product_plan_identifier"))
+        // Sometimes a number: then as it is written.
+        if let identifier = fields.reader.optionalValue("store_transaction_id") {
+            storeIdentifier =
+                identifier.kind == .number
+                ? String(try identifier.int64()) : try fields.identifier("store_transaction_id")
+        }
+        namesCurrentTransaction = storeIdentifier != nil && self.store != .stripe
+        let start = try fields.text("purchase_date")
+        let end = try fields.text("expires_date")
+        period = start.flatMap { start in end.map { ServicePeriod(start: start, end: $0) } }
+        paidUntil = end
+        graceUntil = try fields.text("grace_period_expires_date")
+        refundedAt = try fields.text("refunded_at")
+        resumesAt = try fields.text("auto_resume_date")
+        let billingIssueAt = try fields.text("billing_issues_detected_at")
+        let unsubscribedAt = try fields.text("unsubscribe_detected_at")
+        let periodType: RevenueCatEvent.PeriodType? = try fields.identifier("period_type")
+            .map { RevenueCatEvent.PeriodType(rawValue: $0.uppercased()) }
+        phase = periodType?.phase
+        ownership = try fields.identifier("ownership_type") == "FAMILY_SHARED" ? .familyShared : .purchased
+        if let price = fields.reader.optionalValue("price"), price.kind == .object {
+            var price = FieldReader(try ObjectReader(price), isStrict: true)
+            if let amount = try price.amount("amount"), let currency = try price.identifier("currency") {
+                self.price = Price(Money(amount, currency), ownership == .familyShared ? .list : .charged)
+            }
+        }
+        if refundedAt != nil {
+            (status, givesAccess) = (.refunded, false)
+        } else if let end, date < end {
+            (status, givesAccess) = (periodType == .trial ? .trialing : .active, true)
+        } else if let graceUntil, date < graceUntil {
+            (status, givesAccess) = (.inGracePeriod, true)
+        } else if let resumesAt, date < resumesAt {
+            (status, givesAccess) = (.paused, false)
+        } else if billingIssueAt != nil {
+            (status, givesAccess) = (.inBillingRetry, false)
+        } else {
+            (status, givesAccess) = (.expired, false)
+        }
+        let renews =
+            unsubscribedAt == nil && billingIssueAt == nil && self.store != .promotional && periodType != .prepaid
+        // A refund leaves renewal as it was, and a failed charge leaves what the customer wants.
+        autoRenewal = renews || (refundedAt != nil && unsubscribedAt == nil) ? .willRenew : .willNotRenew
+    }
+}
+
+extension FieldReader {
+    /// A time as RFC 3339 text.
+    fileprivate mutating func text(_ name: MemberName) throws(JSONError) -> Date? {
+        guard let text = try identifier(name) else { return nil }
+        guard let milliseconds = RFC3339.milliseconds(text), Limits.milliseconds.contains(milliseconds) else {
+            throw try reader.value(name).error(.integerOutOfRange)
+        }
+        return Date(millisecondsSince1970: milliseconds)
+    }
+}

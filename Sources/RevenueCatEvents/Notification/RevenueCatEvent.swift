@@ -1,0 +1,256 @@
+public import FoundationEssentials
+public import Normalizer
+import WireJSON
+
+/// The `event` object of a webhook. Absent and null are one.
+///
+/// All of RevenueCat's types share one flat set of fields, of which each fills some.
+public struct RevenueCatEvent: Sendable, Hashable {
+    /// `type`
+    public let type: EventType
+    /// `id`: the same on every redelivery, and the key to de-duplicate by.
+    public let id: String
+    /// `event_timestamp_ms`: when RevenueCat made the event; the same on every redelivery.
+    public let timestamp: Date?
+    /// `app_id`
+    public let appID: String?
+    /// `environment`, or `purchase_environment` where that takes its place.
+    public let environment: Environment?
+    /// `store`
+    public let store: StoreName?
+
+    /// `app_user_id`: it can change between events of one subscription.
+    public let appUserID: String?
+    /// `original_app_user_id`
+    public let originalAppUserID: String?
+    /// `aliases`
+    public let aliases: [String]
+
+    /// `product_id`; of a product change the old one.
+    public let productID: String?
+    /// `new_product_id`
+    public let newProductID: String?
+    /// `entitlement_ids`. Nil and none both mean none.
+    public let entitlementIDs: [String]
+    /// `period_type`
+    public let periodType: PeriodType?
+    /// `purchased_at_ms`: the start of the period, which may lie in the future.
+    public let purchasedAt: Date?
+    /// `expiration_at_ms`: the end of the transaction, a grace period included; of a refund the moment of the refund.
+    public let expirationAt: Date?
+    /// `grace_period_expiration_at_ms`
+    public let gracePeriodExpirationAt: Date?
+    /// `auto_resume_at_ms`
+    public let autoResumeAt: Date?
+    /// `transaction_id`
+    public let transactionID: String?
+    /// `original_transaction_id`
+    public let originalTransactionID: String?
+    /// `is_family_share`
+    public let isFamilyShare: Bool
+    /// `is_trial_conversion`
+    public let isTrialConversion: Bool
+    /// `cancel_reason`
+    public let cancelReason: Reason?
+    /// `expiration_reason`
+    public let expirationReason: Reason?
+    /// `offer_code`
+    public let offerCode: String?
+
+    /// `price`: an estimate in US dollars; negative of a refund.
+    public let priceInUSD: ExactDecimal?
+    /// `price_in_purchased_currency`, in whole units of ``currency``.
+    public let priceInPurchasedCurrency: ExactDecimal?
+    /// `currency`
+    public let currency: String?
+
+    /// `transferred_from`
+    public let transferredFrom: [String]
+    /// `transferred_to`
+    public let transferredTo: [String]
+    /// `redeemed_from`
+    public let redeemedFrom: [String]
+    /// `redeemed_by`
+    public let redeemedBy: [String]
+    /// `adjustments`
+    public let adjustments: [CurrencyAdjustment]
+    /// Whether the body has the shape of something that happened on a paywall, whatever its type says: those types can
+    /// be renamed in the dashboard, also to the name of a lifecycle type.
+    public let isPaywallInteraction: Bool
+    /// What else a notice is made of, under RevenueCat's names.
+    let notes: [String: String]
+
+    /// One of the `adjustments` of a virtual currency.
+    public struct CurrencyAdjustment: Sendable, Hashable {
+        /// `currency.code`
+        public let currency: String
+        /// `amount`
+        public let amount: Int64
+    }
+
+    private static let known: Set<EventType> = [
+        .initialPurchase, .renewal, .cancellation, .uncancellation, .nonRenewingPurchase, .subscriptionPaused,
+        .expiration, .billingIssue, .productChange, .transfer, .subscriptionExtended, .temporaryEntitlementGrant,
+        .refundReversed, .priceIncreaseConsentRequired, .priceIncreaseConsentApproved,
+    ]
+
+    private static let noted: [MemberName] = [
+        "experiment_id", "experiment_variant", "offering_id", "source", "virtual_currency_transaction_id",
+        "product_display_name", "redemption_outcome", "redemption_platform", "paywall_id", "component_type",
+        "component_value", "platform",
+    ]
+
+    static func read(_ reader: ObjectReader, anomalies: inout [String]) throws(JSONError) -> RevenueCatEvent {
+        let typeValue = try reader.value("type")
+        let idValue = try reader.value("id")
+        guard let type = try typeValue.identifier() else { throw typeValue.error(.missing) }
+        guard let id = try idValue.identifier() else { throw idValue.error(.missing) }
+        let isPaywall = reader.optionalValue("paywall_id") != nil || reader.optionalValue("session_id") != nil
+        // What decides whether a delivery is for us is never guessed.
+        var always = FieldReader(reader, isStrict: true)
+        let appID = try always.identifier("app_id")
+        let stated: Environment? = try always.open("environment")
+        let ofPurchase: Environment? = try always.open("purchase_environment")
+        var fields = FieldReader(reader, isStrict: known.contains(EventType(rawValue: type)) && !isPaywall)
+        let event = try RevenueCatEvent(
+            type: EventType(rawValue: type),
+            id: id,
+            isPaywallInteraction: isPaywall,
+            appID: appID,
+            environment: stated ?? ofPurchase,
+            reading: &fields
+        )
+        anomalies += fields.reader.anomalies
+        return event
+    }
+
+    private init(
+        type: EventType,
+        id: String,
+        isPaywallInteraction: Bool,
+        appID: String?,
+        environment: Environment?,
+        reading fields: inout FieldReader
+    ) throws(JSONError) {
+        self.type = type
+        self.id = id
+        self.isPaywallInteraction = isPaywallInteraction
+        self.appID = appID
+        self.environment = environment
+        timestamp = try fields.date("event_timestamp_ms")
+        store = try fields.open("store")
+        appUserID = try fields.identifier("app_user_id")
+        originalAppUserID = try fields.identifier("original_app_user_id")
+        aliases = try fields.identifiers("aliases")
+        productID = try fields.identifier("product_id")
+        newProductID = try fields.identifier("new_product_id")
+        entitlementIDs = try fields.identifiers("entitlement_ids")
+        periodType = try fields.open("period_type")
+        purchasedAt = try fields.date("purchased_at_ms")
+        expirationAt = try fields.date("expiration_at_ms")
+        gracePeriodExpirationAt = try fields.date("grace_period_expiration_at_ms")
+        autoResumeAt = try fields.date("auto_resume_at_ms")
+        transactionID = try fields.identifier("transaction_id")
+        originalTransactionID = try fields.identifier("original_transaction_id")
+        isFamilyShare = try fields.flag("is_family_share") ?? false
+        isTrialConversion = try fields.flag("is_trial_conversion") ?? false
+        cancelReason = try fields.open("cancel_reason")
+        expirationReason = try fields.open("expiration_reason")
+        offerCode = fields.descriptiveString("offer_code")
+        priceInUSD = try fields.amount("price")
+        priceInPurchasedCurrency = try fields.amount("price_in_purchased_currency")
+        currency = try fields.identifier("currency")
+        transferredFrom = try fields.identifiers("transferred_from")
+        transferredTo = try fields.identifiers("transferred_to")
+        redeemedFrom = try fields.identifiers("redeemed_from")
+        redeemedBy = try fields.identifiers("redeemed_by")
+        adjustments = Self.adjustments(&fields)
+        var notes: [String: String] = [:]
+        for name in Self.noted { notes[name.text] = fields.descriptiveString(name) }
+        // The table of fields and the sample call it by different names.
+        let enrolledAt =
+            fields.descriptiveInt64("experiment_enrolled_at_ms") ?? fields.descriptiveInt64("enrolled_at_ms")
+        if let enrolledAt, Limits.milliseconds.contains(enrolledAt) {
+            notes["enrolled_at"] = RFC3339.string(enrolledAt)
+        }
+        self.notes = notes
+    }
+
+    private static func adjustments(_ fields: inout FieldReader) -> [CurrencyAdjustment] {
+        guard let value = fields.reader.optionalValue("adjustments") else { return [] }
+        var adjustments: [CurrencyAdjustment] = []
+        do throws(JSONError) {
+            for element in try value.array() {
+                let reader = try ObjectReader(element)
+                let currency = try ObjectReader(try reader.value("currency"))
+                adjustments.append(
+                    CurrencyAdjustment(currency: try currency.string("code"), amount: try reader.int64("amount"))
+                )
+            }
+            return adjustments
+        } catch {
+            fields.note("adjustments")
+            return []
+        }
+    }
+}
+
+extension RevenueCatEvent {
+    /// Every id of the customer, the one in use first, each once.
+    public var customerIDs: [String] {
+        var seen: Set<[UInt8]> = []
+        return ([appUserID, originalAppUserID].compactMap(\.self) + aliases).filter {
+            seen.insert(Array($0.utf8)).inserted
+        }
+    }
+
+    /// What RevenueCat should be asked for after this webhook, because it says too little to rely on.
+    @nonexhaustive
+    public enum Hint: Hashable, Sendable {
+        /// The subscription with this transaction.
+        case subscription(transaction: String)
+        /// All that these customers have.
+        case customers([String])
+    }
+
+    /// What to ask RevenueCat for; nil where the webhook says all.
+    ///
+    /// Ask only for ids from webhooks that were proven: RevenueCat makes a customer of every id it is asked for.
+    public var hint: Hint? {
+        guard !isPaywallInteraction else { return nil }
+        switch type {
+        case .renewal where isUnpaidStripeRenewal, .productChange where newProductID == nil && store != .playStore:
+            return (transactionID ?? originalTransactionID).map { .subscription(transaction: $0) }
+        case .cancellation where !isRefund && !isKnownCancellation:
+            return (transactionID ?? originalTransactionID).map { .subscription(transaction: $0) }
+        case .transfer:
+            return .customers(transferredFrom + transferredTo)
+        case .purchaseRedeemed:
+            return redeemedBy.isEmpty ? nil : .customers(redeemedBy)
+        default:
+            guard unknownToUs, productID != nil, let customer = customerIDs.first else { return nil }
+            return .customers([customer])
+        }
+    }
+
+    private var unknownToUs: Bool { Mapping.Row(self) == .unknown }
+
+    private var isKnownCancellation: Bool {
+        switch cancelReason {
+        case .unsubscribe?, .billingError?, .priceIncrease?, .developerInitiated?: true
+        default: store == .promotional
+        }
+    }
+
+    /// Money went back. Support says so; the price says so where the developer or Google did it.
+    var isRefund: Bool {
+        cancelReason == .customerSupport
+            || [priceInUSD, priceInPurchasedCurrency].contains { ($0?.coefficient ?? 0) < 0 }
+    }
+
+    /// With some settings Stripe goes on making periods that nobody paid for.
+    var isUnpaidStripeRenewal: Bool {
+        type == .renewal && store == .stripe && (periodType ?? .normal) == .normal
+            && (priceInPurchasedCurrency ?? priceInUSD)?.coefficient == 0
+    }
+}

@@ -1,0 +1,88 @@
+import FoundationEssentials
+import Normalizer
+import WireJSON
+
+/// A webhook's body, proven and read.
+public struct RevenueCatNotification: Sendable, Hashable {
+    /// The body, byte for byte as received: every member is there, known or not.
+    public let payload: [UInt8]
+    /// `api_version`
+    public let apiVersion: String?
+    /// `event`
+    public let event: RevenueCatEvent
+    /// What RevenueCat answered when it was asked about the webhook.
+    var answer: LookupAnswer?
+    /// Paths of members that are not as documented.
+    let anomalies: [String]
+
+    init(payload: [UInt8]) throws(JSONError) {
+        var reader = try ObjectReader(parsing: payload)
+        apiVersion = reader.descriptiveString("api_version")
+        if apiVersion != "1.0", reader.anomalies.isEmpty { reader.note("api_version") }
+        var anomalies = reader.anomalies
+        event = try RevenueCatEvent.read(try ObjectReader(try reader.value("event")), anomalies: &anomalies)
+        self.anomalies = anomalies
+        self.payload = payload
+    }
+}
+
+extension RevenueCatNotification {
+    /// Whether the webhook gives no event without RevenueCat's answer.
+    var needsAnswer: Bool {
+        switch Mapping.Row(event) {
+        case .unpaidRenewal: true
+        case .productChange: event.newProductID == nil && event.store != .playStore
+        default: false
+        }
+    }
+
+    /// The subscription that the webhook is about, as RevenueCat answered; nil where it was not asked or knows none.
+    var answeredSubscription: RevenueCatSubscription? {
+        answer.flatMap { try? $0.subscription(about: event) }
+    }
+}
+
+// What crosses a queue is the body itself, read again at the other end: both ends see every member, known or not.
+extension RevenueCatNotification: Codable {
+    private enum CodingKeys: String, CodingKey { case payload, answer }
+
+    /// Reads what `encode(to:)` wrote.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let payload = Array(try container.decode(Data.self, forKey: .payload))
+        do throws(JSONError) {
+            try self.init(payload: payload)
+        } catch {
+            throw DecodingError.dataCorruptedError(
+                forKey: .payload,
+                in: container,
+                debugDescription: "not a webhook: \(error)"
+            )
+        }
+        answer = try container.decodeIfPresent(LookupAnswer.self, forKey: .answer)
+    }
+
+    /// Writes the body, and what was answered about it.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(Data(payload), forKey: .payload)
+        try container.encodeIfPresent(answer, forKey: .answer)
+    }
+}
+
+// Bodies hold personal data: what prints these values shows that they are there and how long they are.
+extension RevenueCatNotification: CustomStringConvertible, CustomReflectable {
+    /// The type, and the length of the body.
+    public var description: String { "\(event.type) (\(payload.count) bytes)" }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension RevenueCatEvent: CustomStringConvertible, CustomReflectable {
+    /// The type and the id.
+    public var description: String { "\(type) \(id)" }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

@@ -1,0 +1,178 @@
+import FoundationEssentials
+import Normalizer
+
+/// What the fields of an event say of one purchase, in the store's own names.
+struct PurchaseStatement {
+    let event: RevenueCatEvent
+    let store: Store
+    let environment: StoreEnvironment
+    private(set) var lineage: SubscriptionID?
+    let product: PurchasedProduct?
+
+    init(_ event: RevenueCatEvent) {
+        self.event = event
+        let store = event.store?.canonical ?? .unknown
+        self.store = store
+        environment = event.environment?.canonical ?? .unknown
+        product = event.productID.map { Self.product($0, store, offerCode: event.offerCode) }
+        if let id = event.originalTransactionID ?? event.transactionID { nameLineage(id) }
+    }
+
+    // Apple knows one App Store: a purchase keeps its identity whichever of the two apps reports it.
+    mutating func nameLineage(_ id: String) {
+        let store = store == .macAppStore ? Store.appStore : store
+        lineage = SubscriptionID(
+            store: store,
+            environment: environment,
+            id: store == .playStore ? Self.firstOrder(id) : id
+        )
+    }
+
+    /// Google Play's renewals are named after the first order: `GPA.1234-…`, `GPA.1234-…..0`, `GPA.1234-…..1`.
+    static func firstOrder(_ order: String) -> String {
+        guard let last = order.utf8.lastIndex(of: UInt8(ascii: ".")), last > order.startIndex else { return order }
+        let before = order.utf8.index(before: last)
+        let digits = order.utf8[order.utf8.index(after: last)...]
+        guard order.utf8[before] == UInt8(ascii: "."), before > order.startIndex, !digits.isEmpty,
+            digits.allSatisfy({ (0x30...0x39).contains($0) })
+        else { return order }
+        return String(order[..<before])
+    }
+
+    /// Google Play's subscriptions have base plans: `subscription:base-plan`.
+    static func product(_ id: String, _ store: Store, offerCode: String? = nil) -> PurchasedProduct {
+        let offer = offerCode.map { Offer(kind: .code, id: $0) }
+        guard store == .playStore, let colon = id.firstIndex(of: ":"), colon > id.startIndex else {
+            return PurchasedProduct(id: id, offer: offer)
+        }
+        let basePlan = String(id[id.index(after: colon)...])
+        return PurchasedProduct(id: String(id[..<colon]), basePlan: basePlan.isEmpty ? nil : basePlan, offer: offer)
+    }
+
+    /// The product as periods name it: with its base plan, where Google Play has one.
+    var productName: String? { event.productID }
+
+    var phase: Phase { event.periodType?.phase ?? .regular }
+
+    var account: Account? {
+        let ids = event.customerIDs
+        guard let first = ids.first else { return nil }
+        return Account(first, .appUserID, aliases: ids.dropFirst().map { Account.Identifier($0, .appUserID) })
+    }
+
+    var owner: [Fact] { account.map { [.owner($0)] } ?? [] }
+
+    var period: ServicePeriod? { event.purchasedAt.map { ServicePeriod(start: $0, end: event.expirationAt) } }
+
+    // MARK: Periods
+
+    /// What a period that began cannot do without.
+    struct Complete {
+        var lineage: SubscriptionID
+        var start: Date
+        var end: Date
+        var product: String
+    }
+
+    /// A subscription's period without an end would give access for ever, so one that states none is incomplete.
+    var complete: Complete? {
+        guard let lineage, let start = event.purchasedAt, let end = event.expirationAt, let productName else {
+            return nil
+        }
+        return Complete(lineage: lineage, start: start, end: end, product: productName)
+    }
+
+    var missing: [String] { missing(["purchased_at_ms", "expiration_at_ms", "product_id"]) }
+
+    /// Which of the fields are absent, of those that identify and order every statement as well.
+    func missing(_ names: [String]) -> [String] {
+        let isPresent: [String: Bool] = [
+            "purchased_at_ms": event.purchasedAt != nil,
+            "expiration_at_ms": event.expirationAt != nil,
+            "product_id": event.productID != nil,
+            "event_timestamp_ms": event.timestamp != nil,
+            "transaction_id": event.transactionID != nil || event.originalTransactionID != nil,
+        ]
+        return (["event_timestamp_ms", "transaction_id"] + names).filter { isPresent[$0] == false }
+    }
+
+    /// The transaction, where it names one period. Stripe's subscriptions keep theirs, and so may other stores'.
+    var periodTransaction: String? {
+        guard let transaction = event.transactionID, store != .stripe else { return nil }
+        let isShared = event.type == .renewal && store != .playStore && transaction == event.originalTransactionID
+        return isShared ? nil : transaction
+    }
+
+    func periodBeganID(_ period: Complete) -> EventID {
+        periodTransaction.map { .periodBegan(period.lineage, transaction: $0) }
+            ?? .periodBegan(period.lineage, product: period.product, start: period.start)
+    }
+
+    func endedID(_ lineage: SubscriptionID, _ reason: LifecycleEvent.Expired.Reason) -> EventID {
+        periodTransaction.map { .ended(lineage, transaction: $0, reason: reason) }
+            ?? .ended(lineage, periodStart: event.purchasedAt ?? end ?? .distantPast, reason: reason)
+    }
+
+    func fact(_ period: ServicePeriod, _ product: String, isProvisional: Bool = false) -> Fact.Period {
+        Fact.Period(
+            period,
+            product: product,
+            phase: phase,
+            transaction: periodTransaction,
+            ownership: event.isFamilyShare ? .familyShared : .purchased,
+            isProvisional: isProvisional
+        )
+    }
+
+    /// The period that a statement about something else mentions. Its end may be that of a grace period or of a refund,
+    /// so any statement of the period itself takes its place.
+    var provisional: [Fact] {
+        complete.map { [.period(fact(ServicePeriod(start: $0.start, end: $0.end), $0.product, isProvisional: true))] }
+            ?? []
+    }
+
+    /// When access ended: at the end of the transaction, but not later than it was reported.
+    var end: Date? {
+        event.timestamp.map { min($0, event.expirationAt ?? $0) }
+    }
+
+    func cut(at date: Date, _ reason: LifecycleEvent.Expired.Reason) -> [Fact] {
+        event.purchasedAt.map {
+            [.periodEnded(.init(start: $0, transaction: periodTransaction, at: date, reason: reason))]
+        } ?? []
+    }
+
+    /// A failed charge, which two webhooks report at once. The end of the transaction holds the grace period, so either
+    /// of them alone tells until when access lasts.
+    func failedCharge(at date: Date, graceUntil: Date?) -> Fact {
+        let floor = [graceUntil, event.expirationAt].compactMap(\.self).max()
+        guard let floor, floor > date else { return .billing(.init(.suspended, periodStart: event.purchasedAt)) }
+        return .billing(.init(.grace, periodStart: event.purchasedAt, graceUntil: floor))
+    }
+
+    /// Charged ahead, a period begins later. Stripe states the old beginning again when a product changes at once.
+    func effect(of start: Date) -> Date {
+        guard store == .stripe, let timestamp = event.timestamp else { return start }
+        return max(start, timestamp)
+    }
+
+    // MARK: Money
+
+    /// What was charged, in the currency it was charged in. RevenueCat's estimate in US dollars is no statement of a
+    /// charge. Who shares pays nothing.
+    var price: Price? {
+        if let amount = event.priceInPurchasedCurrency, let currency = event.currency {
+            return Price(Money(amount, currency), event.isFamilyShare ? .list : .charged)
+        }
+        return event.priceInUSD.map { Price(Money($0, "USD"), .list) }
+    }
+
+    /// What went back; of a refund without an amount, nothing is known.
+    var refundedPrice: Price? {
+        if let amount = event.priceInPurchasedCurrency, let currency = event.currency, amount.coefficient < 0 {
+            return Price(Money(amount, currency), .refund)
+        }
+        guard let amount = event.priceInUSD, amount.coefficient < 0 else { return nil }
+        return Price(Money(amount, "USD"), .refund)
+    }
+}

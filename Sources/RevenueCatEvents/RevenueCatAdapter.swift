@@ -1,0 +1,219 @@
+import FoundationEssentials
+public import Normalizer
+import SignatureCore
+import WireJSON
+
+/// Takes RevenueCat's webhooks to canonical events.
+///
+/// `authenticate` and `normalize` take no `await`. Only `resolve` talks to RevenueCat, only where a ``Lookup`` is
+/// configured, and only for the few webhooks that say too little to act on.
+public struct RevenueCatAdapter: ProviderAdapter {
+    /// What a receiver of RevenueCat's webhooks expects. Nothing in a body switches any of it off.
+    public struct Configuration: Sendable {
+        /// Which proofs a delivery has to carry.
+        @nonexhaustive
+        public enum Policy: String, Hashable, Sendable {
+            /// The `Authorization` value. It covers neither body nor time.
+            case authorization
+            /// The signature over time and body.
+            case signature
+            /// Both of them.
+            case both
+        }
+
+        /// Values of `Authorization` that are accepted, whole, as typed into the dashboard; several while one is
+        /// replaced.
+        public var authorizations: [Secret]
+        /// Signing secrets as the dashboard shows them; several while one is replaced.
+        public var signingSecrets: [Secret]
+        /// Which proofs are required; nil for every one that is configured. A policy that leaves a configured proof out
+        /// is refused: an attacker would choose the weaker one.
+        public var policy: Policy?
+        /// How far the signed time may lie before or after the time of receipt. It never applies to times in a body: a
+        /// redelivery may be days old.
+        public var tolerance: Duration = .seconds(300)
+        /// The environments to take; nil takes all. A webhook that names none is taken, as RevenueCat names none in
+        /// some of its types; its events say `unknown`.
+        public var environments: Set<StoreEnvironment>?
+        /// RevenueCat's ids of the apps to take; nil takes all. Webhooks about no app, such as promotional grants, are
+        /// taken.
+        public var appIDs: Set<String>?
+        /// The longest body that is read, in bytes.
+        public var maximumBodyBytes = 1 << 20
+        /// How to ask RevenueCat where a webhook is only a hint; nil leaves hints unresolved.
+        public var lookup: RevenueCatClient?
+
+        /// Makes a set-up.
+        public init(authorizations: [Secret] = [], signingSecrets: [Secret] = [], policy: Policy? = nil) {
+            self.authorizations = authorizations
+            self.signingSecrets = signingSecrets
+            self.policy = policy
+        }
+    }
+
+    /// RevenueCat.
+    public let provider: Provider = .revenuecat
+
+    let configuration: Configuration
+    private let authorization: SharedAuthorization
+    private let keys: [HMACSHA256]
+    private let tolerance: Int64
+
+    /// Prepares the adapter.
+    ///
+    /// - Throws: ``ConfigurationError`` where a delivery could never, or could always, be authentic: no credential, one
+    ///   that is blank or has white space at an end, a policy that does not name exactly what is configured, a tolerance below zero or beyond a day,
+    ///   an empty set of environments or apps.
+    public init(_ configuration: Configuration) throws(ConfigurationError) {
+        try configuration.validate()
+        self.configuration = configuration
+        authorization = SharedAuthorization(configuration.authorizations)
+        var keys: [HMACSHA256] = []
+        for (index, secret) in configuration.signingSecrets.enumerated() {
+            do throws(SignatureError) {
+                keys.append(try HMACSHA256(key: secret.bytes.span))
+            } catch {
+                throw ConfigurationError("signing secret \(index + 1) is not usable: \(error)")
+            }
+        }
+        self.keys = keys
+        let (seconds, attoseconds) = configuration.tolerance.components
+        tolerance = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+    }
+
+    /// Proves that a delivery is RevenueCat's by every credential that is configured, and reads it.
+    ///
+    /// Nothing of the body is looked at before.
+    ///
+    /// - Throws: ``DeliveryError`` with `unauthenticated` for a missing or wrong credential; `stale` outside the time
+    ///   window; `malformed` for a body that is too long, a signature header of another form, or a proven body that
+    ///   cannot be read; `misdirected` for another environment or app. The last two are marked authentic.
+    public func authenticate(_ delivery: Delivery) throws(DeliveryError) -> Authenticated<RevenueCatNotification> {
+        guard delivery.body.count <= configuration.maximumBodyBytes else {
+            throw DeliveryError(
+                .malformed,
+                "body has \(delivery.body.count) bytes, at most \(configuration.maximumBodyBytes)"
+            )
+        }
+        let evidence = try prove(delivery)
+        let notification: RevenueCatNotification
+        do throws(JSONError) {
+            notification = try RevenueCatNotification(payload: delivery.body)
+        } catch {
+            throw DeliveryError(.malformed, "body: \(error)", isAuthentic: true, underlying: error)
+        }
+        try checkDestination(notification.event)
+        return Authenticated(
+            unchecked: notification,
+            receivedAt: delivery.receivedAt,
+            channel: .webhook,
+            evidence: evidence,
+            digest: delivery.digest
+        )
+    }
+
+    private func prove(_ delivery: Delivery) throws(DeliveryError) -> Origin.Evidence {
+        var evidence = Origin.Evidence(.unchecked)
+        if authorization.isConfigured {
+            let match = try authorization.match(delivery)
+            evidence = Origin.Evidence(.sharedSecret, key: "authorization \(match + 1)")
+        }
+        if !keys.isEmpty {
+            let signature = try WebhookSignature(delivery.headers)
+            try signature.checkTime(
+                receivedAt: delivery.receivedAt.millisecondsSince1970,
+                tolerance: tolerance
+            )
+            guard let signer = try signature.signer(of: delivery.body, among: keys) else {
+                throw DeliveryError(
+                    .unauthenticated,
+                    signature.codes.isEmpty
+                        ? "header \(WebhookSignature.headerName) has no v1 signature"
+                        : "none of \(signature.codes.count) signatures was made with one of \(keys.count) secrets"
+                )
+            }
+            evidence = Origin.Evidence(.hmac, key: "secret \(signer + 1)")
+        }
+        return evidence
+    }
+
+    private func checkDestination(_ event: RevenueCatEvent) throws(DeliveryError) {
+        if let expected = configuration.environments, let environment = event.environment {
+            // Open values compare as text; octets decide here.
+            let stated = environment.canonical.rawValue.utf8
+            guard expected.contains(where: { $0.rawValue.utf8.elementsEqual(stated) }) else {
+                throw DeliveryError(.misdirected, "webhook is of another environment", isAuthentic: true)
+            }
+        }
+        if let expected = configuration.appIDs, let app = event.appID {
+            guard expected.contains(where: { $0.utf8.elementsEqual(app.utf8) }) else {
+                throw DeliveryError(.misdirected, "webhook is about another app", isAuthentic: true)
+            }
+        }
+    }
+
+    /// Asks RevenueCat about a webhook that is only a hint, where a look-up is configured; any other is given back.
+    ///
+    /// - Throws: ``DeliveryError`` with `unavailable` when RevenueCat cannot be asked now.
+    public func resolve(
+        _ notification: Authenticated<RevenueCatNotification>
+    ) async throws(DeliveryError) -> Authenticated<RevenueCatNotification> {
+        guard let client = configuration.lookup, notification.value.needsAnswer else { return notification }
+        guard let answer = try await client.answer(about: notification.value.event) else { return notification }
+        return notification.map { value in
+            var value = value
+            value.answer = answer
+            return value
+        }
+    }
+
+    /// Maps to canonical events, with the facts that the webhook asserts.
+    ///
+    /// - Throws: nothing: a webhook that could be read gives at least an `unmapped` event or a reason for none.
+    public func normalize(_ resolved: Authenticated<RevenueCatNotification>) throws(DeliveryError) -> Normalization {
+        Mapping(resolved).normalization()
+    }
+}
+
+extension Secret {
+    fileprivate var hasWhiteSpaceAtAnEnd: Bool {
+        [bytes.first, bytes.last].contains { $0 == 0x20 || (0x09...0x0D).contains($0 ?? 0) }
+    }
+}
+
+extension RevenueCatAdapter.Configuration {
+    fileprivate func validate() throws(ConfigurationError) {
+        guard !authorizations.isEmpty || !signingSecrets.isEmpty else {
+            throw ConfigurationError("neither an authorization nor a signing secret is configured")
+        }
+        for (index, value) in authorizations.enumerated() where value.isBlank {
+            throw ConfigurationError("authorization \(index + 1) is blank")
+        }
+        for (index, secret) in signingSecrets.enumerated() where secret.isBlank {
+            throw ConfigurationError("signing secret \(index + 1) is blank")
+        }
+        for (index, value) in authorizations.enumerated() where value.hasWhiteSpaceAtAnEnd {
+            throw ConfigurationError("authorization \(index + 1) has white space at an end, which no header keeps")
+        }
+        for (index, secret) in signingSecrets.enumerated() where secret.hasWhiteSpaceAtAnEnd {
+            throw ConfigurationError("signing secret \(index + 1) has white space at an end")
+        }
+        if let policy {
+            let configured: Policy =
+                signingSecrets.isEmpty ? .authorization : authorizations.isEmpty ? .signature : .both
+            guard policy == configured else {
+                throw ConfigurationError(
+                    "policy is \(policy.rawValue), but what is configured is for \(configured.rawValue)"
+                )
+            }
+        }
+        guard tolerance >= .zero, tolerance <= .seconds(86_400) else {
+            throw ConfigurationError("tolerance is negative or longer than a day")
+        }
+        guard environments?.isEmpty != true else { throw ConfigurationError("no environment is to be taken") }
+        guard appIDs?.isEmpty != true, appIDs?.contains(where: \.isEmpty) != true else {
+            throw ConfigurationError("no app is to be taken, or one without an id")
+        }
+        guard maximumBodyBytes > 0 else { throw ConfigurationError("no body is short enough") }
+    }
+}

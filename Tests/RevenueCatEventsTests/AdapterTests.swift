@@ -1,0 +1,165 @@
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import RevenueCatEvents
+import Testing
+
+@Suite("RevenueCat adapter")
+struct AdapterTests {
+    static let now = Date(timeIntervalSince1970: 1_767_225_620)
+    static let secret = Secret("rc_whsec_marked_secret")
+    static let authorization = Secret("Bearer marked_authorization")
+
+    static func adapter(_ change: (inout RevenueCatAdapter.Configuration) -> Void = { _ in }) throws
+        -> RevenueCatAdapter
+    {
+        var configuration = RevenueCatAdapter.Configuration(authorizations: [authorization], signingSecrets: [secret])
+        change(&configuration)
+        return try RevenueCatAdapter(configuration)
+    }
+
+    static func delivery(_ body: [UInt8]) throws -> Delivery {
+        try RevenueCatSimulator(authorization: authorization, signingSecret: secret).delivery(body, receivedAt: now)
+    }
+
+    static let renewal = RevenueCatSimulator.Event("RENEWAL", id: "E-1", at: 1_767_225_600_000).priced("9.99")
+
+    @Test(
+        "a policy names exactly what is configured",
+        arguments: [
+            ([], [], nil, false), (["a"], [], nil, true), ([], ["s"], nil, true), (["a"], ["s"], nil, true),
+            (["a"], [], .authorization, true), (["a"], [], .signature, false), (["a"], [], .both, false),
+            ([], ["s"], .signature, true), ([], ["s"], .authorization, false), ([], ["s"], .both, false),
+            (["a"], ["s"], .both, true), (["a"], ["s"], .authorization, false), (["a"], ["s"], .signature, false),
+            ([""], [], nil, false), (["a", " "], [], nil, false), ([], ["\n"], nil, false),
+            (["a\n"], [], nil, false), ([" a"], [], nil, false), ([], ["s "], nil, false),
+            (["Bearer a"], [], nil, true),
+        ] as [([String], [String], RevenueCatAdapter.Configuration.Policy?, Bool)]
+    )
+    func policies(
+        _ authorizations: [String],
+        _ secrets: [String],
+        _ policy: RevenueCatAdapter.Configuration.Policy?,
+        _ isValid: Bool
+    ) {
+        let configuration = RevenueCatAdapter.Configuration(
+            authorizations: authorizations.map { Secret($0) },
+            signingSecrets: secrets.map { Secret($0) },
+            policy: policy
+        )
+        #expect(((try? RevenueCatAdapter(configuration)) != nil) == isValid)
+    }
+
+    @Test("every byte of body and header counts", .timeLimit(.minutes(1)))
+    func mutations() throws {
+        let adapter = try RevenueCatAdapter(.init(signingSecrets: [Self.secret]))
+        let body = Self.renewal.body
+        let header = try RevenueCatSimulator.signature(over: body, timestamp: "1767225620", secrets: [Self.secret])
+        func outcome(_ body: [UInt8], _ header: [UInt8]) -> DeliveryError.Code? {
+            let text = String(decoding: header, as: UTF8.self)
+            do throws(DeliveryError) {
+                _ = try adapter.authenticate(
+                    Delivery(headers: ["X-RevenueCat-Webhook-Signature": text], body: body, receivedAt: Self.now)
+                )
+                return nil
+            } catch { return error.code }
+        }
+        #expect(outcome(body, Array(header.utf8)) == nil)
+        for index in body.indices {
+            var changed = body
+            changed[index] ^= 1
+            #expect(outcome(changed, Array(header.utf8)) == .unauthenticated)
+        }
+        let refused: Set<DeliveryError.Code> = [.unauthenticated, .malformed, .stale]
+        for index in header.utf8.indices {
+            var changed = Array(header.utf8)
+            changed[header.utf8.distance(from: header.startIndex, to: index)] ^= 1
+            let code = try #require(outcome(body, changed))
+            #expect(refused.contains(code))
+        }
+    }
+
+    @Test("no error, description or mirror shows a secret or a customer")
+    func quiet() throws {
+        let adapter = try Self.adapter()
+        var errors: [String] = []
+        for delivery in [
+            Delivery(headers: [:], body: Self.renewal.body, receivedAt: Self.now),
+            Delivery(headers: ["Authorization": "Bearer wrong_value"], body: Self.renewal.body, receivedAt: Self.now),
+            try Self.delivery(
+                Array(#"{"event":{"id":"marked_id","type":"RENEWAL","aliases":"marked_customer"}}"#.utf8)
+            ),
+        ] {
+            do {
+                _ = try adapter.authenticate(delivery)
+                Issue.record("accepted")
+            } catch { errors.append("\(error) \(error.debugDescription)") }
+        }
+        let proven = try adapter.authenticate(try Self.delivery(Self.renewal.body))
+        errors.append("\(proven.value) \(proven.value.event) \(String(reflecting: proven.value))")
+        for text in errors {
+            for marked in ["marked", "wrong_value", "u1\"", "O1"] { #expect(!text.contains(marked), "\(text)") }
+        }
+    }
+
+    @Test("what crosses a queue is the body, read again")
+    func coding() throws {
+        let adapter = try Self.adapter()
+        let proven = try adapter.authenticate(try Self.delivery(Self.renewal.body))
+        let bytes = try CanonicalJSON.bytes(proven)
+        let copy = try CanonicalJSON.value(Authenticated<RevenueCatNotification>.self, from: bytes)
+        #expect(copy.value == proven.value)
+        #expect(try adapter.normalize(copy) == adapter.normalize(proven))
+        #expect(copy.value.payload == Self.renewal.body)
+    }
+
+    @Test("a redelivery gives the same event, under another signature")
+    func redelivery() throws {
+        let adapter = try Self.adapter()
+        let simulator = RevenueCatSimulator(authorization: Self.authorization, signingSecret: Self.secret)
+        let events = try [0, 300, 9300, 604_800].map { (delay: Double) in
+            let later = try simulator.delivery(Self.renewal.body, receivedAt: Self.now.addingTimeInterval(delay))
+            var event = try #require(try adapter.normalize(try adapter.authenticate(later)).events.first)
+            event.receivedAt = Self.now
+            return event
+        }
+        #expect(Set(events).count == 1)
+    }
+
+    @Test("only what was never proven to be RevenueCat's is refused")
+    func answers() throws {
+        let adapter = try Self.adapter { $0.environments = [.production] }
+        func status(_ delivery: Delivery) -> Int {
+            do throws(DeliveryError) {
+                return adapter.acknowledgement(for: .success(try adapter.normalize(try adapter.authenticate(delivery))))
+                    .status
+            } catch {
+                return adapter.acknowledgement(for: .failure(error)).status
+            }
+        }
+        #expect(status(try Self.delivery(Self.renewal.body)) == 200)
+        #expect(status(try Self.delivery(Array("{".utf8))) == 200)
+        #expect(status(try Self.delivery(Self.renewal.with(["environment": "SANDBOX"]).body)) == 200)
+        #expect(status(Delivery(headers: [:], body: Self.renewal.body, receivedAt: Self.now)) == 401)
+    }
+
+    @Test("what to ask for, after which webhook")
+    func hints() throws {
+        let adapter = try Self.adapter()
+        func hint(_ event: RevenueCatSimulator.Event) throws -> RevenueCatEvent.Hint? {
+            try adapter.authenticate(try Self.delivery(event.body)).value.event.hint
+        }
+        let base = Self.renewal
+        #expect(try hint(base) == nil)
+        #expect(try hint(base.with(["store": "STRIPE"]).priced("0")) == .subscription(transaction: "O1"))
+        #expect(
+            try hint(base.with(["type": "CANCELLATION", "cancel_reason": "UNKNOWN"]))
+                == .subscription(transaction: "O1")
+        )
+        #expect(try hint(base.with(["type": "CANCELLATION", "cancel_reason": "UNSUBSCRIBE"])) == nil)
+        #expect(try hint(base.with(["type": "PURCHASE_REDEEMED", "redeemed_by": ["u5"]])) == .customers(["u5"]))
+        #expect(try hint(base.with(["type": "GIFT"])) == .customers(["u1"]))
+        #expect(try hint(base.with(["type": "GIFT", "product_id": nil])) == nil)
+        #expect(try hint(base.with(["type": "GIFT", "paywall_id": "p"])) == nil)
+    }
+}

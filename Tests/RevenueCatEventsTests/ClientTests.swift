@@ -1,0 +1,484 @@
+import FoundationEssentials
+import HTTPTransport
+import NotificationSimulator
+import Normalizer
+import NormalizerTesting
+import RevenueCatEvents
+import Testing
+
+private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+
+private let t0: Int64 = 1_767_225_600_000
+private let t1: Int64 = 1_769_904_000_000
+private let t2: Int64 = 1_772_323_200_000
+private let hour: Int64 = 3_600_000
+private let day: Int64 = 86_400_000
+
+@Suite("RevenueCat's REST API")
+struct ClientTests {
+    static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "O1")
+
+    static func client(
+        _ transport: StubTransport,
+        _ api: RevenueCatClient.API = .v2(project: "proj1"),
+        clock: TestClock = TestClock(jumping: true)
+    ) throws -> RevenueCatClient {
+        var client = try RevenueCatClient(transport: transport, apiKey: Secret("sk_marked"), api: api)
+        client.clock = clock
+        return client
+    }
+
+    static func response(_ status: Int, _ body: String, _ headers: HTTPTransportHeaders = [:]) -> HTTPTransportResponse
+    {
+        HTTPTransportResponse(status: status, headers: headers, body: Array(body.utf8))
+    }
+
+    static func item(_ changes: KeyValuePairs<String, JSONText?> = [:]) -> String {
+        var members = JSONMembers([
+            ("id", "sub1"), ("customer_id", "u1"), ("product_id", "prod1"), ("starts_at", .integer(t0)),
+            ("current_period_starts_at", .integer(t0)), ("current_period_ends_at", .integer(t1)),
+            ("ends_at", .integer(t1)), ("gives_access", true), ("auto_renewal_status", "will_renew"),
+            ("status", "active"), ("environment", "production"), ("store", "app_store"),
+            ("store_subscription_identifier", "O1"), ("ownership", "purchased"),
+        ])
+        for (name, value) in changes { members[name] = value }
+        return members.text
+    }
+
+    static func list(_ items: [String], next: String? = nil) -> String {
+        #"{"object":"list","items":[\#(items.joined(separator: ","))],"next_page":\#(next.map { "\"\($0)\"" } ?? "null")}"#
+    }
+
+    static func subscription(_ changes: KeyValuePairs<String, JSONText?> = [:]) async throws -> RevenueCatSubscription {
+        let transport = StubTransport()
+        transport.on(.any, respond: response(200, list([item(changes)])))
+        return try #require(try await client(transport).subscriptions(withTransaction: "O1").first)
+    }
+
+    static func entry(
+        _ changes: KeyValuePairs<String, JSONText?> = [:],
+        product: String = "pro_m",
+        at request: Int64 = t0 + day
+    ) -> String {
+        var members = JSONMembers([
+            ("purchase_date", "2026-01-01T00:00:00Z"), ("original_purchase_date", "2026-01-01T00:00:00Z"),
+            ("expires_date", "2026-02-01T00:00:00Z"), ("grace_period_expires_date", .null),
+            ("billing_issues_detected_at", .null), ("unsubscribe_detected_at", .null), ("refunded_at", .null),
+            ("auto_resume_date", .null), ("period_type", "normal"), ("is_sandbox", false), ("store", "app_store"),
+            ("store_transaction_id", "O1"), ("ownership_type", "PURCHASED"),
+        ])
+        for (name, value) in changes { members[name] = value }
+        return """
+            {"request_date":"x","request_date_ms":\(request),"subscriber":{"original_app_user_id":"u1","entitlements":{},\
+            "subscriptions":{\(JSONText.quoted(product)):\(members.text)}}}
+            """
+    }
+
+    static func subscriber(
+        _ changes: KeyValuePairs<String, JSONText?> = [:],
+        product: String = "pro_m",
+        at request: Int64 = t0 + day
+    ) async throws -> RevenueCatSubscription {
+        let transport = StubTransport()
+        transport.on(.any, respond: response(200, entry(changes, product: product, at: request)))
+        guard case .known(let subscriptions) = try await client(transport, .v1).customer("u1") else {
+            throw SimulatorError("unknown customer")
+        }
+        return try #require(subscriptions.first)
+    }
+
+    // MARK: Requests
+
+    @Test("ids are encoded, the key is a bearer's, and the customer is not visited")
+    func request() async throws {
+        let transport = StubTransport()
+        transport.on(.any, respond: Self.response(404, "{}"))
+        _ = try await Self.client(transport, .v1).customer("$RCAnonymousID:a/b c")
+        let request = try #require(transport.requests.first)
+        #expect(request.url.absoluteString == "https://api.revenuecat.com/v1/subscribers/%24RCAnonymousID%3Aa%2Fb%20c")
+        #expect(request.headers["Authorization"] == "Bearer sk_marked")
+        #expect(request.headers["X-Platform"] == nil)
+        _ = try await Self.client(transport).subscriptions(withTransaction: "GPA.1-2..0&x=y")
+        #expect(
+            transport.requests.last?.url.absoluteString
+                == "https://api.revenuecat.com/v2/projects/proj1/subscriptions?store_subscription_identifier=GPA.1-2..0%26x%3Dy"
+        )
+        #expect(!"\(request)".contains("marked"))
+    }
+
+    @Test("ids that could lead elsewhere are not sent", arguments: ["", ".", "..", "a\nb", "a\u{0}"])
+    func refusedIDs(_ id: String) async throws {
+        let transport = StubTransport()
+        transport.on(.any, respond: Self.response(200, Self.list([])))
+        let error = await #expect(throws: DeliveryError.self) { _ = try await Self.client(transport).customer(id) }
+        #expect(error?.code == .malformed)
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test(
+        "keys and projects that are none",
+        arguments: [("", "p"), (" ", "p"), ("a b", "p"), ("k\n", "p"), ("k", ""), ("k", "..")]
+    )
+    func configuration(_ key: String, _ project: String) {
+        #expect(throws: ConfigurationError.self) {
+            _ = try RevenueCatClient(transport: StubTransport(), apiKey: Secret(key), api: .v2(project: project))
+        }
+    }
+
+    @Test("pages are followed at the same place only, and not for ever")
+    func pages() async throws {
+        let path = "/v2/projects/proj1/customers/u1/subscriptions"
+        let transport = StubTransport()
+        transport.on(
+            .init(.get, path: path),
+            respond:
+                Self.response(200, Self.list([Self.item()], next: path + "?starting_after=sub1")),
+            Self.response(200, Self.list([Self.item(["id": "sub2"])]))
+        )
+        guard case .known(let subscriptions) = try await Self.client(transport).customer("u1") else {
+            Issue.record("unknown")
+            return
+        }
+        #expect(subscriptions.map(\.id) == ["sub1", "sub2"])
+        #expect(transport.requests.last?.url.query == "starting_after=sub1")
+        for next in [
+            "https://evil.example/x", "//evil.example/x", "/v2/projects/other", "/v1/subscribers/x", path + "/../x",
+        ] {
+            let transport = StubTransport()
+            transport.on(.any, respond: Self.response(200, Self.list([], next: next)))
+            let error = await #expect(throws: DeliveryError.self) {
+                _ = try await Self.client(transport).customer("u1")
+            }
+            #expect(error?.code == .unavailable)
+            #expect(transport.requests.count == 1)
+        }
+        let endless = StubTransport()
+        endless.on(.any, respond: Self.response(200, Self.list([], next: path + "?starting_after=x")))
+        await #expect(throws: DeliveryError.self) { _ = try await Self.client(endless).customer("u1") }
+        #expect(endless.requests.count == 50)
+    }
+
+    // MARK: Errors
+
+    @Test("a rate limit is waited for as the body says, whatever the header means by its number")
+    func rateLimit() async throws {
+        for (headers, body, wait) in [
+            (["Retry-After": "30000"], #"{"type":"rate_limit_error","retryable":true,"backoff_ms":1500}"#, 2),
+            (["Retry-After": "7"], #"{"type":"rate_limit_error","retryable":true}"#, 7),
+            ([:], #"{"type":"rate_limit_error","retryable":true,"backoff_ms":3000}"#, 3),
+        ] as [(HTTPTransportHeaders, String, Int)] {
+            let transport = StubTransport()
+            transport.on(.any, respond: Self.response(429, body, headers), Self.response(200, Self.list([Self.item()])))
+            let clock = TestClock(jumping: true)
+            #expect(try await Self.client(transport, clock: clock).subscriptions(withTransaction: "O1").count == 1)
+            #expect(clock.sleeps.count == 1)
+            #expect(clock.sleeps.allSatisfy { $0 >= .seconds(wait) && $0 < .seconds(wait + 20) })
+        }
+    }
+
+    @Test(
+        "what can succeed later is tried again, what cannot is not",
+        arguments: [
+            (423, #"{"type":"resource_locked_error","retryable":true}"#, 4), (500, "{}", 4), (502, "<html>", 4),
+            (503, "", 4),
+            (422, #"{"type":"store_error","retryable":true}"#, 4),
+            (422, #"{"type":"unprocessable_entity_error","retryable":false}"#, 1),
+            (409, #"{"code":7638,"message":"in progress"}"#, 4), (409, #"{"code":7226}"#, 1),
+            (500, #"{"retryable":false}"#, 1),
+            (400, "{}", 1), (401, #"{"code":7225}"#, 1), (403, #"{"code":7243}"#, 1), (302, "", 1), (204, "", 1),
+        ]
+    )
+    func retries(_ status: Int, _ body: String, _ attempts: Int) async throws {
+        let transport = StubTransport()
+        transport.on(.any, respond: Self.response(status, body))
+        let error = await #expect(throws: DeliveryError.self) {
+            _ = try await Self.client(transport).subscriptions(withTransaction: "O1")
+        }
+        #expect(error?.code == .unavailable)
+        #expect(error?.isAuthentic == true)
+        #expect(transport.requests.count == attempts)
+    }
+
+    @Test(
+        "no answer changes nothing",
+        arguments: [HTTPTransportError.Code.timeout, .connectionFailed, .connectionLost, .tls]
+    )
+    func noAnswer(_ code: HTTPTransportError.Code) async throws {
+        let transport = StubTransport()
+        transport.on(.any, fail: code)
+        let error = await #expect(throws: DeliveryError.self) { _ = try await Self.client(transport).customer("u1") }
+        #expect(error?.code == .unavailable)
+        #expect(transport.requests.count == (code == .tls ? 1 : 4))
+    }
+
+    @Test(
+        "an answer that cannot be read is no answer",
+        arguments: [
+            "", "[]", "{}", #"{"items":{}}"#, #"{"items":[1]}"#, #"{"items":[{"gives_access":"yes"}]}"#,
+            #"{"items":[{"ends_at":"2026"}]}"#, #"{"items":[{"ends_at":1e99}]}"#, #"{"items":[],"items":[]}"#,
+        ]
+    )
+    func unreadable(_ body: String) async throws {
+        let transport = StubTransport()
+        transport.on(.any, respond: Self.response(200, body))
+        let error = await #expect(throws: DeliveryError.self) { _ = try await Self.client(transport).customer("u1") }
+        #expect(error?.code == .unavailable)
+    }
+
+    @Test("a customer that is not known, in either version")
+    func unknownCustomer() async throws {
+        for (api, status) in [(RevenueCatClient.API.v1, 404), (.v1, 201), (.v2(project: "proj1"), 404)] {
+            let transport = StubTransport()
+            transport.on(.any, respond: Self.response(status, Self.entry()))
+            #expect(try await Self.client(transport, api).customer("u1") == .unknown)
+        }
+    }
+
+    // MARK: Facts
+
+    @Test("access is what gives_access says, never the status")
+    func access() async throws {
+        for (status, gives, expected) in [
+            ("active", true, true), ("active", false, false), ("expired", true, true), ("unknown", false, false),
+            ("incomplete", true, true), ("in_billing_retry", false, false), ("something_new", true, true),
+        ] {
+            let snapshot = try await Self.subscription(["status": .string(status), "gives_access": .bool(gives)])
+            var state = SubscriptionState(Self.lineage)
+            state.apply(snapshot.statement(about: Self.lineage, product: "pro_m", at: date(t0 + day)))
+            #expect(state.access(at: date(t0 + day)).isGranted == expected, "\(status)")
+        }
+    }
+
+    @Test("renewal, pause, price and pending product")
+    func renewal() async throws {
+        for (value, renews, pending) in [
+            ("will_renew", true, nil), ("will_not_renew", false, nil), ("has_already_renewed", true, nil),
+            ("will_change_product", true, "basic_m"), ("will_pause", true, nil),
+            ("requires_price_increase_consent", true, nil),
+            ("something_new", nil, nil),
+        ] as [(String, Bool?, String?)] {
+            let snapshot = try await Self.subscription([
+                "auto_renewal_status": .string(value),
+                "pending_changes": pending == nil ? nil : ["product": ["id": "prod2", "store_identifier": "basic_m"]],
+            ])
+            #expect(snapshot.willRenew == renews)
+            var state = SubscriptionState(Self.lineage)
+            state.apply(snapshot.statement(about: Self.lineage, product: "pro_m", at: date(t0 + day)))
+            let view = state.snapshot(at: date(t0 + 2 * day))
+            #expect(view.willRenew == renews)
+            #expect(view.pendingProduct == pending)
+            #expect((view.priceChange != nil) == (value == "requires_price_increase_consent"))
+        }
+    }
+
+    @Test("the same answer twice changes nothing")
+    func idempotence() async throws {
+        for snapshot in [try await Self.subscription(), try await Self.subscriber()] {
+            let statement = snapshot.statement(about: Self.lineage, product: "pro_m", at: date(t0 + day))
+            var state = SubscriptionState(Self.lineage)
+            state.apply(statement)
+            let once = state
+            state.apply(statement)
+            #expect(state == once)
+        }
+    }
+
+    @Test("the older version: what its dates mean, in order")
+    func olderVersion() async throws {
+        let cases: [(KeyValuePairs<String, JSONText?>, Int64, RevenueCatSubscription.Status, Bool, Bool)] = [
+            ([:], t0 + day, .active, true, true),
+            (["period_type": "trial"], t0 + day, .trialing, true, true),
+            (["unsubscribe_detected_at": "2026-01-10T00:00:00Z"], t0 + 11 * day, .active, true, false),
+            (["period_type": "prepaid"], t0 + day, .active, true, false),
+            (["store": "promotional"], t0 + day, .active, true, false),
+            (["refunded_at": "2026-01-05T00:00:00Z"], t0 + 6 * day, .refunded, false, true),
+            (
+                [
+                    "grace_period_expires_date": "2026-02-17T00:00:00Z",
+                    "billing_issues_detected_at": "2026-02-01T00:00:32Z",
+                ],
+                t1 + day, .inGracePeriod, true, false
+            ),
+            (["auto_resume_date": "2026-03-01T00:00:00.000Z"], t1 + day, .paused, false, true),
+            (["billing_issues_detected_at": "2026-02-01T00:00:32Z"], t1 + day, .inBillingRetry, false, false),
+            ([:], t1 + day, .expired, false, true),
+        ]
+        for (changes, time, status, gives, renews) in cases {
+            let snapshot = try await Self.subscriber(changes, at: time)
+            #expect(snapshot.status == status)
+            #expect(snapshot.givesAccess == gives)
+            #expect(snapshot.willRenew == renews)
+            var state = SubscriptionState(Self.lineage)
+            state.apply(snapshot.statement(about: Self.lineage, at: date(time)))
+            #expect(state.access(at: date(time)).isGranted == gives, "\(status)")
+        }
+    }
+
+    @Test("the older version's transactions, plans and prices")
+    func olderFields() async throws {
+        let play = try await Self.subscriber(
+            [
+                "store": "play_store", "store_transaction_id": "GPA.1..5", "product_plan_identifier": "monthly",
+                "price": ["amount": .raw("8.99"), "currency": "EUR"],
+            ],
+            product: "s"
+        )
+        #expect(play.product == PurchasedProduct(id: "s", basePlan: "monthly"))
+        #expect(play.price?.money.description == "8.99 EUR")
+        guard case .period(let period)? = play.facts(at: date(t0)).first else {
+            Issue.record("no period")
+            return
+        }
+        #expect(period.product == "s:monthly")
+        #expect(period.transaction == "GPA.1..5")
+        #expect(try await Self.subscriber(["store_transaction_id": 2_000_000_123]).storeIdentifier == "2000000123")
+        #expect(try await Self.subscriber(["is_sandbox": nil]).environment == .unknown)
+    }
+
+    @Test("a lost webhook is made up for once")
+    func lostWebhook() async throws {
+        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
+        func event(_ event: RevenueCatSimulator.Event, _ at: Int64) throws -> NormalizedEvent {
+            let delivery = Delivery(headers: ["Authorization": "a"], body: event.body, receivedAt: date(at))
+            return try #require(try adapter.normalize(try adapter.authenticate(delivery)).events.first)
+        }
+        var state = SubscriptionState(Self.lineage)
+        _ = state.apply(try event(.init("INITIAL_PURCHASE", id: "1", at: t0 + 5000), t0 + 6000))
+        #expect(state.snapshot(at: date(t1 + hour)).status == .renewalDue)
+        let snapshot = try await Self.subscription([
+            "current_period_starts_at": .integer(t1), "current_period_ends_at": .integer(t2), "ends_at": .integer(t2),
+        ])
+        state.apply(snapshot.statement(about: Self.lineage, product: "pro_m", at: date(t1 + hour)))
+        #expect(state.access(at: date(t1 + hour)).isGranted)
+        let late = state.apply(try event(.init("RENEWAL", id: "2", at: t1 + 5000, .second), t1 + 5 * day))
+        #expect(late.disposition != .applied)
+        #expect(state.snapshot(at: date(t1 + 6 * day)).period?.end == date(t2))
+    }
+
+    // MARK: Renewals that are not visible yet
+
+    static let known = Fact.Period(
+        ServicePeriod(start: date(t0), end: date(t1)),
+        product: "pro_m",
+        phase: .regular,
+        transaction: "O1"
+    )
+
+    static func check() throws -> RenewalCheck {
+        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
+        func apply(_ event: RevenueCatSimulator.Event, _ at: Int64, to state: inout SubscriptionState) throws
+            -> Application
+        {
+            let delivery = Delivery(headers: ["Authorization": "a"], body: event.body, receivedAt: date(at))
+            return state.apply(try #require(try adapter.normalize(try adapter.authenticate(delivery)).events.first))
+        }
+        var state = SubscriptionState(lineage)
+        _ = try apply(.init("INITIAL_PURCHASE", id: "1", at: t0 + 5000), t0 + 6000, to: &state)
+        return try #require(
+            RenewalCheck(try apply(.init("RENEWAL", id: "2", at: t1 - 8 * hour, .second), t1 - 8 * hour, to: &state))
+        )
+    }
+
+    @Test("nothing is visible yet: look again just after the period ends, then ever less often")
+    func notYet() async throws {
+        var check = try Self.check()
+        #expect(check.dueAt == date(t1 + 60_000))
+        let old = try await Self.subscription()
+        guard
+            case .notYet(let again)? = old.outcome(
+                of: check,
+                known: Self.known,
+                product: "pro_m",
+                at: date(t1 - 8 * hour)
+            )
+        else { throw SimulatorError("not waited for") }
+        #expect(again.dueAt == date(t1 + 60_000))
+        check = again
+        var waits: [TimeInterval] = []
+        var now = check.dueAt
+        while case .notYet(let next)? = old.outcome(of: check, known: Self.known, product: "pro_m", at: now) {
+            waits.append(next.dueAt.timeIntervalSince(now))
+            (check, now) = (next, next.dueAt)
+        }
+        #expect(waits == [60, 300, 900, 3600, 21_600])
+        #expect(old.outcome(of: check, known: Self.known, product: "pro_m", at: now) == .exhausted)
+    }
+
+    @Test("paid ahead, begun, changed, or over")
+    func visible() async throws {
+        let check = try Self.check()
+        let before = date(t1 - 8 * hour)
+        let after = date(t1 + 60_000)
+        func outcome(_ changes: KeyValuePairs<String, JSONText?>, _ product: String = "pro_m", _ at: Date) async throws
+            -> RenewalCheck.Outcome?
+        {
+            try await Self.subscription(changes).outcome(of: check, known: Self.known, product: product, at: at)
+        }
+        let ahead: KeyValuePairs<String, JSONText?> = [
+            "auto_renewal_status": "has_already_renewed", "ends_at": .integer(t2),
+        ]
+        guard case .confirmed(let again)? = try await outcome(ahead, "pro_m", before) else {
+            throw SimulatorError("not confirmed")
+        }
+        #expect(again.dueAt == date(t1 + 60_000))
+        let next: KeyValuePairs<String, JSONText?> = [
+            "current_period_starts_at": .integer(t1), "current_period_ends_at": .integer(t2), "ends_at": .integer(t2),
+        ]
+        #expect(try await outcome(next, "pro_m", after) == .begun)
+        guard case .confirmed? = try await outcome(next, "pro_m", before) else {
+            throw SimulatorError("begun too early")
+        }
+        #expect(try await outcome([:], "basic_m", after) == .changed)
+        let longer: KeyValuePairs<String, JSONText?> = [
+            "current_period_ends_at": .integer(t1 + 10 * day), "ends_at": .integer(t1 + 10 * day),
+        ]
+        #expect(try await outcome(longer, "pro_m", after) == .changed)
+        #expect(try await outcome(["gives_access": false, "status": "expired"], "pro_m", before) == nil)
+        let older = try await Self.subscriber(["refunded_at": "2026-01-05T00:00:00Z"])
+        #expect(older.outcome(of: check, known: Self.known, at: before) == nil)
+        let whole = try await Self.subscriber([
+            "purchase_date": "2026-02-01T00:00:00Z", "expires_date": "2026-03-01T00:00:00Z",
+        ])
+        #expect(whole.outcome(of: check, known: Self.known, at: after) == .begun)
+    }
+
+    // MARK: Purchases sent to RevenueCat
+
+    @Test("a purchase of another account is an answer, not an error")
+    func ownedByAnother() async throws {
+        for body in [#"{"code":7102,"message":"u9 owns it"}"#, #"{"code":"7102"}"#] {
+            let transport = StubTransport()
+            transport.on(.init(.post, path: "/v1/receipts"), respond: Self.response(409, body))
+            let result = try await Self.client(transport, .v1)
+                .submit(token: Secret("receipt"), customer: "u2", platform: "ios")
+            #expect(result == .ownedByAnotherAccount)
+            #expect(transport.requests.count == 1)
+            #expect(transport.requests.first?.headers["X-Platform"] == "ios")
+        }
+    }
+
+    @Test("a purchase that is recorded, refused, or not decided")
+    func submissions() async throws {
+        func submit(_ response: HTTPTransportResponse) async throws -> RevenueCatClient.Submission {
+            let transport = StubTransport()
+            transport.on(.any, respond: response)
+            return try await Self.client(transport, .v1).submit(token: Secret("r"), customer: "u1", platform: "ios")
+        }
+        guard case .recorded(let subscriptions) = try await submit(Self.response(200, Self.entry())) else {
+            throw SimulatorError("not recorded")
+        }
+        #expect(subscriptions.map(\.product?.id) == ["pro_m"])
+        guard case .refused(let error) = try await submit(Self.response(400, #"{"code":7103,"message":"x marked"}"#))
+        else {
+            throw SimulatorError("not refused")
+        }
+        #expect(error.code == .invalidReceipt)
+        #expect(!"\(error)".contains("marked"))
+        for status in [401, 429, 500] {
+            let failure = await #expect(throws: DeliveryError.self) {
+                _ = try await submit(Self.response(status, "{}"))
+            }
+            #expect(failure?.code == .unavailable)
+        }
+    }
+}

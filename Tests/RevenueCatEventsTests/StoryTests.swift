@@ -1,0 +1,299 @@
+import ConformanceVectors
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import RevenueCatEvents
+import Testing
+
+private let t0: Int64 = 1_767_225_600_000
+private let t1: Int64 = 1_769_904_000_000
+private let t2: Int64 = 1_772_323_200_000
+private let minute: Int64 = 60_000
+private let hour: Int64 = 3_600_000
+private let day: Int64 = 86_400_000
+
+private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+
+/// What a story has come to at one moment, whatever order its webhooks arrived in.
+struct StoryOutcome: Sendable, CustomTestStringConvertible {
+    var story: String
+    var lineage: SubscriptionID
+    var at: Int64
+    var status: SubscriptionSnapshot.Status
+    var until: Int64?
+    var willRenew: Bool?
+    var product: String
+    var pending: String?
+    var resumesAt: Int64?
+
+    init(
+        _ story: String,
+        _ at: Int64,
+        _ status: SubscriptionSnapshot.Status,
+        until: Int64? = nil,
+        renews: Bool? = true,
+        lineage: String = "O1",
+        store: Store = .appStore,
+        environment: StoreEnvironment = .production,
+        product: String = "pro_m",
+        pending: String? = nil,
+        resumesAt: Int64? = nil
+    ) {
+        self.story = story
+        self.at = at
+        self.status = status
+        self.until = until
+        willRenew = renews
+        self.lineage = SubscriptionID(store: store, environment: environment, id: lineage)
+        self.product = product
+        self.pending = pending
+        self.resumesAt = resumesAt
+    }
+
+    var testDescription: String { "\(story) at \(at)" }
+}
+
+@Suite("Stories of RevenueCat, in every order")
+struct StoryTests {
+    static let adapter = Result { try RevenueCatAdapter(.init(authorizations: [Secret("a")])) }
+    static let simulator = RevenueCatSimulator(authorization: Secret("a"))
+
+    static func story(_ name: String) throws -> RevenueCatStory {
+        try #require(RevenueCatStory.all.first { $0.name == name }, "\(name)")
+    }
+
+    static func events(_ story: RevenueCatStory) throws -> [NormalizedEvent] {
+        let adapter = try Self.adapter.get()
+        return try story.moments.flatMap { moment in
+            var now = date(t0)
+            if case .integer(let at)? = moment.event.members["event_timestamp_ms"] { now = date(at + 20_000) }
+            let delivery = try simulator.delivery(moment.event.body, receivedAt: now)
+            return try adapter.normalize(try adapter.authenticate(delivery)).events
+        }
+    }
+
+    static func permutations<Element>(_ elements: [Element]) -> [[Element]] {
+        guard let first = elements.first else { return [[]] }
+        return permutations(Array(elements.dropFirst())).flatMap { rest in
+            (0...rest.count).map { index in
+                var permutation = rest
+                permutation.insert(first, at: index)
+                return permutation
+            }
+        }
+    }
+
+    @Test("every order, with redeliveries, gives one ledger", arguments: RevenueCatStory.all)
+    func converges(_ story: RevenueCatStory) throws {
+        let events = try Self.events(story)
+        var expected = AccountLedger()
+        for event in events { _ = expected.apply(event) }
+        for order in Self.permutations(events) {
+            var ledger = AccountLedger()
+            for event in order { _ = ledger.apply(event) }
+            // Everything once more, the last first.
+            for event in order.reversed() { _ = ledger.apply(event) }
+            #expect(ledger == expected)
+            guard ledger == expected else { return }
+        }
+    }
+
+    static let grace = t1 + 16 * day
+    static let upgrade = t0 + 15 * day
+    static let back = t1 + 20 * day
+    static let refundedAt = t0 + 10 * day - 15 * minute
+
+    static let outcomes: [StoryOutcome] = [
+        .init("S2-1", t0 + day, .active, until: t2),
+        .init("S2-1", t1 + day, .active, until: t2),
+        .init("S2-2", t0 + 11 * day, .active, until: t1, renews: false),
+        .init("S2-2", t1 + day, .expired, renews: false),
+        .init("S2-3", t0 + 12 * day, .active, until: t1),
+        .init("S2-4a", back + day, .active, until: back + 31 * day),
+        .init("S2-4b", back + day, .expired, renews: false),
+        .init("S2-4b", back + day, .active, until: back + 31 * day, lineage: "O2"),
+        .init("S2-4c", t1 + 4 * day, .active, until: t2, lineage: "GPA.4", store: .playStore, product: "s:pro"),
+        .init("S2-5", t0 + 16 * day, .active, until: t1, lineage: "GPA.4", store: .playStore, product: "s:pro"),
+        .init("S2-5", t1 + day, .paused, lineage: "GPA.4", store: .playStore, product: "s:pro"),
+        .init(
+            "S2-5",
+            t1 + 31 * day,
+            .active,
+            until: t1 + 61 * day,
+            lineage: "GPA.4",
+            store: .playStore,
+            product: "s:pro"
+        ),
+        .init("S2-6a", t1 + day, .expired, renews: false),
+        .init("S2-6a-recovered", t1 + 13 * day, .active, until: t1 + 43 * day),
+        .init("S2-6b", t1 + day, .grace, until: grace, renews: false),
+        .init("S2-6b", grace + day, .expired, renews: false),
+        .init("S2-6c", t1 + 4 * day, .active, until: t2),
+        .init("S2-6d", t1 + day, .grace, until: grace, renews: false),
+        .init("S2-7a", t1 + 5 * day, .active, until: t1 + 38 * day),
+        .init(
+            "S2-7b",
+            t1 + hour,
+            .active,
+            until: t1 + 20 * hour + 31 * day,
+            lineage: "GPA.4",
+            store: .playStore,
+            product: "s:pro"
+        ),
+        .init("S2-7d", t1 + day, .expired),
+        .init("S2-8", t0 + 7 * day - minute, .trial, until: t0 + 38 * day),
+        .init("S2-8", t0 + 8 * day, .active, until: t0 + 38 * day),
+        .init("S2-9", t0 + 2 * day, .trial, until: t0 + 7 * day, renews: false),
+        .init("S2-9", t0 + 8 * day, .expired, renews: false),
+        .init("S2-10", t0 + 8 * day, .active, until: t0 + 38 * day),
+        .init("S2-11", t0 + 41 * day, .active, until: t0 + 71 * day),
+        .init("S2-12a", upgrade + day, .active, until: upgrade + 31 * day),
+        .init("S2-12b", upgrade + day, .expired, lineage: "GPA.1", store: .playStore, product: "s:basic"),
+        .init(
+            "S2-12b",
+            upgrade + day,
+            .active,
+            until: upgrade + 31 * day,
+            lineage: "GPA.2",
+            store: .playStore,
+            product: "s:pro"
+        ),
+        .init("S2-12c", upgrade + day, .active, until: t1, store: .stripe),
+        .init("S2-13", upgrade + day, .active, until: t2, pending: "basic_m"),
+        .init("S2-13", t1 + day, .active, until: t2, product: "basic_m"),
+        .init("S2-13-withdrawn", upgrade + 2 * day, .active, until: t1),
+        .init("S3-1", t0 + 11 * day, .refunded),
+        .init("S3-1", t1 + day, .active, until: t2),
+        .init("S3-2", t0 + 14 * day, .active, until: t1),
+        .init("S3-3", t0 + 11 * day, .refunded),
+        .init("S3-3-canceled", t0 + 11 * day, .active, until: t1, renews: false),
+        .init(
+            "S3-5",
+            t0 + 3 * day,
+            .expired,
+            renews: false,
+            lineage: "promo-1",
+            store: .promotional,
+            product: "rc_promo_pro_weekly"
+        ),
+        .init("S3-5", t0 + 3 * day, .active, until: t1),
+        .init("S3-6-purchase", t0 + 2 * day, .active, until: t1),
+        .init("S3-6-rejected", t0 + 2 * hour, .expired, renews: nil, lineage: "X"),
+        .init("early", t1 - hour, .active, until: t2),
+        .init("S3-7", t1 - 10 * hour, .active, until: t2, renews: false),
+        .init("S3-8", t1 + day, .active, until: t2),
+        .init(
+            "S3-9",
+            t0 + 20 * minute,
+            .active,
+            until: t0 + 30 * minute,
+            renews: false,
+            lineage: "GPA.8",
+            store: .playStore
+        ),
+        .init("S3-14", t1 + day, .expired),
+        .init("S3-16", t0 + 11 * day, .active, until: t1, renews: false, lineage: "GPA.9", store: .playStore),
+        .init("S3-10", t1 + day, .renewalDue),
+        .init("S3-10", t1 + day, .active, until: t2, environment: .sandbox),
+    ]
+
+    @Test("what a story comes to", arguments: outcomes)
+    func outcome(_ outcome: StoryOutcome) throws {
+        var ledger = AccountLedger()
+        for event in try Self.events(try Self.story(outcome.story)).reversed() { _ = ledger.apply(event) }
+        let state = try #require(ledger[outcome.lineage])
+        let snapshot = state.snapshot(at: date(outcome.at))
+        #expect(snapshot.status == outcome.status)
+        switch snapshot.access {
+        case .granted(let until, _): #expect(until == outcome.until.map(date))
+        case .denied: #expect(outcome.until == nil)
+        }
+        #expect(snapshot.willRenew == outcome.willRenew)
+        #expect(snapshot.product == outcome.product)
+        #expect(snapshot.pendingProduct == outcome.pending)
+    }
+
+    @Test("the pause's end stays known while it lasts, and not after")
+    func pause() throws {
+        let lineage = SubscriptionID(store: .playStore, environment: .production, id: "GPA.4")
+        let events = try Self.events(try Self.story("S2-5"))
+        var ledger = AccountLedger()
+        for event in events.prefix(3).reversed() { _ = ledger.apply(event) }
+        #expect(ledger[lineage]?.snapshot(at: date(t1 + day)).resumesAt == date(t1 + 30 * day))
+        _ = ledger.apply(events[3])
+        #expect(ledger[lineage]?.snapshot(at: date(t1 + 31 * day)).resumesAt == nil)
+    }
+
+    @Test("a deferral whose charge fails gives no access from its end")
+    func deferralFails() throws {
+        let lineage = SubscriptionID(store: .playStore, environment: .production, id: "GPA.4")
+        for order in Self.permutations(try Self.events(try Self.story("S2-7c"))) {
+            var ledger = AccountLedger()
+            for event in order { _ = ledger.apply(event) }
+            #expect(ledger[lineage]?.access(at: date(t1 + 19 * hour)).isGranted == true)
+            #expect(ledger[lineage]?.access(at: date(t1 + 20 * hour)).isGranted == false)
+        }
+    }
+
+    @Test("an end that contradicts an extension is pointed out")
+    func contradiction() throws {
+        let lineage = SubscriptionID(store: .appStore, environment: .production, id: "O1")
+        var ledger = AccountLedger()
+        for event in try Self.events(try Self.story("S2-7d")) { _ = ledger.apply(event) }
+        #expect(ledger[lineage]?.contradictions.contains { $0.kind == .endedBeforePaidEnd } == true)
+    }
+
+    @Test(
+        "the customer keeps access through a change on Play, beside an expiry and across a move",
+        arguments: [
+            ("S2-12b", "u1", true, upgrade + day), ("S2-13-play", "u1", true, t1 + day),
+            ("S3-14", "u1", true, t1 + day), ("S2-4b", "u1", true, back + day),
+            ("S2-14", "u1", false, t0 + 10 * day), ("S2-14", "u2", true, t0 + 10 * day),
+            ("S2-14-renewed", "u1", false, t1 + day), ("S2-14-renewed", "u2", true, t1 + day),
+            ("S2-14-back", "u1", true, t0 + 13 * day), ("S2-14-back", "u2", false, t0 + 13 * day),
+            ("S3-4", "u1", false, t0 + 4 * day), ("S3-5", "u1", true, t0 + 3 * day),
+        ] as [(String, String, Bool, Int64)]
+    )
+    func customers(_ name: String, _ user: String, _ isGranted: Bool, _ time: Int64) throws {
+        for order in Self.permutations(try Self.events(try Self.story(name))) {
+            var ledger = AccountLedger()
+            for event in order { _ = ledger.apply(event) }
+            let access = ledger.access(of: Account.Identifier(user, .appUserID), at: date(time))
+            #expect(access.decision.isGranted == isGranted)
+        }
+    }
+
+    /// What the webhooks of a story are in the light of those before.
+    private func refined(_ name: String) throws -> [LifecycleEvent] {
+        var ledger = AccountLedger()
+        return try Self.events(try Self.story(name)).map { ledger.apply($0).event.event }
+    }
+
+    @Test("a renewal is a recovery, a resumption or a conversion in the light of what was before")
+    func causes() throws {
+        for (name, cause) in [
+            ("S2-5", .resumption), ("S2-6c", .recovery(from: .grace)), ("S2-8", .trialConversion),
+            ("S2-13", .planChange),
+        ] as [(String, LifecycleEvent.Renewed.Cause)] {
+            guard case .renewed(let renewed)? = try refined(name).last else {
+                Issue.record("\(name): \(String(describing: try refined(name).last))")
+                continue
+            }
+            #expect(renewed.cause == cause, "\(name)")
+        }
+    }
+
+    @Test("an immediate change is one change, whatever webhooks the store's rules make of it")
+    func immediateChanges() throws {
+        for (name, product) in [("S2-12a", "pro_m"), ("S2-12b", "s:pro"), ("S2-12c", "pro_m")] {
+            let events = try refined(name)
+            let changes = events.compactMap { event -> LifecycleEvent.ProductChange? in
+                if case .productChanged(let change) = event { change } else { nil }
+            }
+            #expect(changes.map(\.to) == [product], "\(name)")
+            #expect(changes.map(\.timing) == [.immediate], "\(name)")
+            #expect(events.filter { $0.kind == .started }.count == 1, "\(name)")
+        }
+        #expect(try refined("S2-12b").last == .expired(.init(reason: .replaced)))
+    }
+}

@@ -1,0 +1,236 @@
+import AppleJWS
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import RevenueCatEvents
+import Testing
+
+/// The same App Store story through Apple and through RevenueCat.
+@Suite("One story, two channels")
+struct TwoChannelTests {
+    static let start = Date(timeIntervalSince1970: 1_767_225_600)
+    static let stories = [
+        "demo", "initial-purchase", "trial-conversion", "introductory-conversion", "renewals", "grace-recovery",
+        "grace-lapse", "retry-expiry",
+    ]
+
+    struct Channels {
+        /// Each of Apple's notifications with the webhooks that RevenueCat makes of it.
+        var steps: [(apple: [NormalizedEvent], relayed: [NormalizedEvent])] = []
+        var apple: [NormalizedEvent] { steps.flatMap(\.apple) }
+        var relayed: [NormalizedEvent] { steps.flatMap(\.relayed) }
+    }
+
+    static func channels(_ story: AppleStory) throws -> Channels {
+        let simulator = try AppleSimulator(seed: "two channels")
+        let apple = try AppleAdapter(
+            AppleConfiguration(
+                apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
+                environments: [.production],
+                trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])
+            )
+        )
+        let relay = try RevenueCatAdapter(.init(signingSecrets: [Secret("s")]))
+        let relaySimulator = RevenueCatSimulator(signingSecret: Secret("s"))
+        var channels = Channels()
+        var previousProduct: String?
+        for delivery in try simulator.deliveries(story, from: start) {
+            let proven = try apple.authenticate(delivery)
+            var relayed: [NormalizedEvent] = []
+            for event in webhooks(for: proven.value, replacing: previousProduct) {
+                let webhook = try relaySimulator.delivery(
+                    event.body,
+                    receivedAt: proven.value.signedDate.addingTimeInterval(20)
+                )
+                relayed += try relay.normalize(try relay.authenticate(webhook)).events
+            }
+            if case .data(let data) = proven.value.content { previousProduct = data.transaction?.productID }
+            channels.steps.append((try apple.normalize(proven).events, relayed))
+        }
+        return channels
+    }
+
+    /// What RevenueCat makes of a notification of Apple's.
+    static func webhooks(
+        for notification: AppleNotification,
+        replacing previous: String?
+    ) -> [RevenueCatSimulator.Event] {
+        guard case .data(let data) = notification.content, let transaction = data.transaction else { return [] }
+        func milliseconds(_ date: Date?) -> JSONText {
+            date.map { .integer(Int64(($0.timeIntervalSince1970 * 1000).rounded())) } ?? .null
+        }
+        let grace = data.renewalInfo?.gracePeriodExpiresDate
+        func event(
+            _ type: String,
+            end: Date? = transaction.expiresDate,
+            _ changes: KeyValuePairs<String, JSONText?> = [:]
+        ) -> RevenueCatSimulator.Event {
+            let phase =
+                transaction.offerDiscountType == .freeTrial
+                ? "TRIAL" : transaction.offerType == .introductory ? "INTRO" : "NORMAL"
+            let price = transaction.price.map { JSONText.raw($0.amount.description) }
+            return RevenueCatSimulator.Event([
+                "type": .string(type), "id": .string("\(notification.notificationUUID)-\(type)"),
+                "event_timestamp_ms": milliseconds(notification.signedDate.addingTimeInterval(2)),
+                "app_id": "app1", "app_user_id": "u1", "aliases": ["u1"], "environment": "PRODUCTION",
+                "store": "APP_STORE", "product_id": .string(transaction.productID), "period_type": .string(phase),
+                "purchased_at_ms": milliseconds(transaction.purchaseDate), "expiration_at_ms": milliseconds(end),
+                "transaction_id": .string(transaction.transactionID),
+                "original_transaction_id": .string(transaction.originalTransactionID),
+                "price_in_purchased_currency": price ?? .null,
+                "currency": transaction.price.map { .string($0.currency) } ?? .null,
+            ]).with(changes)
+        }
+        switch (notification.type, notification.subtype) {
+        case (.subscribed, .initialBuy?): return [event("INITIAL_PURCHASE")]
+        case (.subscribed, _), (.didRenew, _): return [event("RENEWAL")]
+        case (.didFailToRenew, _):
+            let end = grace ?? transaction.expiresDate
+            return [
+                event("BILLING_ISSUE", end: end, ["grace_period_expiration_at_ms": milliseconds(grace)]),
+                event("CANCELLATION", end: end, ["cancel_reason": "BILLING_ERROR", "price_in_purchased_currency": 0]),
+            ]
+        case (.expired, let subtype):
+            return [
+                event("EXPIRATION", ["expiration_reason": subtype == .voluntary ? "UNSUBSCRIBE" : "BILLING_ERROR"])
+            ]
+        case (.didChangeRenewalStatus, .autoRenewDisabled?):
+            return [event("CANCELLATION", ["cancel_reason": "UNSUBSCRIBE", "price_in_purchased_currency": 0])]
+        case (.didChangeRenewalStatus, _): return [event("UNCANCELLATION")]
+        case (.didChangeRenewalPref, .upgrade?):
+            return [
+                event(
+                    "PRODUCT_CHANGE",
+                    [
+                        "product_id": previous.map { .string($0) } ?? .null,
+                        "new_product_id": .string(transaction.productID), "transaction_id": nil, "purchased_at_ms": nil,
+                    ]
+                ),
+                event("RENEWAL"),
+            ]
+        case (.refund, _):
+            return [
+                event(
+                    "CANCELLATION",
+                    end: transaction.revocationDate,
+                    [
+                        "cancel_reason": "CUSTOMER_SUPPORT",
+                        "price_in_purchased_currency": .raw("-" + (transaction.price?.amount.description ?? "0")),
+                    ]
+                )
+            ]
+        case (.refundReversed, _): return [event("REFUND_REVERSED")]
+        case (.renewalExtended, _): return [event("SUBSCRIPTION_EXTENDED")]
+        case (.oneTimeCharge, _): return [event("NON_RENEWING_PURCHASE")]
+        default: return []
+        }
+    }
+
+    /// What a backend does: it acts on news, and once on each identity.
+    static func acts(on events: [NormalizedEvent]) -> (acts: [NormalizedEvent], ledger: AccountLedger) {
+        var ledger = AccountLedger()
+        var seen: Set<EventID> = []
+        var acts: [NormalizedEvent] = []
+        for event in events {
+            let application = ledger.apply(event)
+            if seen.insert(event.id).inserted, application.disposition == .applied { acts.append(application.event) }
+        }
+        return (acts, ledger)
+    }
+
+    /// Kinds that both channels report, with what a period's beginning is called left aside.
+    static func facts(_ events: [NormalizedEvent]) -> [String: Int] {
+        var counts: [String: Int] = [:]
+        for event in events {
+            switch event.kind {
+            case .started, .renewed, .productChanged: counts["began", default: 0] += 1
+            case .expired, .refunded, .refundReversed, .oneTimePurchased, .extended, .billingIssue:
+                counts[event.kind.rawValue, default: 0] += 1
+            case .autoRenewDisabled:
+                // RevenueCat words a failed charge as an end of renewal, too; Apple does not.
+                if case .autoRenewDisabled(let detail) = event.event, detail.reason != .billing {
+                    counts["autoRenewDisabled", default: 0] += 1
+                }
+            default: break
+            }
+        }
+        return counts
+    }
+
+    static func story(_ name: String) throws -> AppleStory {
+        try #require(AppleStory.all.first { $0.name == name }, "\(name)")
+    }
+
+    @Test("what both report has one identity, one lineage and one transaction", arguments: stories)
+    func identities(_ name: String) throws {
+        let channels = try Self.channels(try Self.story(name))
+        let shared: Set<LifecycleEvent.Kind> = [
+            .started, .renewed, .productChanged, .expired, .refunded, .refundReversed, .oneTimePurchased, .extended,
+        ]
+        for step in channels.steps {
+            for relayed in step.relayed where shared.contains(relayed.kind) {
+                let apple = try #require(step.apple.first)
+                #expect(relayed.id == apple.id)
+                #expect(relayed.transaction == apple.transaction)
+            }
+        }
+        #expect(Set(channels.relayed.map(\.subscription)) == Set(channels.apple.map(\.subscription)))
+    }
+
+    @Test("interleaved, every fact acts once, whichever channel is first", arguments: stories)
+    func interleaved(_ name: String) throws {
+        let channels = try Self.channels(try Self.story(name))
+        let expected = Self.facts(Self.acts(on: channels.apple).acts)
+        #expect(!expected.isEmpty)
+        #expect(Self.facts(channels.relayed) == Self.facts(channels.apple))
+        let orders: [[NormalizedEvent]] = [
+            channels.steps.flatMap { step in step.apple + step.relayed },
+            channels.steps.flatMap { step in step.relayed + step.apple },
+            channels.steps.flatMap { step in [step.apple, step.relayed, step.apple, step.relayed].flatMap(\.self) },
+        ]
+        for order in orders {
+            #expect(Self.facts(Self.acts(on: order).acts) == expected)
+        }
+    }
+
+    @Test("in any order nothing acts twice, and one state comes of it", arguments: stories)
+    func shuffled(_ name: String) throws {
+        let channels = try Self.channels(try Self.story(name))
+        let all = channels.apple + channels.relayed
+        let expected = Self.acts(on: all).ledger
+        let once = Self.facts(channels.apple)
+        var generator = SplitMix(state: 17)
+        for _ in 0..<50 {
+            let (acts, ledger) = Self.acts(on: all.shuffled(using: &generator))
+            #expect(ledger == expected)
+            for (kind, count) in Self.facts(acts) { #expect(count <= once[kind] ?? 0, "\(kind)") }
+        }
+    }
+
+    @Test("both channels decide alike on access", arguments: stories)
+    func access(_ name: String) throws {
+        let channels = try Self.channels(try Self.story(name))
+        let lineage = try #require(channels.apple.first?.subscription)
+        let apple = try #require(Self.acts(on: channels.apple).ledger[lineage])
+        let relayed = try #require(Self.acts(on: channels.relayed).ledger[lineage])
+        let both = try #require(Self.acts(on: channels.apple + channels.relayed).ledger[lineage])
+        for hour in stride(from: 0, to: 24 * 300, by: 6) {
+            let time = Self.start.addingTimeInterval(Double(hour) * 3600 + 60)
+            #expect(relayed.access(at: time).isGranted == apple.access(at: time).isGranted, "hour \(hour)")
+            #expect(both.access(at: time).isGranted == apple.access(at: time).isGranted, "hour \(hour), both")
+        }
+    }
+}
+
+/// The same numbers every time.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
