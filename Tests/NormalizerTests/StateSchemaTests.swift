@@ -17,7 +17,10 @@ struct StateSchemaTests {
     }()
 
     // One story has an empty transaction id, which the schema forbids on purpose.
-    @Test("Every state of every story is written as documented", arguments: Story.all.filter { $0.id != "empty-transaction" })
+    @Test(
+        "Every state of every story is written as documented",
+        arguments: Story.all.filter { $0.id != "empty-transaction" }
+    )
     func documented(story: Story) throws {
         let schema = try #require(Self.schema)
         for state in Timeline(story.events).ledger.states {
