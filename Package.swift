@@ -21,6 +21,9 @@ let package = Package(
     products: [
         .library(name: "Normalizer", targets: ["Normalizer"]),
         .library(name: "AppleJWS", targets: ["AppleJWS"]),
+        .library(name: "CurlTransport", targets: ["CurlTransport"]),
+        .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
+        .library(name: "NormalizerTesting", targets: ["NormalizerTesting"]),
         .library(name: "NotificationSimulator", targets: ["NotificationSimulator"]),
         .executable(name: "lifecycle", targets: ["lifecycle"]),
     ],
@@ -35,6 +38,11 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
     ],
     targets: [
+        .systemLibrary(
+            name: "CLifecycleCurl",
+            pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]
+        ),
         .systemLibrary(
             name: "CLifecycleOpenSSL",
             pkgConfig: "libcrypto",
@@ -56,6 +64,13 @@ let package = Package(
             dependencies: ["Normalizer", "SignatureCore", "WireJSON"],
             swiftSettings: strict
         ),
+        .target(
+            name: "CurlTransport",
+            dependencies: ["CLifecycleCurl", "HTTPTransport"],
+            swiftSettings: strict
+        ),
+        .target(name: "HTTPTransport", swiftSettings: strict),
+        .target(name: "NormalizerTesting", dependencies: ["HTTPTransport"], swiftSettings: strict),
         .target(
             name: "SignatureIssuing",
             dependencies: ["CLifecycleOpenSSL", "SignatureCore"],
@@ -102,6 +117,29 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "NormalizerTests", dependencies: ["Normalizer"], swiftSettings: strict),
+        .systemLibrary(
+            name: "CLoopbackTLS",
+            path: "Tests/CLoopbackTLS",
+            pkgConfig: "libssl",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
+        ),
+        // Sockets and OpenSSL from end to end; it serves tests only, so memory safety is not enforced in it.
+        .target(
+            name: "LoopbackServer",
+            dependencies: ["CLoopbackTLS"],
+            path: "Tests/LoopbackServer",
+            swiftSettings: checked
+        ),
+        .testTarget(
+            name: "CurlTransportTests",
+            dependencies: ["CurlTransport", "HTTPTransport", "LoopbackServer", "NormalizerTesting"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "HTTPTransportTests",
+            dependencies: ["HTTPTransport", "NormalizerTesting"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "AppleJWSTests",
             dependencies: ["AppleJWS", "NotificationSimulator", "Normalizer", "SignatureIssuing", "WireJSON"],

@@ -1,0 +1,50 @@
+public import HTTPTransport
+
+/// Sends requests with libcurl, all of them on one thread of its own.
+///
+/// TLS is at least 1.2, certificate and name are always verified, only https is spoken, no redirect is followed, no
+/// cookie, `.netrc` or proxy variable is looked at. Connections are kept and reused, and HTTP/2 carries many requests on
+/// one. Make one transport for a process and share it.
+public final class CurlTransport: HTTPTransport {
+    private let loop: TransferLoop
+
+    /// Starts the transport.
+    ///
+    /// - Throws: `transportFailure` where the configuration cannot be used, or there is no memory or thread to be had.
+    public init(_ configuration: Configuration = Configuration()) throws(HTTPTransportError) {
+        try configuration.validate()
+        loop = try TransferLoop(configuration)
+        try loop.start()
+    }
+
+    deinit {
+        loop.stop(then: nil)
+    }
+
+    /// Sends `request` once and waits for the complete answer.
+    ///
+    /// - Throws: `connectionFailed`, `connectionLost`, `tls`, `timeout`, `responseTooLarge`, `protocolError`,
+    ///   `canceled`, `shutDown`, `transportFailure`.
+    public func send(_ request: HTTPTransportRequest) async throws(HTTPTransportError) -> HTTPTransportResponse {
+        // Whoever calls may hold the last reference, and without one the loop ends.
+        defer { withExtendedLifetime(self) {} }
+        let ticket = Ticket()
+        let outcome: Result<HTTPTransportResponse, HTTPTransportError> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                loop.start(request, for: ticket, continuation)
+            }
+        } onCancel: {
+            loop.cancel(ticket)
+        }
+        return try outcome.get()
+    }
+
+    /// Ends every request with `shutDown`, closes all connections and waits until the thread has done so.
+    ///
+    /// Requests made later fail with `shutDown` too.
+    public func shutdown() async {
+        await withCheckedContinuation { continuation in
+            loop.stop(then: continuation)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import CLifecycleCurl
+import HTTPTransport
+
+/// A `CURLM *` on its way between threads.
+///
+/// `@unchecked Sendable` holds because ``TransferLoop`` keeps three rules. Before the loop's thread runs, only the
+/// initializer touches the handle. From then on that thread alone does, apart from `curl_multi_wakeup`, which libcurl
+/// allows on any thread. A wake-up happens only under the lock of the loop's mailbox and while the mailbox holds the
+/// handle; the thread takes it out, under the same lock, before it destroys it.
+@safe struct MultiHandle: @unchecked Sendable {
+    let pointer: UnsafeMutableRawPointer
+
+    init(_ configuration: CurlTransport.Configuration) throws(HTTPTransportError) {
+        guard let pointer = unsafe curl_multi_init() else {
+            throw HTTPTransportError(.transportFailure, "libcurl has no memory for a transport")
+        }
+        unsafe self.pointer = unsafe pointer
+        let options = [
+            (CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX)),
+            (CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maximumConnectionsPerHost),
+            (CURLMOPT_MAXCONNECTS, configuration.maximumIdleConnections),
+        ]
+        for (option, value) in options {
+            let code = unsafe lifecycle_curl_multi_set_long(pointer, option, value)
+            guard code == CURLM_OK else {
+                destroy()
+                throw HTTPTransportError(
+                    .transportFailure,
+                    "libcurl refused option \(option.rawValue) of a transport",
+                    libraryCode: Int(code.rawValue)
+                )
+            }
+        }
+    }
+
+    /// Closes every connection. No transfer may be left, and nobody may use the handle afterwards.
+    func destroy() {
+        unsafe curl_multi_cleanup(pointer)
+    }
+
+    func wakeUp() {
+        // It can only fail where the pipe to the thread is full, and then the thread is awake.
+        _ = unsafe curl_multi_wakeup(pointer)
+    }
+
+    func add(_ transfer: Transfer) -> CURLMcode {
+        unsafe curl_multi_add_handle(pointer, transfer.easy.pointer)
+    }
+
+    func remove(_ transfer: Transfer) -> CURLMcode {
+        unsafe curl_multi_remove_handle(pointer, transfer.easy.pointer)
+    }
+
+    /// Does what can be done without waiting.
+    func perform() -> CURLMcode {
+        var running: Int32 = 0
+        return unsafe curl_multi_perform(pointer, &running)
+    }
+
+    /// Waits for a socket, for the next of libcurl's own deadlines, or for ``wakeUp()``.
+    func wait() -> CURLMcode {
+        // libcurl shortens this by its own timers; there is nothing else to wake up for.
+        unsafe curl_multi_poll(pointer, nil, 0, Int32.max, nil)
+    }
+
+    /// The next transfer that has come to its end.
+    func nextCompletion() -> (transfer: Transfer, code: CURLcode)? {
+        var left: Int32 = 0
+        while let message = unsafe curl_multi_info_read(pointer, &left) {
+            guard unsafe message.pointee.msg == CURLMSG_DONE else { continue }
+            let code = unsafe message.pointee.data.result
+            var target: UnsafeMutableRawPointer?
+            guard unsafe lifecycle_curl_get_pointer(message.pointee.easy_handle, CURLINFO_PRIVATE, &target) == CURLE_OK,
+                let target = unsafe target
+            else { continue }
+            // CURLOPT_PRIVATE is a transfer that the loop keeps until it has removed it from this handle.
+            return (unsafe Unmanaged<Transfer>.fromOpaque(target).takeUnretainedValue(), code)
+        }
+        return nil
+    }
+}

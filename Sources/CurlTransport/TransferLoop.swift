@@ -1,0 +1,192 @@
+import CLifecycleCurl
+import Glibc
+import HTTPTransport
+import Synchronization
+
+/// The thread that all transfers of one transport run on, and the mailbox that leads to it.
+final class TransferLoop: Sendable {
+    private struct Start {
+        var request: HTTPTransportRequest
+        var ticket: Ticket
+        var continuation: Transfer.Continuation
+    }
+
+    private struct Mailbox {
+        var starts: [Start] = []
+        var cancellations: [Ticket] = []
+        var isStopping = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+        /// There until the thread destroys it; see ``MultiHandle``.
+        var multi: MultiHandle?
+    }
+
+    private let mailbox: Mutex<Mailbox>
+    private let configuration: CurlTransport.Configuration
+
+    // libcurl wants this once in a process, before anything else.
+    private static let globalCode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+
+    init(_ configuration: CurlTransport.Configuration) throws(HTTPTransportError) {
+        guard Self.globalCode == CURLE_OK else {
+            throw HTTPTransportError(
+                .transportFailure,
+                "libcurl could not be initialized",
+                libraryCode: Int(Self.globalCode.rawValue)
+            )
+        }
+        self.configuration = configuration
+        mailbox = Mutex(Mailbox(multi: try MultiHandle(configuration)))
+    }
+
+    /// Starts the thread, which keeps this object alive until ``stop(then:)``.
+    func start() throws(HTTPTransportError) {
+        let context = unsafe Unmanaged.passRetained(self)
+        let code = unsafe startDetachedThread(context.toOpaque()) { context in
+            // The thread takes over the reference made above.
+            guard let context = unsafe context else { return nil }
+            unsafe Unmanaged<TransferLoop>.fromOpaque(context).takeRetainedValue().run()
+            return nil
+        }
+        guard code == 0 else {
+            unsafe context.release()
+            close()
+            throw HTTPTransportError(.transportFailure, "no thread to be had", libraryCode: Int(code))
+        }
+    }
+
+    func start(_ request: HTTPTransportRequest, for ticket: Ticket, _ continuation: Transfer.Continuation) {
+        let isOpen = mailbox.withLock { mailbox in
+            guard !mailbox.isStopping else { return false }
+            mailbox.starts.append(Start(request: request, ticket: ticket, continuation: continuation))
+            mailbox.multi?.wakeUp()
+            return true
+        }
+        if !isOpen { continuation.resume(returning: .failure(Self.shutDown)) }
+    }
+
+    func cancel(_ ticket: Ticket) {
+        ticket.cancel()
+        mailbox.withLock { mailbox in
+            guard !mailbox.isStopping else { return }
+            mailbox.cancellations.append(ticket)
+            mailbox.multi?.wakeUp()
+        }
+    }
+
+    /// Has the thread end, and resumes `waiter` when it has closed everything.
+    func stop(then waiter: CheckedContinuation<Void, Never>?) {
+        let isOver = mailbox.withLock { mailbox in
+            mailbox.isStopping = true
+            guard let multi = mailbox.multi else { return true }
+            if let waiter { mailbox.waiters.append(waiter) }
+            multi.wakeUp()
+            return false
+        }
+        if isOver { waiter?.resume() }
+    }
+
+    private static let shutDown = HTTPTransportError(.shutDown, "the transport was shut down")
+
+    // MARK: - On the thread
+
+    private func run() {
+        guard let multi = mailbox.withLock({ $0.multi }) else { return }
+        var transfers: [ObjectIdentifier: Transfer] = [:]
+        var failure: HTTPTransportError?
+
+        while failure == nil {
+            let (starts, cancellations, isStopping) = takeMail()
+            for start in starts {
+                if isStopping {
+                    start.continuation.resume(returning: .failure(Self.shutDown))
+                } else if let transfer = begin(start, on: multi) {
+                    transfers[ObjectIdentifier(transfer.ticket)] = transfer
+                }
+            }
+            for ticket in cancellations {
+                // It may have been answered meanwhile.
+                guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(ticket)) else { continue }
+                _ = multi.remove(transfer)
+                transfer.finish(failing: HTTPTransportError(.canceled, "canceled under way"))
+            }
+            if isStopping { break }
+
+            failure = Self.failure(multi.perform())
+            while let (transfer, code) = multi.nextCompletion() {
+                _ = multi.remove(transfer)
+                transfers.removeValue(forKey: ObjectIdentifier(transfer.ticket))
+                transfer.finish(code)
+            }
+            if failure == nil { failure = Self.failure(multi.wait()) }
+        }
+
+        for transfer in transfers.values {
+            _ = multi.remove(transfer)
+            transfer.finish(failing: failure ?? Self.shutDown)
+        }
+        transfers.removeAll()
+        close()
+    }
+
+    private func takeMail() -> (starts: [Start], cancellations: [Ticket], isStopping: Bool) {
+        mailbox.withLock { mailbox in
+            defer {
+                mailbox.starts.removeAll(keepingCapacity: true)
+                mailbox.cancellations.removeAll(keepingCapacity: true)
+            }
+            return (mailbox.starts, mailbox.cancellations, mailbox.isStopping)
+        }
+    }
+
+    private func begin(_ start: Start, on multi: MultiHandle) -> Transfer? {
+        guard !start.ticket.isCanceled else {
+            start.continuation.resume(returning: .failure(HTTPTransportError(.canceled, "canceled before it was sent")))
+            return nil
+        }
+        let transfer: Transfer
+        do {
+            transfer = try Transfer(start.request, for: start.ticket, configuration, start.continuation)
+        } catch {
+            start.continuation.resume(returning: .failure(error))
+            return nil
+        }
+        let code = multi.add(transfer)
+        guard code == CURLM_OK else {
+            transfer.finish(
+                failing: HTTPTransportError(
+                    .transportFailure,
+                    "libcurl refused a request",
+                    libraryCode: Int(code.rawValue)
+                )
+            )
+            return nil
+        }
+        return transfer
+    }
+
+    /// Destroys the handle, answers whatever came too late, and wakes those who wait for the end.
+    private func close() {
+        let (multi, starts, waiters) = mailbox.withLock { mailbox in
+            defer {
+                mailbox.isStopping = true
+                mailbox.multi = nil
+                mailbox.starts = []
+                mailbox.cancellations = []
+                mailbox.waiters = []
+            }
+            return (mailbox.multi, mailbox.starts, mailbox.waiters)
+        }
+        multi?.destroy()
+        for start in starts { start.continuation.resume(returning: .failure(Self.shutDown)) }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    private static func failure(_ code: CURLMcode) -> HTTPTransportError? {
+        guard code != CURLM_OK else { return nil }
+        return HTTPTransportError(
+            .transportFailure,
+            "libcurl cannot go on",
+            libraryCode: Int(code.rawValue)
+        )
+    }
+}
