@@ -13,6 +13,8 @@ public enum Fact: Hashable, Sendable {
     case periodEnded(PeriodEnd)
     /// Whether and how the subscription renews.
     case renewalIntent(RenewalIntent)
+    /// Which product renews next, stated without a word on whether it renews at all.
+    case nextProduct(NextProduct)
     /// Whether charging works.
     case billing(Billing)
     /// Whether the subscription is paused, or will be.
@@ -55,6 +57,9 @@ extension Fact {
         public var transaction: String?
         /// Whether it was bought or shared.
         public var ownership: Ownership
+        /// Whether it is only inferred from a statement about something else, such as an end or a failed charge. Any
+        /// statement of the period itself takes its place, also an earlier one.
+        public var isProvisional: Bool
 
         /// Makes the fact.
         public init(
@@ -62,13 +67,42 @@ extension Fact {
             product: String,
             phase: Phase,
             transaction: String?,
-            ownership: Ownership = .purchased
+            ownership: Ownership = .purchased,
+            isProvisional: Bool = false
         ) {
             self.period = period
             self.product = product
             self.phase = phase
             self.transaction = transaction
             self.ownership = ownership
+            self.isProvisional = isProvisional
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case period, product, phase, transaction, ownership
+            case isProvisional = "provisional"
+        }
+
+        /// Reads the fact; an absent `provisional` is false.
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            period = try container.decode(ServicePeriod.self, forKey: .period)
+            product = try container.decode(String.self, forKey: .product)
+            phase = try container.decode(Phase.self, forKey: .phase)
+            transaction = try container.decodeIfPresent(String.self, forKey: .transaction)
+            ownership = try container.decode(Ownership.self, forKey: .ownership)
+            isProvisional = try container.decodeIfPresent(Bool.self, forKey: .isProvisional) ?? false
+        }
+
+        /// Writes the fact; `provisional` is left out where it is false.
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(period, forKey: .period)
+            try container.encode(product, forKey: .product)
+            try container.encode(phase, forKey: .phase)
+            try container.encodeIfPresent(transaction, forKey: .transaction)
+            try container.encode(ownership, forKey: .ownership)
+            if isProvisional { try container.encode(true, forKey: .isProvisional) }
         }
     }
 
@@ -104,6 +138,15 @@ extension Fact {
             self.terms = terms
             self.reason = reason
         }
+    }
+
+    /// Which product renews next.
+    public struct NextProduct: Hashable, Sendable, Codable {
+        /// The product; absent when a planned change was withdrawn and the current product stays.
+        public var product: String?
+
+        /// Makes the fact.
+        public init(_ product: String?) { self.product = product }
     }
 
     /// Whether charging works.
@@ -262,6 +305,7 @@ extension Fact {
         case period, billing, pause, charge, refund, purchase, owner, transfer, link
         case periodEnded = "period_ended"
         case renewalIntent = "renewal_intent"
+        case nextProduct = "next_product"
         case priceChange = "price_change"
     }
 
@@ -270,6 +314,7 @@ extension Fact {
         case .period: .period
         case .periodEnded: .periodEnded
         case .renewalIntent: .renewalIntent
+        case .nextProduct: .nextProduct
         case .billing: .billing
         case .pause: .pause
         case .priceChange: .priceChange
@@ -296,6 +341,7 @@ extension Fact: Codable {
         case .period: self = .period(try detail())
         case .periodEnded: self = .periodEnded(try detail())
         case .renewalIntent: self = .renewalIntent(try detail())
+        case .nextProduct: self = .nextProduct(try detail())
         case .billing: self = .billing(try detail())
         case .pause: self = .pause(try detail())
         case .priceChange: self = .priceChange(try detail())
@@ -316,6 +362,7 @@ extension Fact: Codable {
         case .period(let detail): try container.encode(detail, forKey: .detail)
         case .periodEnded(let detail): try container.encode(detail, forKey: .detail)
         case .renewalIntent(let detail): try container.encode(detail, forKey: .detail)
+        case .nextProduct(let detail): try container.encode(detail, forKey: .detail)
         case .billing(let detail): try container.encode(detail, forKey: .detail)
         case .pause(let detail): try container.encode(detail, forKey: .detail)
         case .priceChange(let detail): try container.encode(detail, forKey: .detail)

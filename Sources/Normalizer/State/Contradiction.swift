@@ -1,0 +1,101 @@
+/// Two statements that cannot both be so. The state follows one of them, always the same one; this says that somebody
+/// should ask the store again.
+public struct Contradiction: Hashable, Sendable, Codable {
+    /// What kind of contradiction it is.
+    public struct Kind: OpenValue {
+        /// The name used in JSON and metrics.
+        public let rawValue: String
+        /// Keeps a name as it is.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Two statements of one moment and of equal authority differ.
+        public static let simultaneousStatements: Kind = "simultaneous_statements"
+        /// A period ended before the end that was paid for, and no refund, replacement or revocation explains it.
+        public static let endedBeforePaidEnd: Kind = "ended_before_paid_end"
+        /// An end was stated that a later statement of the period itself took back.
+        public static let endTakenBack: Kind = "end_taken_back"
+        /// A period ends before it begins. It gives no access.
+        public static let negativePeriod: Kind = "negative_period"
+        /// A link leads to a lineage of another environment. It is not followed.
+        public static let linkAcrossEnvironments: Kind = "link_across_environments"
+        /// Another account claims the lineage.
+        public static let ownership: Kind = "ownership"
+    }
+
+    /// What kind of contradiction it is.
+    public var kind: Kind
+    /// What it is about: the name of a fact, with a transaction or a start where it has one.
+    public var subject: String
+    /// The statements that contradict each other; the one that the state follows comes first.
+    public var statements: [Citation]
+}
+
+extension SubscriptionState {
+    /// Everything stated about this lineage that cannot be so at once.
+    public var contradictions: [Contradiction] {
+        var found: [Contradiction] = []
+        func compare<Value: Assertable>(_ register: Register<Value>?, _ subject: @autoclosure () -> String) {
+            guard let register, let rival = register.rival else { return }
+            found.append(
+                Contradiction(
+                    kind: .simultaneousStatements,
+                    subject: subject(),
+                    statements: [register.by, rival.by]
+                )
+            )
+        }
+        for (key, entry) in periods.sorted(by: { $0.key < $1.key }) {
+            compare(entry.statement, "period \(key.name)")
+        }
+        for (key, register) in ends.sorted(by: { $0.key < $1.key }) { compare(register, "period_ended \(key.name)") }
+        for (key, register) in refunds.sorted(by: { $0.key < $1.key }) { compare(register, "refund \(key)") }
+        for (key, register) in charges.sorted(by: { $0.key < $1.key }) { compare(register, "charge \(key)") }
+        for (key, register) in purchases.sorted(by: { $0.key < $1.key }) { compare(register, "purchase \(key)") }
+        for lineage in lineages {
+            compare(registers[lineage]?.intent, "renewal_intent")
+            compare(registers[lineage]?.nextProduct, "next_product")
+            compare(registers[lineage]?.billing, "billing")
+            compare(registers[lineage]?.pause, "pause")
+            compare(registers[lineage]?.priceChange, "price_change")
+        }
+        compare(transfer, "transfer")
+        for period in PeriodTimeline(self).periods { found += contradictions(in: period) }
+        for conflict in ownership.conflicts {
+            found.append(Contradiction(kind: .ownership, subject: "owner", statements: [conflict.by]))
+        }
+        for _ in foreignLinks {
+            found.append(Contradiction(kind: .linkAcrossEnvironments, subject: "link", statements: []))
+        }
+        return found
+    }
+
+    private func contradictions(in period: PeriodTimeline.Period) -> [Contradiction] {
+        var found: [Contradiction] = []
+        let subject = "period \(period.transaction ?? RFC3339.string(period.start))"
+        if period.end < period.start {
+            found.append(Contradiction(kind: .negativePeriod, subject: subject, statements: [period.by]))
+        }
+        if let lifted = period.liftedCut {
+            found.append(Contradiction(kind: .endTakenBack, subject: subject, statements: [period.by, lifted.by]))
+        }
+        if let cut = period.cut, cut.at < period.end, !period.fact.isProvisional {
+            switch cut.reason {
+            case .refunded, .replaced, .developer: break
+            case .customer, .billing, .priceIncreaseDeclined, .productUnavailable, .paused, .unknown:
+                found.append(
+                    Contradiction(kind: .endedBeforePaidEnd, subject: subject, statements: [cut.by, period.by])
+                )
+            }
+        }
+        return found
+    }
+}
+
+extension SubscriptionState.PeriodKey {
+    fileprivate var name: String {
+        switch self {
+        case .transaction(let name): name
+        case .start(let milliseconds): RFC3339.string(min(max(milliseconds, 0), Limits.milliseconds.upperBound))
+        }
+    }
+}

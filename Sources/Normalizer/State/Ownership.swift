@@ -1,0 +1,166 @@
+/// When an account was named as the owner of a lineage, and what else it was called.
+package struct AccountClaim: Hashable, Sendable, Codable {
+    package var first: Citation
+    package var latest: Citation
+    package var aliases: Set<Account.Identifier>
+
+    package mutating func merge(_ other: AccountClaim) {
+        if other.first.precedes(first) { first = other.first }
+        if latest.precedes(other.latest) { latest = other.latest }
+        aliases.formUnion(other.aliases)
+    }
+
+    private enum CodingKeys: String, CodingKey { case first, latest, aliases }
+
+    package init(first: Citation, latest: Citation, aliases: Set<Account.Identifier>) {
+        self.first = first
+        self.latest = latest
+        self.aliases = aliases
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        first = try container.decode(Citation.self, forKey: .first)
+        latest = try container.decode(Citation.self, forKey: .latest)
+        aliases = Set(try container.decodeIfPresent([Account.Identifier].self, forKey: .aliases) ?? [])
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(first, forKey: .first)
+        try container.encode(latest, forKey: .latest)
+        if !aliases.isEmpty { try container.encode(aliases.inOrder, forKey: .aliases) }
+    }
+}
+
+/// Whom a lineage belongs to.
+public struct Ownership: Hashable, Sendable, Codable {
+    /// An account that claims a lineage which is bound to another.
+    public struct Conflict: Hashable, Sendable, Codable {
+        /// The account that the lineage stays bound to.
+        public var existing: Account.Identifier
+        /// The account that was named later, without a transfer.
+        public var claimed: Account.Identifier
+        /// Where it was named.
+        public var by: Citation
+    }
+
+    /// Every identifier of the accounts that the lineage is bound to.
+    ///
+    /// Identifiers of different sources bind side by side: only the host knows which of its accounts they stand for.
+    public var accounts: [Account.Identifier]
+    /// Claims that were not followed. A purchase moves by a stated transfer alone, never because another account
+    /// turns up.
+    public var conflicts: [Conflict]
+}
+
+extension SubscriptionState {
+    mutating func claim(_ account: Account, by citation: Citation) {
+        let identifiers = account.identifiers.filter { !$0.id.isEmpty }
+        guard let primary = identifiers.first else { return }
+        for identifier in identifiers {
+            var aliases: Set<Account.Identifier> = identifier == primary ? Set(identifiers) : [primary]
+            aliases.remove(identifier)
+            let claim = AccountClaim(first: citation, latest: citation, aliases: aliases)
+            if claims[identifier]?.merge(claim) == nil { claims[identifier] = claim }
+        }
+    }
+
+    /// Whom the lineage belongs to: the account that was named first, or that it was last transferred to, with its
+    /// aliases. Of two accounts that nothing connects, the later named one is a conflict.
+    public var ownership: Ownership {
+        let groups = AliasGroups(claims)
+        var accounts: Set<Account.Identifier> = []
+        var conflicts: [Ownership.Conflict] = []
+        let moved = Set((transfer?.value.from ?? []).map(\.id))
+        let destination = Set(transfer?.value.to ?? []).filter { !$0.id.isEmpty }
+        let destinationGroups = Set(destination.map { groups.representative(of: $0) })
+        for identifier in destination { accounts.formUnion(groups.members(with: identifier)) }
+
+        let claimsInOrder = claims.sorted {
+            $0.value.first == $1.value.first
+                ? $0.key.precedes($1.key) : $0.value.first.precedes($1.value.first)
+        }
+        var bound: [Account.Source: Account.Identifier] = [:]
+        for identifier in destination.inOrder where bound[identifier.source] == nil {
+            bound[identifier.source] = identifier
+        }
+        for (identifier, claim) in claimsInOrder where !accounts.contains(identifier) {
+            let group = groups.representative(of: identifier)
+            if destinationGroups.contains(group) { continue }
+            if let transfer, moved.contains(identifier.id) || bound[identifier.source] != nil,
+                !destination.isEmpty, claim.latest.milliseconds <= transfer.by.milliseconds
+            {
+                continue
+            }
+            // A token that was set at purchase goes on naming the buyer after a transfer.
+            if moved.contains(identifier.id), !destination.contains(where: { $0.source == identifier.source }) {
+                continue
+            }
+            if let existing = bound[identifier.source], groups.representative(of: existing) != group {
+                conflicts.append(Ownership.Conflict(existing: existing, claimed: identifier, by: claim.latest))
+            } else {
+                bound[identifier.source] = bound[identifier.source] ?? identifier
+                accounts.insert(identifier)
+            }
+        }
+        return Ownership(accounts: accounts.inOrder, conflicts: conflicts)
+    }
+}
+
+/// Identifiers of one source that some statement named together: names of one account.
+///
+/// Identifiers of different sources never make two accounts one. Several accounts of an app may share one Apple
+/// Account, and then a purchase names both.
+struct AliasGroups {
+    private var parents: [Account.Identifier: Account.Identifier] = [:]
+
+    init(_ claims: [Account.Identifier: AccountClaim]...) {
+        for claims in claims { insert(claims) }
+    }
+
+    mutating func insert(_ claims: [Account.Identifier: AccountClaim]) {
+        for (identifier, claim) in claims {
+            for alias in claim.aliases where alias.source == identifier.source { unite(identifier, alias) }
+        }
+    }
+
+    func representative(of identifier: Account.Identifier) -> Account.Identifier {
+        var root = identifier
+        while let parent = parents[root] { root = parent }
+        return root
+    }
+
+    func members(with identifier: Account.Identifier) -> Set<Account.Identifier> {
+        let root = representative(of: identifier)
+        return Set(parents.keys.filter { representative(of: $0) == root }).union([root, identifier])
+    }
+
+    private mutating func unite(_ one: Account.Identifier, _ other: Account.Identifier) {
+        let (left, right) = (representative(of: one), representative(of: other))
+        guard left != right else { return }
+        // The smaller becomes the root, so that the outcome does not depend on the order of the claims.
+        if left.precedes(right) { parents[right] = left } else { parents[left] = right }
+    }
+}
+
+extension Account.Identifier {
+    func precedes(_ other: Account.Identifier) -> Bool {
+        id == other.id ? source.rawValue < other.source.rawValue : id < other.id
+    }
+}
+
+extension Collection<Account.Identifier> {
+    var inOrder: [Account.Identifier] { sorted { $0.precedes($1) } }
+}
+
+extension Citation {
+    fileprivate struct Nothing: Assertable {
+        var precedence: Int { 0 }
+    }
+
+    /// The order of statements, by time and then by everything else that tells them apart.
+    func precedes(_ other: Citation) -> Bool {
+        Assertion(Nothing(), by: self).precedes(Assertion(Nothing(), by: other))
+    }
+}

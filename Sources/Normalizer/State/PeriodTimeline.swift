@@ -1,0 +1,253 @@
+/// The periods of a state in the order of their starts, with what cuts or prolongs each: a pure reading of the state,
+/// in which nothing depends on how the state came about.
+struct PeriodTimeline {
+    /// Two starts of one period as different channels know it lie no further apart than this.
+    static let startTolerance: Int64 = 1000
+
+    struct Cut {
+        var at: Int64
+        var reason: LifecycleEvent.Expired.Reason
+        var by: Citation
+    }
+
+    struct Grace {
+        var until: Int64
+        var by: Citation
+    }
+
+    struct Period {
+        var start: Int64
+        /// The paid end; `Int64.max` where there is none.
+        var end: Int64
+        var fact: Fact.Period
+        var by: Citation
+        var transaction: String?
+        var firstStated: Int64?
+        var lineages: Set<SubscriptionID>
+        var cut: Cut?
+        var grace: Grace?
+        /// The begin of another product's period that took the place of this one.
+        var replacement: Cut?
+        /// A cut that a later statement of the period itself took back.
+        var liftedCut: Cut?
+
+        /// The first moment without access; not after `start` where the period gives none.
+        var accessEnd: Int64 {
+            guard end > start else { return start }
+            var accessEnd = max(end, grace?.until ?? .min)
+            if let cut { accessEnd = min(accessEnd, cut.at) }
+            if let replacement { accessEnd = min(accessEnd, replacement.at) }
+            return accessEnd
+        }
+
+        func grants(at time: Int64) -> Bool { start <= time && time < accessEnd }
+    }
+
+    private(set) var periods: [Period] = []
+    /// Ends of periods that nothing else is known of.
+    private(set) var unmatchedEnds: [Register<Fact.PeriodEnd>] = []
+    private var indexOfTransaction: [String: Int] = [:]
+
+    init(_ state: SubscriptionState) {
+        gather(state.periods)
+        applyEnds(of: state)
+        applyRefunds(of: state)
+        for (lineage, registers) in state.registers {
+            if let billing = registers.billing { applyGrace(billing, lineage: lineage) }
+        }
+        applyReplacements()
+    }
+
+    /// The newest period that was stated itself: what registers are about. It may begin in the future.
+    var newest: Period? { periods.last { !$0.fact.isProvisional } ?? periods.last }
+
+    /// The period that gives access at a moment; of several the one that began last.
+    func granting(at time: Int64) -> Period? { periods.last { $0.grants(at: time) } }
+
+    /// The period that a statement names by its transaction, else by its start: the nearest within the tolerance, else
+    /// the last that starts before it. A later period is never meant.
+    func index(transaction: String?, start: Int64?) -> Int? {
+        if let transaction, let index = indexOfTransaction[transaction] { return index }
+        guard let start else { return nil }
+        let next = periods.partitioningIndex { $0.start > start }
+        let previous = next > 0 ? next - 1 : nil
+        if next < periods.count, periods[next].start - start <= Self.startTolerance {
+            guard let previous, start - periods[previous].start <= periods[next].start - start else { return next }
+        }
+        return previous
+    }
+
+    func period(transaction: String?, start: Int64?) -> Period? {
+        index(transaction: transaction, start: start).map { periods[$0] }
+    }
+
+    func period(before start: Int64) -> Period? {
+        periods.last { $0.start < start }
+    }
+
+    // Statements of one transaction are one entry already. Entries of one start are one period too: a store may bill
+    // a period anew when its product changes, and some channels name no transaction.
+    private mutating func gather(_ entries: [SubscriptionState.PeriodKey: SubscriptionState.PeriodEntry]) {
+        var sorted = entries.map { (start: $0.value.statement.value.period.startMilliseconds, $0.key, $0.value) }
+        sorted.sort { $0.start == $1.start ? $0.1 < $1.1 : $0.start < $1.start }
+        periods.reserveCapacity(sorted.count)
+        var register: Register<Fact.Period>?
+        for (start, _, entry) in sorted {
+            let transaction = entry.statement.value.transaction.flatMap { $0.isEmpty ? nil : $0 }
+            let last = periods.indices.last
+            if let last, let held = register, joins(start, transaction, to: periods[last]) {
+                if let transaction { indexOfTransaction[transaction] = last }
+                periods[last].lineages.formUnion(entry.lineages)
+                periods[last].firstStated = [periods[last].firstStated, entry.firstStatedMilliseconds]
+                    .compactMap(\.self).min()
+                if held.latest.precedes(entry.statement.latest) {
+                    register = entry.statement
+                    let known = periods[last].transaction
+                    adopt(entry.statement, at: last)
+                    periods[last].transaction = transaction ?? known
+                } else if periods[last].transaction == nil {
+                    periods[last].transaction = transaction
+                }
+                continue
+            }
+            register = entry.statement
+            if let transaction { indexOfTransaction[transaction] = periods.count }
+            periods.append(
+                Period(
+                    start: start,
+                    end: entry.statement.value.period.endMilliseconds,
+                    fact: entry.statement.value,
+                    by: entry.statement.by,
+                    transaction: transaction,
+                    firstStated: entry.firstStatedMilliseconds,
+                    lineages: entry.lineages
+                )
+            )
+        }
+    }
+
+    private func joins(_ start: Int64, _ transaction: String?, to period: Period) -> Bool {
+        if start == period.start { return true }
+        return start - period.start <= Self.startTolerance && (transaction == nil || period.transaction == nil)
+    }
+
+    private mutating func adopt(_ statement: Register<Fact.Period>, at index: Int) {
+        periods[index].fact = statement.value
+        periods[index].by = statement.by
+        periods[index].end = statement.value.period.endMilliseconds
+    }
+
+    private mutating func applyEnds(of state: SubscriptionState) {
+        var latest: [Int: Register<Fact.PeriodEnd>] = [:]
+        for (key, register) in state.ends {
+            let start = register.value.start.millisecondsSince1970
+            var transaction: String?
+            if case .transaction(let name) = key { transaction = name }
+            guard let index = index(transaction: transaction, start: start) else {
+                unmatchedEnds.append(register)
+                continue
+            }
+            if let known = latest[index], register.latest.precedes(known.latest) { continue }
+            latest[index] = register
+        }
+        for (index, register) in latest {
+            let end = register.value
+            let cut = Cut(at: end.at.millisecondsSince1970, reason: end.reason, by: register.by)
+            if lifts(cut, periods[index], in: state) {
+                periods[index].liftedCut = cut
+            } else {
+                periods[index].cut = cut
+            }
+        }
+    }
+
+    // A statement of the period itself that is later than its end, and by no lesser authority, takes the end back. So
+    // does the reversal of the refund that had ended it.
+    private func lifts(_ cut: Cut, _ period: Period, in state: SubscriptionState) -> Bool {
+        if cut.reason == .refunded, let transaction = period.transaction,
+            let refund = state.refunds[transaction], refund.value.scope == nil,
+            refund.by.milliseconds > cut.by.milliseconds
+        {
+            return true
+        }
+        return !period.fact.isProvisional && period.end > cut.at
+            && period.by.milliseconds > cut.by.milliseconds
+            && period.by.authority.rank >= cut.by.authority.rank
+    }
+
+    private mutating func applyRefunds(of state: SubscriptionState) {
+        for register in state.refunds.values {
+            let refund = register.value
+            guard refund.scope != nil, refund.endsAccess,
+                let index = index(
+                    transaction: refund.transaction,
+                    start: refund.periodStart?.millisecondsSince1970
+                )
+            else { continue }
+            let cut = Cut(at: refund.at.millisecondsSince1970, reason: .refunded, by: register.by)
+            if let known = periods[index].cut, known.precedes(cut) { continue }
+            periods[index].cut = cut
+        }
+    }
+
+    // A failed charge is about the period whose renewal is outstanding. Once a newer one was stated it is settled.
+    private mutating func applyGrace(_ register: Register<Fact.Billing>, lineage: SubscriptionID) {
+        guard register.value.status != .settled, let until = register.value.graceUntil,
+            let index = subject(of: register, lineage: lineage), index == newestIndex
+        else { return }
+        let grace = Grace(until: until.millisecondsSince1970, by: register.by)
+        if let known = periods[index].grace, grace.by.precedes(known.by) { return }
+        periods[index].grace = grace
+    }
+
+    var newestIndex: Int? { periods.lastIndex { !$0.fact.isProvisional } ?? periods.indices.last }
+
+    /// The period that a failed charge is about.
+    func subject(of register: Register<Fact.Billing>, lineage: SubscriptionID) -> Int? {
+        if let start = register.value.periodStart?.millisecondsSince1970 {
+            return index(transaction: nil, start: start)
+        }
+        let asserted = register.by.milliseconds
+        return periods.lastIndex {
+            $0.lineages.contains(lineage) && ($0.firstStated ?? $0.start) <= asserted
+        }
+    }
+
+    private mutating func applyReplacements() {
+        var next: Period?
+        var nextOfAnotherProduct: Period?
+        for index in periods.indices.reversed() {
+            let period = periods[index]
+            let successor = next?.fact.product == period.fact.product ? nextOfAnotherProduct : next
+            if let successor, successor.start < period.accessEnd {
+                periods[index].replacement = Cut(at: successor.start, reason: .replaced, by: successor.by)
+            }
+            if !period.fact.isProvisional, period.accessEnd > period.start {
+                if next?.fact.product != period.fact.product { nextOfAnotherProduct = next }
+                next = period
+            }
+        }
+    }
+}
+
+extension PeriodTimeline.Cut {
+    fileprivate func precedes(_ other: Self) -> Bool {
+        at == other.at ? !by.precedes(other.by) : at < other.at
+    }
+}
+
+extension SubscriptionState.PeriodEntry {
+    fileprivate var firstStatedMilliseconds: Int64? { firstStatedAt?.millisecondsSince1970 }
+}
+
+extension Array {
+    /// The first index from which on `isAfter` holds; it must hold for all that follow.
+    fileprivate func partitioningIndex(_ isAfter: (Element) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if isAfter(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}

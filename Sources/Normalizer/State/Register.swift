@@ -1,0 +1,186 @@
+/// A value that a statement assigns to something that can be named.
+package protocol Assertable: Hashable, Sendable, Codable {
+    /// Beats any time of assertion: a statement of the thing itself over an inference from another statement.
+    var dominance: Int { get }
+    /// Decides between statements of one moment: what takes something away is the later step of the two.
+    var precedence: Int { get }
+}
+
+extension Assertable {
+    package var dominance: Int { 0 }
+}
+
+/// A value with the statement that it comes from.
+package struct Assertion<Value: Assertable>: Hashable, Sendable, Codable {
+    package var value: Value
+    package var by: Citation
+
+    package init(_ value: Value, by citation: Citation) {
+        self.value = value
+        self.by = citation
+    }
+
+    /// Whether `self` and `other` stand equally high before the contents of either are looked at.
+    fileprivate func ranksEqual(_ other: Self) -> Bool {
+        value.dominance == other.value.dominance
+            && by.milliseconds == other.by.milliseconds
+            && by.authority == other.by.authority
+            && value.precedence == other.value.precedence
+    }
+
+    /// A total order: of two assertions that differ in anything, one precedes the other.
+    package func precedes(_ other: Self) -> Bool {
+        func compare<Part: Comparable>(_ left: Part, _ right: Part) -> Bool? {
+            left == right ? nil : left < right
+        }
+        // Absent before present, so that nil and "" are told apart.
+        func compare(_ left: String?, _ right: String?) -> Bool? {
+            compare(left.map { "=" + $0 } ?? "", right.map { "=" + $0 } ?? "")
+        }
+        return compare(value.dominance, other.value.dominance)
+            ?? compare(by.milliseconds, other.by.milliseconds)
+            ?? compare(by.authority.rank, other.by.authority.rank)
+            ?? compare(value.precedence, other.value.precedence)
+            ?? compare(by.digest, other.by.digest)
+            ?? compare(by.provider.rawValue, other.by.provider.rawValue)
+            ?? compare(by.type, other.by.type)
+            ?? compare(by.subtype, other.by.subtype)
+            ?? compare(by.notificationID, other.by.notificationID)
+            ?? compare(by.channel.rawValue, other.by.channel.rawValue)
+            ?? (value == other.value ? false : contents.lexicographicallyPrecedes(other.contents))
+    }
+
+    // Only reached when one notification says two things of one subject.
+    private var contents: [UInt8] { (try? CanonicalJSON.bytes(value)) ?? [] }
+}
+
+/// The highest assertion about one thing, and the highest that contradicts it with equal right.
+///
+/// Joining keeps the maximum of a total order, so it commutes, associates and may be repeated. The contradiction is a
+/// function of all assertions ever joined too: it is the highest among those that rank as high as the maximum with
+/// another value, and whatever outranks an assertion outranks its contradictions.
+package struct Register<Value: Assertable>: Hashable, Sendable, Codable {
+    package private(set) var latest: Assertion<Value>
+    package private(set) var rival: Assertion<Value>?
+
+    package init(_ assertion: Assertion<Value>) { latest = assertion }
+
+    package var value: Value { latest.value }
+    package var by: Citation { latest.by }
+
+    package mutating func merge(_ other: Self) {
+        insert(other.latest)
+        if let rival = other.rival { insert(rival) }
+    }
+
+    package mutating func insert(_ assertion: Assertion<Value>) {
+        if latest == assertion { return }
+        let high: Assertion<Value>
+        let low: Assertion<Value>
+        if latest.precedes(assertion) {
+            (high, low) = (assertion, latest)
+        } else {
+            (high, low) = (latest, assertion)
+        }
+        latest = high
+        rival = Self.highest(among: [rival, low], contradicting: high)
+    }
+
+    private static func highest(
+        among candidates: [Assertion<Value>?],
+        contradicting winner: Assertion<Value>
+    ) -> Assertion<Value>? {
+        var highest: Assertion<Value>?
+        for case let candidate? in candidates
+        where candidate.ranksEqual(winner) && candidate.value != winner.value {
+            if let known = highest, candidate.precedes(known) { continue }
+            highest = candidate
+        }
+        return highest
+    }
+}
+
+extension Optional {
+    package mutating func insert<Value: Assertable>(
+        _ assertion: Assertion<Value>
+    ) where Wrapped == Register<Value> {
+        if self?.insert(assertion) == nil { self = Register(assertion) }
+    }
+
+    package mutating func merge<Value: Assertable>(_ other: Register<Value>?) where Wrapped == Register<Value> {
+        guard let other else { return }
+        if self?.merge(other) == nil { self = other }
+    }
+}
+
+extension Dictionary {
+    package mutating func merge<V: Assertable>(_ other: Self) where Value == Register<V> {
+        for (key, register) in other {
+            if self[key]?.merge(register) == nil { self[key] = register }
+        }
+    }
+
+    package mutating func insert<V: Assertable>(
+        _ assertion: Assertion<V>,
+        at key: Key
+    ) where Value == Register<V> {
+        if self[key]?.insert(assertion) == nil { self[key] = Register(assertion) }
+    }
+}
+
+extension Fact.Period: Assertable {
+    package var dominance: Int { isProvisional ? 0 : 1 }
+    package var precedence: Int { 0 }
+}
+
+extension Fact.PeriodEnd: Assertable {
+    package var precedence: Int { 7 }
+}
+
+extension Fact.RenewalIntent: Assertable {
+    package var precedence: Int { terms.willRenew ? 1 : 6 }
+}
+
+extension Fact.NextProduct: Assertable {
+    package var precedence: Int { 3 }
+}
+
+extension Fact.Billing: Assertable {
+    package var precedence: Int {
+        switch status {
+        case .settled: 1
+        case .grace: 5
+        case .suspended: 6
+        }
+    }
+}
+
+extension Fact.PauseState: Assertable {
+    package var precedence: Int {
+        switch status {
+        case .none: 1
+        case .scheduled: 4
+        case .paused: 7
+        }
+    }
+}
+
+extension Fact.PriceChangeState: Assertable {
+    package var precedence: Int { change == nil ? 1 : 3 }
+}
+
+extension Fact.Charge: Assertable {
+    package var precedence: Int { 0 }
+}
+
+extension Fact.RefundState: Assertable {
+    package var precedence: Int { scope == nil ? 2 : 6 }
+}
+
+extension Fact.OneTimePurchase: Assertable {
+    package var precedence: Int { 0 }
+}
+
+extension LifecycleEvent.Transfer: Assertable {
+    package var precedence: Int { 2 }
+}

@@ -1,0 +1,118 @@
+public import FoundationEssentials
+
+/// What a lineage looks like at a moment: what a backend shows its customer.
+public struct SubscriptionSnapshot: Hashable, Sendable, Codable {
+    /// One word for the situation.
+    @nonexhaustive
+    public enum Status: String, Hashable, Sendable, Codable {
+        /// Nothing that gives access was ever stated.
+        case none
+        /// What gives access begins later.
+        case notBegun = "not_begun"
+        /// A free trial runs.
+        case trial
+        /// A paid or granted period runs, or a product bought once is owned.
+        case active
+        /// A charge failed; access goes on in a grace period.
+        case grace
+        /// A charge failed; the store tries again, without access.
+        case billingRetry = "billing_retry"
+        /// The subscription is paused.
+        case paused
+        /// The period ran out, and the store has not said yet whether it renewed.
+        case renewalDue = "renewal_due"
+        /// Access ended because the money went back.
+        case refunded
+        /// Access ended.
+        case expired
+    }
+
+    /// One word for the situation.
+    public var status: Status
+    /// Whether access is due, until when, and why.
+    public var access: AccessDecision
+    /// The product of the current period, or of the last one.
+    public var product: String?
+    /// The terms of the current period, or of the last one.
+    public var phase: Phase?
+    /// The current period with its paid end, or the last one.
+    public var period: ServicePeriod?
+    /// A period that is paid already and begins later.
+    public var nextPeriod: ServicePeriod?
+    /// Whether the store will try to renew; absent where it was never said.
+    public var willRenew: Bool?
+    /// Why it will not renew, where it will not and the reason is stated.
+    public var willNotRenewBecause: LifecycleEvent.AutoRenewDisabled.Reason?
+    /// The product that takes the place of the current one when its period ends.
+    public var pendingProduct: String?
+    /// When the pause that is on or planned ends by itself.
+    @OptionalEventTime public var resumesAt: Date?
+    /// The price change under way.
+    public var priceChange: LifecycleEvent.PriceChange?
+    /// When to look again; absent where nothing is known to change by itself.
+    @OptionalEventTime public var nextTransition: Date?
+
+    private enum CodingKeys: String, CodingKey {
+        case status, access, product, phase, period
+        case nextPeriod = "next_period"
+        case willRenew = "will_renew"
+        case willNotRenewBecause = "will_not_renew_because"
+        case pendingProduct = "pending_product"
+        case resumesAt = "resumes_at"
+        case priceChange = "price_change"
+        case nextTransition = "next_transition"
+    }
+}
+
+extension SubscriptionState {
+    /// What the lineage looks like at `time`.
+    public func snapshot(at time: Date) -> SubscriptionSnapshot {
+        let moment = time.millisecondsSince1970
+        let timeline = PeriodTimeline(self)
+        let access = access(at: moment, timeline)
+        let current =
+            timeline.granting(at: moment) ?? timeline.periods.last { $0.start <= moment } ?? timeline.periods.first
+        let intent = renewalIntent(timeline)
+        let pause = pause(timeline)
+        return SubscriptionSnapshot(
+            status: status(access, timeline),
+            access: access,
+            product: current?.fact.product,
+            phase: current?.fact.phase,
+            period: current?.fact.period,
+            nextPeriod: timeline.periods.first { $0.start > moment && $0.accessEnd > $0.start }?.fact.period,
+            willRenew: intent?.value.terms.willRenew ?? impliedWillRenew(timeline),
+            willNotRenewBecause: intent.flatMap { $0.value.terms.willRenew ? nil : $0.value.reason },
+            pendingProduct: pendingProduct(at: moment, timeline)?.product,
+            resumesAt: pause.flatMap { $0.value.status == .none ? nil : $0.value.resumesAt },
+            priceChange: priceChange(timeline)?.value.change,
+            nextTransition: nextTransition(after: moment, timeline).map { Date(millisecondsSince1970: $0) }
+        )
+    }
+
+    /// True where a renewal overtook the failed charge that had turned renewal off; nil where nothing was ever said.
+    private func impliedWillRenew(_ timeline: PeriodTimeline) -> Bool? {
+        registers.values.contains { $0.intent?.value.reason == .billing } && timeline.newest != nil ? true : nil
+    }
+
+    private func status(_ access: AccessDecision, _ timeline: PeriodTimeline) -> SubscriptionSnapshot.Status {
+        switch access {
+        case .granted(_, let grant):
+            if grant.basis == .grace { return .grace }
+            return grant.phase == .trial ? .trial : .active
+        case .denied(_, let denial):
+            switch denial.reason {
+            case .never: return .none
+            case .notBegun: return .notBegun
+            case .renewalDue: return .renewalDue
+            case .paused: return .paused
+            case .refunded: return .refunded
+            case .billing:
+                let isOver = timeline.newest?.cut != nil
+                return isOver || billing(timeline)?.value.status != .suspended ? .expired : .billingRetry
+            case .customer, .priceIncreaseDeclined, .productUnavailable, .replaced, .developer, .unknown:
+                return .expired
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+public import FoundationEssentials
+
+extension SubscriptionState {
+    /// Whether this lineage gives access at `time`, until when, and why.
+    ///
+    /// Time passing needs no notification: a period ends at its end, grace at the end of grace. For moments that lie
+    /// behind later statements the answer is what is known now, not what was known then.
+    public func access(at time: Date) -> AccessDecision {
+        access(at: time.millisecondsSince1970, PeriodTimeline(self))
+    }
+
+    /// The first moment after `time` at which the decision, or what it rests on, changes by itself; nil where nothing is
+    /// known to change.
+    ///
+    /// Look again then: a period may begin or end, grace may run out.
+    public func nextTransition(after time: Date) -> Date? {
+        nextTransition(after: time.millisecondsSince1970, PeriodTimeline(self)).map {
+            Date(millisecondsSince1970: $0)
+        }
+    }
+
+    func nextTransition(after time: Int64, _ timeline: PeriodTimeline) -> Int64? {
+        var moments: [Int64] = []
+        for period in timeline.periods where period.accessEnd > period.start && period.accessEnd > time {
+            moments.append(period.start)
+            moments.append(period.accessEnd)
+            if period.end < period.accessEnd { moments.append(period.end) }
+        }
+        for owned in ownedPurchases { moments += [owned.start, owned.end] }
+        return moments.filter { $0 > time && $0 < .max }.min()
+    }
+
+    func access(at time: Int64, _ timeline: PeriodTimeline) -> AccessDecision {
+        let owned = ownedPurchases
+        let current = timeline.granting(at: time)
+        if let current {
+            let until = Self.end(of: intervals(timeline, owned), from: current.accessEnd)
+            return .granted(until: Self.date(until), because: grant(current, at: time))
+        }
+        if let purchase = owned.last(where: { $0.start <= time && time < $0.end }) {
+            let until = Self.end(of: intervals(timeline, owned), from: purchase.end)
+            return .granted(until: Self.date(until), because: grant(purchase))
+        }
+        return denial(at: time, timeline)
+    }
+
+    // MARK: What grants
+
+    struct OwnedPurchase {
+        var start: Int64
+        var end: Int64
+        var register: Register<Fact.OneTimePurchase>
+    }
+
+    /// What was bought once and gives access: until it is refunded, or until a stated end. A consumable is used up by
+    /// the host, and a product of unknown type without an end may be one.
+    var ownedPurchases: [OwnedPurchase] {
+        purchases.values.compactMap { register in
+            let purchase = register.value
+            let refund = refunds[purchase.transaction]
+            if let refund, refund.value.scope != nil, refund.value.endsAccess { return nil }
+            let start = purchase.at.millisecondsSince1970
+            let expires = purchase.purchase.expires?.millisecondsSince1970
+            switch (purchase.purchase.type, expires) {
+            case (.nonConsumable, _): return OwnedPurchase(start: start, end: expires ?? .max, register: register)
+            case (.nonRenewing, let expires?), (.unknown, let expires?):
+                return OwnedPurchase(start: start, end: expires, register: register)
+            case (.consumable, _), (.nonRenewing, nil), (.unknown, nil): return nil
+            }
+        }
+        .sorted {
+            $0.start == $1.start
+                ? $0.register.value.transaction < $1.register.value.transaction : $0.start < $1.start
+        }
+    }
+
+    func intervals(_ timeline: PeriodTimeline, _ owned: [OwnedPurchase]) -> [(start: Int64, end: Int64)] {
+        timeline.periods.compactMap { $0.accessEnd > $0.start ? ($0.start, $0.accessEnd) : nil }
+            + owned.map { ($0.start, $0.end) }
+    }
+
+    /// The end of the unbroken access that lasts until `end` at least.
+    static func end(of intervals: [(start: Int64, end: Int64)], from end: Int64) -> Int64 {
+        var end = end
+        for interval in intervals.sorted(by: { $0.start < $1.start })
+        where interval.start <= end && interval.end > end {
+            end = interval.end
+        }
+        return end
+    }
+
+    static func date(_ milliseconds: Int64) -> Date? {
+        milliseconds == .max ? nil : Date(millisecondsSince1970: milliseconds)
+    }
+
+    private func grant(_ period: PeriodTimeline.Period, at time: Int64) -> AccessDecision.Grant {
+        let isGrace = time >= period.end
+        return AccessDecision.Grant(
+            basis: isGrace ? .grace : .period,
+            subscription: subscription,
+            product: period.fact.product,
+            phase: period.fact.phase,
+            transaction: period.transaction,
+            ownership: period.fact.ownership,
+            evidence: (isGrace ? [period.grace?.by].compactMap(\.self) : []) + [period.by]
+        )
+    }
+
+    private func grant(_ owned: OwnedPurchase) -> AccessDecision.Grant {
+        AccessDecision.Grant(
+            basis: .purchase,
+            subscription: subscription,
+            product: owned.register.value.product,
+            phase: nil,
+            transaction: owned.register.value.transaction,
+            ownership: owned.register.value.purchase.familyShared ? .familyShared : .purchased,
+            evidence: [owned.register.by]
+        )
+    }
+
+    // MARK: What denies
+
+    private func denial(at time: Int64, _ timeline: PeriodTimeline) -> AccessDecision {
+        func denied(
+            since: Int64?,
+            _ reason: AccessDecision.Denial.Reason,
+            product: String? = nil,
+            _ evidence: [Citation?]
+        ) -> AccessDecision {
+            .denied(
+                since: since.map { Date(millisecondsSince1970: $0) },
+                because: AccessDecision.Denial(
+                    reason: reason,
+                    subscription: subscription,
+                    product: product,
+                    evidence: evidence.compactMap(\.self)
+                )
+            )
+        }
+        let last = timeline.periods.filter { $0.start <= time }
+            .max { ($0.accessEnd, $0.start) < ($1.accessEnd, $1.start) }
+        if let last {
+            let (reason, by) = endReason(of: last, timeline)
+            return denied(since: last.accessEnd, reason, product: last.fact.product, [by, last.by])
+        }
+        let ends = timeline.unmatchedEnds.sorted { $0.latest.precedes($1.latest) }
+        if let end = ends.last(where: { $0.value.at.millisecondsSince1970 <= time }) {
+            return denied(since: end.value.at.millisecondsSince1970, .init(end.value.reason), [end.by])
+        }
+        let refunded = purchases.values.filter { $0.value.at.millisecondsSince1970 <= time }
+            .compactMap { purchase in refunds[purchase.value.transaction].map { (purchase, $0) } }
+            .filter { $0.1.value.scope != nil && $0.1.value.endsAccess }
+            .max { $0.1.latest.precedes($1.1.latest) }
+        if let (purchase, refund) = refunded {
+            return denied(
+                since: refund.value.at.millisecondsSince1970,
+                .refunded,
+                product: purchase.value.product,
+                [refund.by, purchase.by]
+            )
+        }
+        if let next = timeline.periods.first {
+            return denied(since: nil, .notBegun, product: next.fact.product, [next.by])
+        }
+        return denied(since: nil, .never, [])
+    }
+
+    private func endReason(
+        of period: PeriodTimeline.Period,
+        _ timeline: PeriodTimeline
+    ) -> (AccessDecision.Denial.Reason, Citation?) {
+        if let replacement = period.replacement, replacement.at <= period.accessEnd {
+            return (.replaced, replacement.by)
+        }
+        if let cut = period.cut { return (.init(cut.reason), cut.by) }
+        if let grace = period.grace { return (.billing, grace.by) }
+        if let billing = billing(timeline), billing.value.status != .settled { return (.billing, billing.by) }
+        if let pause = pause(timeline), pause.value.status == .paused { return (.paused, pause.by) }
+        if let intent = renewalIntent(timeline), !intent.value.terms.willRenew {
+            return (.init(intent.value.reason), intent.by)
+        }
+        return (.renewalDue, nil)
+    }
+}
+
+// MARK: What the registers say
+
+extension SubscriptionState {
+    // Linked lineages keep registers of their own, for the end of a replaced purchase says nothing of its successor.
+    // Those count that the newest period was stated for.
+    private func newestRegisters(_ timeline: PeriodTimeline) -> [Registers] {
+        guard let newest = timeline.newest else { return Array(registers.values) }
+        return newest.lineages.compactMap { registers[$0] }
+    }
+
+    func renewalIntent(_ timeline: PeriodTimeline) -> Register<Fact.RenewalIntent>? {
+        let intent = newestRegisters(timeline).compactMap(\.intent).highest()
+        // A failed charge had turned renewal off; the renewal that came after all shows it on again.
+        if let intent, let newest = timeline.newest, intent.value.reason == .billing, !intent.value.terms.willRenew,
+            let stated = newest.firstStated, stated > intent.by.milliseconds
+        {
+            return nil
+        }
+        return intent
+    }
+
+    func billing(_ timeline: PeriodTimeline) -> Register<Fact.Billing>? {
+        registers.compactMap { lineage, registers in
+            guard let billing = registers.billing else { return nil }
+            let subject = timeline.subject(of: billing, lineage: lineage)
+            return subject == timeline.newestIndex ? billing : nil
+        }
+        .highest()
+    }
+
+    func pause(_ timeline: PeriodTimeline) -> Register<Fact.PauseState>? {
+        let pause = newestRegisters(timeline).compactMap(\.pause).highest()
+        if let pause, let stated = timeline.newest?.firstStated, stated > pause.by.milliseconds { return nil }
+        return pause
+    }
+
+    func priceChange(_ timeline: PeriodTimeline) -> Register<Fact.PriceChangeState>? {
+        newestRegisters(timeline).compactMap(\.priceChange).highest()
+    }
+
+    /// The product that takes the place of the current one when its period ends.
+    func pendingProduct(at time: Int64, _ timeline: PeriodTimeline) -> (product: String, by: Citation)? {
+        let current = timeline.periods.last { $0.start <= time } ?? timeline.periods.first
+        if let current, let next = timeline.periods.first(where: { $0.start > max(time, current.start) }),
+            !next.fact.isProvisional
+        {
+            return next.fact.product == current.fact.product ? nil : (next.fact.product, next.by)
+        }
+        guard let register = newestRegisters(timeline).compactMap(\.nextProduct).highest(),
+            let product = register.value.product, product != current?.fact.product
+        else { return nil }
+        if let stated = timeline.newest?.firstStated, stated > register.by.milliseconds { return nil }
+        return (product, register.by)
+    }
+}
+
+extension Collection {
+    fileprivate func highest<Value: Assertable>() -> Element? where Element == Register<Value> {
+        self.max { $0.latest.precedes($1.latest) }
+    }
+}

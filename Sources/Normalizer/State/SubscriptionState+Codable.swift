@@ -1,0 +1,142 @@
+import FoundationEssentials
+
+// Maps are written as lists in a fixed order, and read by joining what is listed: a list with repetitions, or one that
+// was put together from two states, reads as their join.
+extension SubscriptionState: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case lineages, periods, ends, refunds, charges, purchases, accounts, transfer, links
+        case foreignLinks = "foreign_links"
+    }
+
+    private struct Lineage: Codable {
+        var subscription: SubscriptionID
+        var registers: Registers
+
+        private enum CodingKeys: String, CodingKey { case subscription }
+
+        init(subscription: SubscriptionID, registers: Registers) {
+            self.subscription = subscription
+            self.registers = registers
+        }
+
+        init(from decoder: any Decoder) throws {
+            subscription = try decoder.container(keyedBy: CodingKeys.self).decode(
+                SubscriptionID.self,
+                forKey: .subscription
+            )
+            registers = try Registers(from: decoder)
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(subscription, forKey: .subscription)
+            try registers.encode(to: encoder)
+        }
+    }
+
+    private struct NamedAccount: Codable {
+        var account: Account.Identifier
+        var claim: AccountClaim
+
+        init(account: Account.Identifier, claim: AccountClaim) {
+            self.account = account
+            self.claim = claim
+        }
+
+        init(from decoder: any Decoder) throws {
+            account = try Account.Identifier(from: decoder)
+            claim = try AccountClaim(from: decoder)
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            try account.encode(to: encoder)
+            try claim.encode(to: encoder)
+        }
+    }
+
+    /// Reads the form of `docs/state-schema.md`.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let lineages = try container.decode([Lineage].self, forKey: .lineages)
+        guard let environment = lineages.first?.subscription.environment,
+            lineages.allSatisfy({ $0.subscription.environment == environment })
+        else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .lineages,
+                in: container,
+                debugDescription: "no lineage, or lineages of several environments"
+            )
+        }
+        func list<Element: Decodable>(_ key: CodingKeys) throws -> [Element] {
+            try container.decodeIfPresent([Element].self, forKey: key) ?? []
+        }
+        for lineage in lineages {
+            registers[lineage.subscription, default: Registers()].merge(lineage.registers)
+        }
+        for entry in try list(.periods) as [PeriodEntry] {
+            let period = entry.statement.value
+            let key = PeriodKey(transaction: period.transaction, start: period.period.startMilliseconds)
+            if periods[key]?.merge(entry) == nil { periods[key] = entry }
+        }
+        for register in try list(.ends) as [Register<Fact.PeriodEnd>] {
+            let end = register.value
+            ends.merge([
+                PeriodKey(transaction: end.transaction, start: end.start.millisecondsSince1970): register
+            ])
+        }
+        for register in try list(.refunds) as [Register<Fact.RefundState>] {
+            refunds.merge([register.value.transaction: register])
+        }
+        for register in try list(.charges) as [Register<Fact.Charge>] {
+            charges.merge([register.value.transaction: register])
+        }
+        for register in try list(.purchases) as [Register<Fact.OneTimePurchase>] {
+            purchases.merge([register.value.transaction: register])
+        }
+        for named in try list(.accounts) as [NamedAccount] {
+            if claims[named.account]?.merge(named.claim) == nil { claims[named.account] = named.claim }
+        }
+        transfer = try container.decodeIfPresent(Register<LifecycleEvent.Transfer>.self, forKey: .transfer)
+        links = Set(try list(.links) as [SubscriptionID]).subtracting(registers.keys)
+        foreignLinks = Set(try list(.foreignLinks) as [SubscriptionID])
+    }
+
+    /// Writes the form of `docs/state-schema.md`: equal states give equal bytes through ``CanonicalJSON``.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        func write<Element: Encodable>(_ elements: [Element], _ key: CodingKeys) throws {
+            if !elements.isEmpty { try container.encode(elements, forKey: key) }
+        }
+        try container.encode(
+            lineages.map { Lineage(subscription: $0, registers: registers[$0] ?? Registers()) },
+            forKey: .lineages
+        )
+        try write(periods.sorted { $0.key < $1.key }.map(\.value), .periods)
+        try write(ends.sorted { $0.key < $1.key }.map(\.value), .ends)
+        try write(refunds.sorted { $0.key < $1.key }.map(\.value), .refunds)
+        try write(charges.sorted { $0.key < $1.key }.map(\.value), .charges)
+        try write(purchases.sorted { $0.key < $1.key }.map(\.value), .purchases)
+        try write(
+            claims.sorted { $0.key.precedes($1.key) }.map { NamedAccount(account: $0.key, claim: $0.value) },
+            .accounts
+        )
+        try container.encodeIfPresent(transfer, forKey: .transfer)
+        try write(links.inOrder, .links)
+        try write(foreignLinks.inOrder, .foreignLinks)
+    }
+}
+
+extension SubscriptionState.PeriodKey: Comparable {
+    package static func < (lhs: Self, rhs: Self) -> Bool {
+        switch (lhs, rhs) {
+        case (.transaction(let left), .transaction(let right)): left < right
+        case (.start(let left), .start(let right)): left < right
+        case (.start, .transaction): true
+        case (.transaction, .start): false
+        }
+    }
+}
+
+extension Collection<SubscriptionID> {
+    var inOrder: [SubscriptionID] { sorted { $0.description < $1.description } }
+}

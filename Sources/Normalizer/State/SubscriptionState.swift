@@ -1,0 +1,231 @@
+package import FoundationEssentials
+
+/// What is known about one lineage: the join of every fact that was ever stated about it.
+///
+/// The join is commutative, associative and idempotent. Whatever order statements arrive in, however often, and through
+/// however many channels, the same statements give the same state; two copies that saw different statements
+/// ``merge(_:)`` into the one that saw them all. It is no log: it grows with the number of things that facts are about
+/// (periods, transactions, accounts), not with the number of statements about them.
+///
+/// Keep one for each ``SubscriptionID``; ``AccountLedger`` keeps many and joins those that turn out to be one purchase.
+public struct SubscriptionState: Hashable, Sendable {
+    /// What the store last said of a lineage as a whole.
+    package struct Registers: Hashable, Sendable, Codable {
+        package var intent: Register<Fact.RenewalIntent>?
+        package var nextProduct: Register<Fact.NextProduct>?
+        package var billing: Register<Fact.Billing>?
+        package var pause: Register<Fact.PauseState>?
+        package var priceChange: Register<Fact.PriceChangeState>?
+
+        package mutating func merge(_ other: Registers) {
+            intent.merge(other.intent)
+            nextProduct.merge(other.nextProduct)
+            billing.merge(other.billing)
+            pause.merge(other.pause)
+            priceChange.merge(other.priceChange)
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case billing, pause
+            case intent = "renewal_intent"
+            case nextProduct = "next_product"
+            case priceChange = "price_change"
+        }
+    }
+
+    /// What a period or its end is known by: the transaction where there is one, else the start.
+    package enum PeriodKey: Hashable, Sendable {
+        case transaction(String)
+        case start(Int64)
+
+        package init(transaction: String?, start: Int64) {
+            if let transaction, !transaction.isEmpty {
+                self = .transaction(transaction)
+            } else {
+                self = .start(start)
+            }
+        }
+    }
+
+    package struct PeriodEntry: Hashable, Sendable, Codable {
+        package var statement: Register<Fact.Period>
+        /// When the period itself was first stated: what was said of the lineage before may be out of date.
+        @OptionalEventTime package var firstStatedAt: Date?
+        /// The lineages that it was stated for; more than one where lineages are linked.
+        package var lineages: Set<SubscriptionID>
+
+        package init(_ assertion: Assertion<Fact.Period>, lineage: SubscriptionID) {
+            statement = Register(assertion)
+            firstStatedAt = assertion.value.isProvisional ? nil : assertion.by.assertedAt
+            lineages = [lineage]
+        }
+
+        package mutating func merge(_ other: PeriodEntry) {
+            statement.merge(other.statement)
+            firstStatedAt = [firstStatedAt, other.firstStatedAt].compactMap(\.self).min()
+            lineages.formUnion(other.lineages)
+        }
+    }
+
+    package internal(set) var registers: [SubscriptionID: Registers] = [:]
+    package internal(set) var periods: [PeriodKey: PeriodEntry] = [:]
+    package internal(set) var ends: [PeriodKey: Register<Fact.PeriodEnd>] = [:]
+    package internal(set) var refunds: [String: Register<Fact.RefundState>] = [:]
+    package internal(set) var charges: [String: Register<Fact.Charge>] = [:]
+    package internal(set) var purchases: [String: Register<Fact.OneTimePurchase>] = [:]
+    package internal(set) var claims: [Account.Identifier: AccountClaim] = [:]
+    package internal(set) var transfer: Register<LifecycleEvent.Transfer>?
+
+    /// Other lineages of the same environment that are this purchase, continued or under another name.
+    public internal(set) var links: Set<SubscriptionID> = []
+
+    /// Links that were stated to a lineage of another environment, and are not followed.
+    package internal(set) var foreignLinks: Set<SubscriptionID> = []
+
+    /// The state of a lineage that nothing is known of.
+    public init(_ subscription: SubscriptionID) {
+        registers[subscription] = Registers()
+    }
+
+    package init(members: some Sequence<SubscriptionID>) {
+        for member in members { registers[member] = Registers() }
+    }
+
+    /// The lineages whose facts are joined here, in the order of their names; one unless linked states were merged.
+    public var lineages: [SubscriptionID] { registers.keys.sorted { $0.description < $1.description } }
+
+    /// The name of the state: the first of ``lineages``.
+    public var subscription: SubscriptionID {
+        // A state is made with one lineage and loses none.
+        registers.keys.min { $0.description < $1.description }
+            ?? SubscriptionID(store: .unknown, environment: .unknown, id: "")
+    }
+
+    /// The store's world that the purchase lives in.
+    public var environment: StoreEnvironment { registers.keys.first?.environment ?? .unknown }
+
+    /// Whether nothing was stated yet.
+    public var isEmpty: Bool {
+        periods.isEmpty && ends.isEmpty && refunds.isEmpty && charges.isEmpty && purchases.isEmpty && claims.isEmpty
+            && transfer == nil && links.isEmpty && foreignLinks.isEmpty
+            && registers.values.allSatisfy { $0 == Registers() }
+    }
+
+    /// Joins what another state knows into this one.
+    ///
+    /// Merge states of one lineage, or of lineages that are linked.
+    ///
+    /// - Returns: false, with nothing changed, for a state of another environment: production and sandbox never mix.
+    @discardableResult
+    public mutating func merge(_ other: SubscriptionState) -> Bool {
+        guard other.environment == environment else { return false }
+        for (lineage, theirs) in other.registers { registers[lineage, default: Registers()].merge(theirs) }
+        for (key, entry) in other.periods {
+            if periods[key]?.merge(entry) == nil { periods[key] = entry }
+        }
+        ends.merge(other.ends)
+        refunds.merge(other.refunds)
+        charges.merge(other.charges)
+        purchases.merge(other.purchases)
+        for (identifier, claim) in other.claims {
+            if claims[identifier]?.merge(claim) == nil { claims[identifier] = claim }
+        }
+        transfer.merge(other.transfer)
+        links.formUnion(other.links.filter { registers[$0] == nil })
+        links.subtract(registers.keys)
+        foreignLinks.formUnion(other.foreignLinks)
+        return true
+    }
+
+    /// This state joined with what another knows.
+    ///
+    /// - Returns: nil for a state of another environment.
+    public func joined(with other: SubscriptionState) -> SubscriptionState? {
+        var joined = self
+        return joined.merge(other) ? joined : nil
+    }
+
+    /// Joins a statement's facts.
+    ///
+    /// - Returns: false, with nothing changed, for a statement about another lineage.
+    @discardableResult
+    public mutating func apply(_ statement: StoreStatement) -> Bool {
+        guard !statement.subscription.id.isEmpty, registers[statement.subscription] != nil else { return false }
+        let citation = Citation(statement)
+        for fact in statement.facts { apply(fact, to: statement.subscription, by: citation) }
+        return true
+    }
+
+    private mutating func apply(_ fact: Fact, to lineage: SubscriptionID, by citation: Citation) {
+        switch fact {
+        case .period(let period):
+            let key = PeriodKey(transaction: period.transaction, start: period.period.startMilliseconds)
+            let entry = PeriodEntry(Assertion(period, by: citation), lineage: lineage)
+            if periods[key]?.merge(entry) == nil { periods[key] = entry }
+        case .periodEnded(let end):
+            let key = PeriodKey(transaction: end.transaction, start: end.start.millisecondsSince1970)
+            ends.insert(Assertion(end, by: citation), at: key)
+        case .renewalIntent(let intent):
+            registers[lineage]?.intent.insert(Assertion(intent, by: citation))
+            if let product = intent.terms.nextProduct {
+                registers[lineage]?.nextProduct.insert(Assertion(Fact.NextProduct(product), by: citation))
+            }
+        case .nextProduct(let product):
+            registers[lineage]?.nextProduct.insert(Assertion(product, by: citation))
+        case .billing(let billing):
+            registers[lineage]?.billing.insert(Assertion(billing, by: citation))
+        case .pause(let pause):
+            registers[lineage]?.pause.insert(Assertion(pause, by: citation))
+        case .priceChange(let change):
+            registers[lineage]?.priceChange.insert(Assertion(change, by: citation))
+        case .charge(let charge):
+            charges.insert(Assertion(charge, by: citation), at: charge.transaction)
+        case .refund(let refund):
+            refunds.insert(Assertion(refund, by: citation), at: refund.transaction)
+        case .purchase(let purchase):
+            purchases.insert(Assertion(purchase, by: citation), at: purchase.transaction)
+        case .owner(let account):
+            claim(account, by: citation)
+        case .transfer(let move):
+            transfer.insert(Assertion(move, by: citation))
+        case .link(let other):
+            link(to: other)
+        }
+    }
+
+    private mutating func link(to other: SubscriptionID) {
+        guard !other.id.isEmpty, registers[other] == nil else { return }
+        if other.environment == environment {
+            links.insert(other)
+        } else {
+            foreignLinks.insert(other)
+        }
+    }
+}
+
+extension ServicePeriod {
+    package var startMilliseconds: Int64 { start.millisecondsSince1970 }
+    /// `Int64.max` where the period never ends by itself.
+    package var endMilliseconds: Int64 { end?.millisecondsSince1970 ?? .max }
+}
+
+extension SubscriptionState.PeriodEntry {
+    private enum CodingKeys: String, CodingKey {
+        case statement, lineages
+        case firstStatedAt = "first_stated_at"
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        statement = try container.decode(Register<Fact.Period>.self, forKey: .statement)
+        _firstStatedAt = try container.decode(OptionalEventTime.self, forKey: .firstStatedAt)
+        lineages = Set(try container.decode([SubscriptionID].self, forKey: .lineages))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(statement, forKey: .statement)
+        try container.encode(_firstStatedAt, forKey: .firstStatedAt)
+        try container.encode(lineages.inOrder, forKey: .lineages)
+    }
+}
