@@ -1,0 +1,277 @@
+public import FoundationEssentials
+
+/// The states of many lineages, with linked ones joined: what a backend knows of its accounts.
+///
+/// It is a join like the states in it. A backend with a database keeps one row for each state instead, and makes a
+/// ledger of an account's rows when it has to decide.
+public struct AccountLedger: Hashable, Sendable {
+    private var statesByName: [SubscriptionID: SubscriptionState] = [:]
+    /// Which state a lineage belongs to, for lineages whose state has another name and for those only linked to.
+    private var names: [SubscriptionID: SubscriptionID] = [:]
+
+    /// Makes an empty ledger.
+    public init() {}
+
+    /// Makes a ledger of states, joining those of one lineage or of linked ones.
+    public init(_ states: some Sequence<SubscriptionState>) {
+        for state in states { insert(state) }
+    }
+
+    /// The states, in the order of their names.
+    public var states: [SubscriptionState] {
+        statesByName.sorted { $0.key.description < $1.key.description }.map(\.value)
+    }
+
+    /// The state that a lineage belongs to; nil where nothing was stated of it.
+    public subscript(lineage: SubscriptionID) -> SubscriptionState? {
+        statesByName[names[lineage] ?? lineage]
+    }
+
+    /// Joins an event's facts into the state of its lineage.
+    ///
+    /// - Returns: what the event was to that state, see ``SubscriptionState/apply(_:catalog:)``.
+    public mutating func apply(_ event: NormalizedEvent, catalog: ProductCatalog? = nil) -> Application {
+        guard let lineage = event.subscription, !lineage.id.isEmpty else {
+            return Application(disposition: .unrelated, event: event, nextCheckAt: nil)
+        }
+        let name = names[lineage] ?? lineage
+        var state = statesByName.removeValue(forKey: name) ?? SubscriptionState(lineage)
+        if state.registers[lineage] == nil { state.merge(SubscriptionState(lineage)) }
+        var application = state.apply(event, catalog: catalog)
+        insert(state)
+        if application.disposition == .applied { refineAcrossLineages(&application, catalog: catalog) }
+        return application
+    }
+
+    /// Joins a statement's facts into the state of its lineage.
+    public mutating func apply(_ statement: StoreStatement) {
+        guard !statement.subscription.id.isEmpty else { return }
+        let name = names[statement.subscription] ?? statement.subscription
+        var state = statesByName.removeValue(forKey: name) ?? SubscriptionState(statement.subscription)
+        state.merge(SubscriptionState(statement.subscription))
+        state.apply(statement)
+        insert(state)
+    }
+
+    /// Joins a state, and with it the states that it is linked to.
+    public mutating func insert(_ state: SubscriptionState) {
+        guard !state.subscription.id.isEmpty else { return }
+        var joined = state
+        // Each round may bring links of its own.
+        while true {
+            let related = Set((joined.lineages + joined.links).map { names[$0] ?? $0 })
+            let others = related.compactMap { statesByName.removeValue(forKey: $0) }
+            if others.isEmpty { break }
+            for other in others { joined.merge(other) }
+        }
+        let name = joined.subscription
+        for lineage in joined.lineages + joined.links { names[lineage] = name == lineage ? nil : name }
+        statesByName[name] = joined
+    }
+
+    /// Joins what another ledger knows.
+    public mutating func merge(_ other: AccountLedger) {
+        for state in other.statesByName.values { insert(state) }
+    }
+}
+
+// MARK: Access
+
+/// Whether an account has access through any of its lineages, and through which.
+public struct AccountAccess: Hashable, Sendable, Codable {
+    /// One lineage's part in the decision.
+    public struct Contribution: Hashable, Sendable, Codable {
+        /// The lineage's state.
+        public var subscription: SubscriptionID
+        /// What it decides.
+        public var decision: AccessDecision
+    }
+
+    /// Whether access is due. It is granted if any lineage grants it, until the end of the unbroken access of all.
+    public var decision: AccessDecision
+    /// The lineages that grant access, the longest first.
+    public var grantors: [Contribution]
+    /// The lineages that do not.
+    public var others: [Contribution]
+    /// Claims of the account on lineages that belong to another one. They give nothing.
+    public var conflicts: [Ownership.Conflict]
+    /// When to look again; absent where nothing is known to change by itself.
+    @OptionalEventTime public var nextTransition: Date?
+
+    private enum CodingKeys: String, CodingKey {
+        case decision, grantors, others, conflicts
+        case nextTransition = "next_transition"
+    }
+}
+
+extension AccountLedger {
+    /// The states that belong to an account: those bound to one of its identifiers or to an alias of one.
+    ///
+    /// - Parameters:
+    ///   - identifiers: what the account is called; give all that the host knows.
+    ///   - environment: the store's world. Production and sandbox never mix.
+    public func states(
+        of identifiers: some Sequence<Account.Identifier>,
+        in environment: StoreEnvironment
+    ) -> [SubscriptionState] {
+        let candidates = states.filter { $0.environment == environment }
+        var groups = AliasGroups()
+        for state in candidates { groups.insert(state.claims) }
+        let wanted = Set(identifiers.filter { !$0.id.isEmpty }.map { groups.representative(of: $0) })
+        return candidates.filter { state in
+            state.ownership.accounts.contains { wanted.contains(groups.representative(of: $0)) }
+        }
+    }
+
+    /// Whether an account has access at `time`: the union over its lineages, never the word of the last one.
+    public func access(
+        of identifiers: some Sequence<Account.Identifier>,
+        in environment: StoreEnvironment = .production,
+        at time: Date
+    ) -> AccountAccess {
+        let identifiers = Array(identifiers)
+        var access = AccountAccess(states(of: identifiers, in: environment), in: environment, at: time)
+        let claimed = Set(identifiers)
+        access.conflicts = states.filter { $0.environment == environment }
+            .flatMap { $0.ownership.conflicts.filter { claimed.contains($0.claimed) } }
+        return access
+    }
+
+    /// Whether an account has access at `time`.
+    public func access(
+        of account: Account.Identifier,
+        in environment: StoreEnvironment = .production,
+        at time: Date
+    ) -> AccountAccess {
+        access(of: [account], in: environment, at: time)
+    }
+
+    /// Every identifier that a lineage is bound to or claimed by, in order.
+    public var accounts: [Account.Identifier] {
+        Set(states.flatMap { $0.claims.keys }).union(states.flatMap { $0.transfer?.value.to ?? [] }).inOrder
+    }
+}
+
+extension AccountAccess {
+    /// Decides over states that a host has selected; those of another environment are left out.
+    public init(_ states: some Sequence<SubscriptionState>, in environment: StoreEnvironment, at time: Date) {
+        let moment = time.millisecondsSince1970
+        var contributions: [Contribution] = []
+        var intervals: [(start: Int64, end: Int64)] = []
+        var transitions: [Int64] = []
+        for state in states where state.environment == environment {
+            let timeline = PeriodTimeline(state)
+            contributions.append(
+                Contribution(subscription: state.subscription, decision: state.access(at: moment, timeline))
+            )
+            intervals += state.intervals(timeline, state.ownedPurchases)
+            if let next = state.nextTransition(after: moment, timeline) { transitions.append(next) }
+        }
+        grantors = contributions.filter(\.decision.isGranted).sorted { $0.rank < $1.rank }
+        others = contributions.filter { !$0.decision.isGranted }.sorted { $0.rank < $1.rank }
+        conflicts = []
+        nextTransition = transitions.min().map { Date(millisecondsSince1970: $0) }
+        if case .granted(let until, let grant)? = grantors.first?.decision {
+            let end = SubscriptionState.end(of: intervals, from: until?.millisecondsSince1970 ?? .max)
+            decision = .granted(until: SubscriptionState.date(end), because: grant)
+        } else if let latest = others.first {
+            decision = latest.decision
+        } else {
+            decision = .denied(
+                since: nil,
+                because: AccessDecision.Denial(
+                    reason: .never,
+                    subscription: SubscriptionID(store: .unknown, environment: environment, id: ""),
+                    evidence: []
+                )
+            )
+        }
+    }
+}
+
+extension AccountAccess.Contribution {
+    /// Longest access first, then the latest end, then the name.
+    fileprivate var rank: (Int64, String) {
+        switch decision {
+        case .granted(let until, _): (-(until?.millisecondsSince1970 ?? .max), subscription.description)
+        case .denied(let since, _): (-(since?.millisecondsSince1970 ?? -.max), subscription.description)
+        }
+    }
+}
+
+// MARK: One purchase under two lineages
+
+extension AccountLedger {
+    /// Relays open a new lineage where Play replaces a purchase, and state no link: a start beside a running purchase of
+    /// the same account and subscription is a change of plan, and the end of what was replaced is no churn.
+    private func refineAcrossLineages(_ application: inout Application, catalog: ProductCatalog?) {
+        let event = application.event
+        guard event.store == .playStore, event.provider != .google, let lineage = event.subscription,
+            let own = self[lineage]
+        else { return }
+        let accounts = own.ownership.accounts
+        let family = event.product.map { $0.id.subscriptionFamily }
+        func siblings() -> [PeriodTimeline] {
+            states(of: accounts, in: event.environment)
+                .filter { $0.subscription != own.subscription && $0.subscription.store == .playStore }
+                .map { PeriodTimeline($0) }
+        }
+        switch event.event {
+        case .started(let started) where started.origin == .new:
+            let start = started.period.startMilliseconds
+            for case let replaced? in siblings().map(\.newest)
+            where replaced.fact.product.subscriptionFamily == family && replaced.start < start
+                && start <= replaced.end && replaced.fact.product != event.product?.catalogID
+            {
+                var change = LifecycleEvent.ProductChange(
+                    from: replaced.fact.product,
+                    to: event.product?.catalogID ?? "",
+                    direction: .unknown,
+                    timing: .immediate,
+                    basis: .inferred,
+                    period: started.period
+                )
+                if let direction = catalog?.direction(from: replaced.fact.product, to: change.to) {
+                    change.direction = direction
+                    change.basis = .catalog
+                }
+                application.event.event = .productChanged(change)
+                return
+            }
+        case .expired(let expired) where expired.reason != .replaced && expired.reason != .paused:
+            guard let ended = PeriodTimeline(own).period(transaction: event.transaction, start: event.period?.startMilliseconds)
+            else { return }
+            let slack: Int64 = 60_000
+            let replaced = siblings().flatMap(\.periods).contains {
+                $0.fact.product.subscriptionFamily == ended.fact.product.subscriptionFamily
+                    && $0.start > ended.start && $0.start < ended.end
+                    && $0.start <= ended.accessEnd.addingClamped(slack) && $0.accessEnd > $0.start
+            }
+            if replaced { application.event.event = .expired(.init(reason: .replaced)) }
+        default:
+            break
+        }
+    }
+}
+
+extension PurchasedProduct {
+    /// The product as ``Fact/Period/product`` names it.
+    fileprivate var catalogID: String {
+        guard let basePlan, !id.contains(":") else { return id }
+        return "\(id):\(basePlan)"
+    }
+}
+
+extension String {
+    /// Play names a base plan after a colon.
+    fileprivate var subscriptionFamily: String {
+        prefix { $0 != ":" }.description
+    }
+}
+
+extension Int64 {
+    fileprivate func addingClamped(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+}

@@ -1,0 +1,129 @@
+public import FoundationEssentials
+
+/// What applying an event to a state came to.
+public struct Application: Hashable, Sendable, Codable {
+    /// What the event was to the state.
+    @nonexhaustive
+    public enum Disposition: String, Hashable, Sendable, Codable {
+        /// News: act on it.
+        case applied
+        /// Known already, from another channel or an earlier delivery: do nothing.
+        case duplicate
+        /// News of the past, which a later statement has overtaken: record it, but do not act as if it were so now.
+        case superseded
+        /// About another lineage, or about none: the state was left alone.
+        case unrelated
+    }
+
+    /// What the event was to the state.
+    public var disposition: Disposition
+    /// The event as the state makes it out: a renewal that ended a billing issue, a start that was a product change.
+    /// Its id is that of the event as it came.
+    public var event: NormalizedEvent
+    /// When to look again because the event takes effect later; absent where it has taken effect.
+    @OptionalEventTime public var nextCheckAt: Date?
+
+    private enum CodingKeys: String, CodingKey {
+        case disposition, event
+        case nextCheckAt = "next_check_at"
+    }
+}
+
+extension SubscriptionState {
+    /// Joins an event's facts, and says what the event is in the light of what was known.
+    ///
+    /// The state that results depends on the facts alone. Disposition and refinement depend on what was known before,
+    /// so they may differ with the order of arrival; the state never does.
+    ///
+    /// - Parameters:
+    ///   - event: the event.
+    ///   - catalog: the host's products, which tell an upgrade from a downgrade where the store does not.
+    public mutating func apply(_ event: NormalizedEvent, catalog: ProductCatalog? = nil) -> Application {
+        guard let statement = event.statement, !statement.subscription.id.isEmpty,
+            registers[statement.subscription] != nil
+        else {
+            return Application(disposition: .unrelated, event: event, nextCheckAt: nil)
+        }
+        let citation = Citation(statement)
+        let standings = event.facts.map { standing(of: $0, in: statement.subscription, by: citation) }
+        let prior = Situation(self)
+        apply(statement)
+        let refinement = EventRefinement(
+            event: event,
+            standings: standings,
+            prior: prior,
+            now: standings.allSatisfy { $0 == .known } ? prior : Situation(self),
+            isPurchaseKnown: purchases[event.transaction ?? ""] != nil,
+            catalog: catalog
+        )
+        let refined = refinement.refined
+        let begins = refinement.begun.map { $0.period.start }
+        return Application(
+            disposition: refinement.disposition,
+            event: refined,
+            nextCheckAt: begins.flatMap { $0 > event.receivedAt ? $0 : nil }
+        )
+    }
+
+    /// How a fact stands to what is known, before it is joined.
+    enum Standing {
+        /// Nothing is known of what it is about, or something older.
+        case news
+        /// The same is known already.
+        case known
+        /// Something else is known that was stated later.
+        case overruled
+    }
+
+    private func standing(of fact: Fact, in lineage: SubscriptionID, by citation: Citation) -> Standing {
+        func compare<Value: Assertable>(_ register: Register<Value>?, _ value: Value) -> Standing {
+            guard let register else { return .news }
+            if register.value == value { return .known }
+            return Assertion(value, by: citation).precedes(register.latest) ? .overruled : .news
+        }
+        switch fact {
+        case .period(let period):
+            let key = PeriodKey(transaction: period.transaction, start: period.period.startMilliseconds)
+            return compare(periods[key]?.statement, period)
+        case .periodEnded(let end):
+            return compare(
+                ends[PeriodKey(transaction: end.transaction, start: end.start.millisecondsSince1970)],
+                end
+            )
+        case .renewalIntent(let intent): return compare(registers[lineage]?.intent, intent)
+        case .nextProduct(let product): return compare(registers[lineage]?.nextProduct, product)
+        case .billing(let billing): return compare(registers[lineage]?.billing, billing)
+        case .pause(let pause): return compare(registers[lineage]?.pause, pause)
+        case .priceChange(let change): return compare(registers[lineage]?.priceChange, change)
+        case .charge(let charge): return compare(charges[charge.transaction], charge)
+        case .refund(let refund): return compare(refunds[refund.transaction], refund)
+        case .purchase(let purchase):
+            return purchases[purchase.transaction] == nil ? .news : .known
+        case .owner(let account):
+            return account.identifiers.allSatisfy { claims[$0] != nil } ? .known : .news
+        case .transfer(let move): return compare(transfer, move)
+        case .link(let other):
+            return links.contains(other) || foreignLinks.contains(other) || registers[other] != nil ? .known : .news
+        }
+    }
+}
+
+/// What a state says at one point of its history, read once.
+struct Situation {
+    let timeline: PeriodTimeline
+    let registers: [SubscriptionID: SubscriptionState.Registers]
+    let intent: Register<Fact.RenewalIntent>?
+    let billing: Register<Fact.Billing>?
+    let pause: Register<Fact.PauseState>?
+    let pendingProduct: String?
+
+    init(_ state: SubscriptionState) {
+        let timeline = PeriodTimeline(state)
+        self.timeline = timeline
+        registers = state.registers
+        intent = state.renewalIntent(timeline)
+        billing = state.billing(timeline)
+        pause = state.pause(timeline)
+        pendingProduct = timeline.newest.flatMap { state.pendingProduct(at: $0.start, timeline)?.product }
+    }
+}

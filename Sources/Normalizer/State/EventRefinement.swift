@@ -1,0 +1,335 @@
+import FoundationEssentials
+
+/// What an event is in the light of what was known before it and of what is known with it.
+struct EventRefinement {
+    /// Between the end of a replaced purchase and the start of the one in its place lie seconds.
+    private static let replacementSlack: Int64 = 60_000
+
+    let event: NormalizedEvent
+    let standings: [SubscriptionState.Standing]
+    let prior: Situation
+    let now: Situation
+    let isPurchaseKnown: Bool
+    let catalog: ProductCatalog?
+
+    /// The period that the event states, where it is about the beginning of one.
+    var begun: Fact.Period? {
+        switch event.event {
+        case .started, .renewed, .productChanged: statedPeriod
+        default: nil
+        }
+    }
+
+    private var statedPeriod: Fact.Period? {
+        for case .period(let period) in event.facts where !period.isProvisional { return period }
+        return nil
+    }
+
+    private var statedEnd: Fact.PeriodEnd? {
+        for case .periodEnded(let end) in event.facts { return end }
+        return nil
+    }
+
+    private func standing(where matches: (Fact) -> Bool) -> SubscriptionState.Standing? {
+        zip(event.facts, standings).first { matches($0.0) }?.1
+    }
+}
+
+// MARK: Disposition
+
+extension EventRefinement {
+    var disposition: Application.Disposition {
+        switch event.event {
+        case .started, .renewed, .productChanged:
+            return begun.map(beginning) ?? byFacts
+        case .billingIssue, .gracePeriodExpired:
+            return billingIssue
+        case .autoRenewDisabled:
+            return renewalIntent(false)
+        case .autoRenewEnabled:
+            return renewalIntent(true)
+        case .expired, .paused, .revoked:
+            return statedEnd.map(ending) ?? byFacts
+        case .refunded, .refundReversed:
+            return standing { if case .refund = $0 { true } else { false } }.map(disposition(of:)) ?? byFacts
+        case .productChangeScheduled(let change):
+            if prior.pendingProduct == change.to { return .duplicate }
+            return now.pendingProduct == change.to ? .applied : .superseded
+        case .productChangeReverted:
+            if now.pendingProduct != nil { return .superseded }
+            return prior.pendingProduct == nil && hasNoNews ? .duplicate : .applied
+        case .pauseScheduled(let pause):
+            if prior.pause?.value == Fact.PauseState(.scheduled, resumesAt: pause.resumesAt) { return .duplicate }
+            return now.pause?.value.status == .scheduled ? .applied : .superseded
+        case .extended(let extended):
+            let subject = subjectTransaction
+            let start = event.period?.startMilliseconds
+            let end = extended.to.millisecondsSince1970
+            if prior.timeline.period(transaction: subject, start: start)?.end == end { return .duplicate }
+            return now.timeline.period(transaction: subject, start: start)?.end == end ? .applied : .superseded
+        case .priceChange:
+            return standing { if case .priceChange = $0 { true } else { false } }.map(disposition(of:)) ?? byFacts
+        case .oneTimePurchased:
+            return standing { if case .purchase = $0 { true } else { false } }.map(disposition(of:)) ?? byFacts
+        case .transferred:
+            return byFacts
+        case .purchasePending, .purchasePendingCanceled, .offerRedeemed, .refundRequested, .refundDeclined,
+            .chargeback, .acknowledgementRequired, .notice, .unmapped:
+            // No fact says that these happened; the event's id tells a second delivery.
+            return .applied
+        }
+    }
+
+    private var subjectTransaction: String? { statedPeriod?.transaction ?? event.transaction }
+
+    private var hasNoNews: Bool { standings.allSatisfy { $0 != .news } }
+
+    private func disposition(of standing: SubscriptionState.Standing) -> Application.Disposition {
+        switch standing {
+        case .news: .applied
+        case .known: .duplicate
+        case .overruled: .superseded
+        }
+    }
+
+    private var byFacts: Application.Disposition {
+        if standings.contains(.news) || standings.isEmpty { return .applied }
+        return standings.contains(.overruled) ? .superseded : .duplicate
+    }
+
+    private func beginning(_ period: Fact.Period) -> Application.Disposition {
+        let start = period.period.startMilliseconds
+        if let known = prior.timeline.period(transaction: period.transaction, start: nil)
+            ?? prior.timeline.periods.first(where: { isSameStart($0, period) }),
+            !known.fact.isProvisional
+        {
+            // Billed anew from the same start, for another product.
+            if known.fact.product != period.product {
+                return now.timeline.period(transaction: period.transaction, start: start)?.fact.product
+                    == period.product ? .applied : .superseded
+            }
+            return .duplicate
+        }
+        if let newest = prior.timeline.newest, !newest.fact.isProvisional, newest.start > start { return .superseded }
+        return .applied
+    }
+
+    private func isSameStart(_ known: PeriodTimeline.Period, _ period: Fact.Period) -> Bool {
+        let distance = known.start - period.period.startMilliseconds
+        if distance == 0 { return true }
+        return distance.magnitude <= UInt64(PeriodTimeline.startTolerance)
+            && (known.transaction == nil || period.transaction == nil)
+    }
+
+    private func ending(_ end: Fact.PeriodEnd) -> Application.Disposition {
+        let start = end.start.millisecondsSince1970
+        if let known = prior.timeline.period(transaction: end.transaction, start: start) {
+            if let cut = known.cut, (cut.reason == .paused) == (end.reason == .paused) { return .duplicate }
+            if let newest = now.timeline.newest, newest.start > known.start, !newest.fact.isProvisional {
+                return .superseded
+            }
+            if now.timeline.period(transaction: end.transaction, start: start)?.liftedCut != nil { return .superseded }
+            return .applied
+        }
+        return standing { if case .periodEnded = $0 { true } else { false } }.map(disposition(of:)) ?? .applied
+    }
+
+    private var billingIssue: Application.Disposition {
+        guard case .billing(let stated)? = event.facts.first(where: { $0.kind == .billing }) else { return byFacts }
+        if let known = prior.billing?.value, known.status == stated.status, known.graceUntil == stated.graceUntil {
+            return .duplicate
+        }
+        return now.billing?.value.status == stated.status ? .applied : .superseded
+    }
+
+    private func renewalIntent(_ willRenew: Bool) -> Application.Disposition {
+        guard event.facts.contains(where: { $0.kind == .renewalIntent }) else { return byFacts }
+        if now.intent?.value.terms.willRenew != willRenew { return .superseded }
+        return prior.intent?.value.terms.willRenew == willRenew ? .duplicate : .applied
+    }
+}
+
+// MARK: Refinement
+
+extension EventRefinement {
+    var refined: NormalizedEvent {
+        var refined = event
+        switch event.event {
+        case .started(let started):
+            if let begun { refined.event = refine(started, begun) }
+        case .renewed(let renewed):
+            if let begun { refined.event = refine(renewed, begun) }
+        case .productChanged(var change):
+            change.from = change.from ?? begun.flatMap(predecessor)?.fact.product
+            refined.event = .productChanged(classified(change))
+        case .productChangeScheduled(var change):
+            let current = now.timeline.granting(at: event.assertedAt.millisecondsSince1970) ?? now.timeline.newest
+            change.from = change.from ?? current?.fact.product
+            if case .atPeriodEnd(nil) = change.timing { change.timing = .atPeriodEnd(current?.fact.period.end) }
+            refined.event = .productChangeScheduled(classified(change))
+        case .expired(let expired):
+            if let end = statedEnd, isReplacement(end, expired.reason) {
+                refined.event = .expired(.init(reason: .replaced))
+            }
+        case .autoRenewDisabled(var disabled):
+            if disabled.accessUntil == nil,
+                let current = now.timeline.granting(at: event.occurredAt.millisecondsSince1970)
+            {
+                disabled.accessUntil = SubscriptionState.date(current.accessEnd)
+                refined.event = .autoRenewDisabled(disabled)
+            }
+        case .refunded(var refund):
+            if refund.affectsCurrentPeriod == nil {
+                refund.affectsCurrentPeriod = affectsCurrentPeriod(refund)
+                refined.event = .refunded(refund)
+            }
+        case .extended(var extended):
+            if extended.from == nil {
+                extended.from =
+                    prior.timeline.period(transaction: subjectTransaction, start: event.period?.startMilliseconds)?
+                    .fact.period.end
+                refined.event = .extended(extended)
+            }
+        default:
+            break
+        }
+        if let start = begun?.period.start, start > refined.effectiveAt { refined.effectiveAt = start }
+        return refined
+    }
+
+    /// The period that came before: the one billed from the same start for another product, else the last that began
+    /// earlier.
+    private func predecessor(of period: Fact.Period) -> PeriodTimeline.Period? {
+        let start = period.period.startMilliseconds
+        if let same = prior.timeline.periods.first(where: { $0.start == start }),
+            same.fact.product != period.product
+        {
+            return same
+        }
+        return now.timeline.period(before: start - PeriodTimeline.startTolerance)
+    }
+
+    private func refine(_ started: LifecycleEvent.Started, _ period: Fact.Period) -> LifecycleEvent {
+        guard started.origin == .new, let before = predecessor(of: period) else { return .started(started) }
+        let start = period.period.startMilliseconds
+        if let change = immediateChange(from: before, to: period) { return change }
+        if before.cut?.reason == .paused {
+            return .renewed(
+                .init(cause: .resumption, phase: started.phase, period: started.period, price: started.price)
+            )
+        }
+        if started.phase == .prepaid, start < before.end {
+            return .renewed(.init(cause: .topUp, phase: .prepaid, period: started.period, price: started.price))
+        }
+        var again = started
+        again.origin = .resubscribed
+        return .started(again)
+    }
+
+    private func refine(_ renewed: LifecycleEvent.Renewed, _ period: Fact.Period) -> LifecycleEvent {
+        guard let before = predecessor(of: period) else { return .renewed(renewed) }
+        var renewed = renewed
+        switch renewed.cause {
+        case .scheduled, .unknown, .planChange: break
+        case .recovery(.unknown):
+            if let trouble = trouble(before: before, period) { renewed.cause = .recovery(from: trouble) }
+            return .renewed(renewed)
+        case .trialConversion, .introductoryConversion, .recovery, .resumption, .topUp: return .renewed(renewed)
+        }
+        let start = period.period.startMilliseconds
+        if let change = immediateChange(from: before, to: period) { return change }
+        if before.cut?.reason == .paused {
+            renewed.cause = .resumption
+        } else if let trouble = trouble(before: before, period) {
+            renewed.cause = .recovery(from: trouble)
+        } else if before.accessEnd < start, before.cut != nil || prior.intent?.value.terms.willRenew == false {
+            return .started(
+                .init(origin: .resubscribed, phase: renewed.phase, period: renewed.period, price: renewed.price)
+            )
+        } else if before.fact.product != period.product {
+            renewed.cause = .planChange
+        } else if before.fact.phase == .trial, period.phase != .trial {
+            renewed.cause = .trialConversion
+        } else if before.fact.phase == .introductory, period.phase == .regular {
+            renewed.cause = .introductoryConversion
+        }
+        return .renewed(renewed)
+    }
+
+    private func immediateChange(from before: PeriodTimeline.Period, to period: Fact.Period) -> LifecycleEvent? {
+        let start = period.period.startMilliseconds
+        guard before.fact.product != period.product else { return nil }
+        let wasReplaced =
+            before.cut?.reason == .replaced
+            && before.cut.map { ($0.at - start).magnitude <= UInt64(Self.replacementSlack) } == true
+        guard start == before.start || start < before.end || wasReplaced else { return nil }
+        let change = LifecycleEvent.ProductChange(
+            from: before.fact.product,
+            to: period.product,
+            direction: .unknown,
+            timing: .immediate,
+            basis: .inferred,
+            period: period.period
+        )
+        return .productChanged(classified(change))
+    }
+
+    /// What a failed charge had led to before a period, where one had.
+    private func trouble(
+        before: PeriodTimeline.Period,
+        _ period: Fact.Period
+    ) -> LifecycleEvent.Renewed.BillingTrouble? {
+        let isPlay = event.store == .playStore
+        for (lineage, registers) in prior.registers {
+            guard let billing = registers.billing, billing.value.status != .settled,
+                let subject = prior.timeline.subject(of: billing, lineage: lineage),
+                prior.timeline.periods[subject].start == before.start
+            else { continue }
+            let grace = billing.value.graceUntil
+            if billing.value.status == .grace, grace.map({ $0 >= min(event.assertedAt, period.period.start) }) != false {
+                return .grace
+            }
+            return isPlay ? .hold : .retry
+        }
+        return before.cut?.reason == .billing ? (isPlay ? .hold : .retry) : nil
+    }
+
+    /// Apple says "upgrade" of a crossgrade at once as well, so a catalogue knows better than Apple; elsewhere what the
+    /// store says holds.
+    private func classified(_ change: LifecycleEvent.ProductChange) -> LifecycleEvent.ProductChange {
+        guard change.direction == .unknown || (event.store == .appStore && change.basis == .store),
+            let from = change.from, let direction = catalog?.direction(from: from, to: change.to)
+        else { return change }
+        var change = change
+        change.direction = direction
+        change.basis = .catalog
+        return change
+    }
+
+    /// Whether another purchase had taken the place of the period before it ended: no churn.
+    private func isReplacement(_ end: Fact.PeriodEnd, _ reason: LifecycleEvent.Expired.Reason) -> Bool {
+        switch reason {
+        case .unknown, .customer, .developer: break
+        default: return false
+        }
+        let start = end.start.millisecondsSince1970
+        guard let ended = now.timeline.period(transaction: end.transaction, start: start) else { return false }
+        let latest = min(end.at.millisecondsSince1970, ended.end) + Self.replacementSlack
+        return now.timeline.periods.contains {
+            $0.start > ended.start && $0.start < ended.end && $0.start <= latest && $0.accessEnd > $0.start
+        }
+    }
+
+    private func affectsCurrentPeriod(_ refund: LifecycleEvent.Refund) -> Bool? {
+        if isPurchaseKnown { return true }
+        var stated: Fact.RefundState?
+        for case .refund(let state) in event.facts where state.transaction == refund.transaction { stated = state }
+        let start = stated?.periodStart?.millisecondsSince1970
+        let timeline = now.timeline
+        guard let subject = timeline.index(transaction: refund.transaction, start: start) else { return nil }
+        let moment = (stated?.at ?? event.occurredAt).millisecondsSince1970
+        let period = timeline.periods[subject]
+        return timeline.periods.lastIndex { $0.start <= moment } == subject
+            && moment < max(period.end, period.grace?.until ?? .min)
+    }
+}

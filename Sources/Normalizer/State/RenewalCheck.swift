@@ -1,0 +1,150 @@
+public import FoundationEssentials
+
+/// A look-up that is due because a renewal was announced before the provider's own data shows it.
+///
+/// Some stores charge hours before a period begins. The announcement starts no period and resets no credits; this value
+/// says when to ask the provider, and whether asking is still of use. Keep at most one per ``id``.
+public struct RenewalCheck: Hashable, Sendable, Codable, Identifiable {
+    /// How long to wait for a provider whose data lags behind.
+    public struct Policy: Hashable, Sendable, Codable {
+        /// How long after the beginning of the period to ask first, in milliseconds.
+        public var marginMilliseconds: Int64
+        /// How long to wait after each fruitless look-up, in milliseconds. Their number bounds the attempts.
+        public var delaysMilliseconds: [Int64]
+
+        /// Makes a policy. Negative lengths count as none.
+        public init(marginMilliseconds: Int64, delaysMilliseconds: [Int64]) {
+            self.marginMilliseconds = marginMilliseconds
+            self.delaysMilliseconds = delaysMilliseconds
+        }
+
+        /// A minute after the beginning, then after 1, 5, 15 and 60 minutes and 6 hours.
+        public static let standard = Policy(
+            marginMilliseconds: 60_000,
+            delaysMilliseconds: [60_000, 300_000, 900_000, 3_600_000, 21_600_000]
+        )
+    }
+
+    /// What a look-up came to.
+    @nonexhaustive
+    public enum Outcome: Hashable, Sendable {
+        /// The new period has begun: process the renewal now.
+        case begun
+        /// The new period is paid and begins later: nothing to process before.
+        case confirmed(RenewalCheck)
+        /// The provider still shows the old period: ask again.
+        case notYet(RenewalCheck)
+        /// The provider shows something else: another product, or a later end of the same period. Process that.
+        case changed
+        /// Every attempt was fruitless: go by the announcement's own dates, and have somebody look.
+        case exhausted
+    }
+
+    /// The lineage.
+    public var subscription: SubscriptionID
+    /// The announced period.
+    public var period: ServicePeriod
+    /// The announced product.
+    public var product: String
+    /// When the renewal was announced.
+    @EventTime public var announcedAt: Date
+    /// How many look-ups were fruitless.
+    public var attempts: Int
+    /// When to ask.
+    @EventTime public var dueAt: Date
+
+    /// One name per lineage and period: a second announcement schedules no second check.
+    public var id: String { "\(subscription)@\(RFC3339.string(period.startMilliseconds))" }
+
+    private enum CodingKeys: String, CodingKey {
+        case subscription, period, product, attempts
+        case announcedAt = "announced_at"
+        case dueAt = "due_at"
+    }
+
+    /// Plans the first look-up after an application: just after the announced period begins.
+    ///
+    /// - Returns: nil where the event announces no period, or one that has begun by its receipt.
+    public init?(_ application: Application, policy: Policy = .standard) {
+        guard let start = application.nextCheckAt, let lineage = application.event.subscription else { return nil }
+        var announced: Fact.Period?
+        for case .period(let period) in application.event.facts where period.period.start == start {
+            announced = period
+        }
+        guard let announced else { return nil }
+        subscription = lineage
+        period = announced.period
+        product = announced.product
+        announcedAt = application.event.assertedAt
+        attempts = 0
+        dueAt = start.adding(milliseconds: policy.marginMilliseconds)
+    }
+
+    /// Judges what the provider answered to a look-up at `time`.
+    ///
+    /// - Parameters:
+    ///   - observed: the period that the provider shows as current.
+    ///   - observedProduct: the product that it shows as current.
+    ///   - known: the period that was current before the announcement.
+    ///   - time: when the provider was asked.
+    public func outcome(
+        observing observed: ServicePeriod,
+        product observedProduct: String,
+        known: Fact.Period?,
+        at time: Date,
+        policy: Policy = .standard
+    ) -> Outcome {
+        let tolerance = PeriodTimeline.startTolerance
+        if observed.startMilliseconds >= period.startMilliseconds - tolerance {
+            return observed.start <= time ? .begun : .confirmed(due(at: observed.start, policy))
+        }
+        if let known, known.product != observedProduct { return .changed }
+        if observed.endMilliseconds >= period.endMilliseconds {
+            // Paid already, and shown with the old beginning.
+            return period.start <= time ? .begun : .confirmed(due(at: period.start, policy))
+        }
+        if let known, observed.startMilliseconds == known.period.startMilliseconds,
+            observed.endMilliseconds > known.period.endMilliseconds
+        {
+            return .changed
+        }
+        if time < period.start { return .notYet(due(at: period.start, policy)) }
+        guard policy.delaysMilliseconds.indices.contains(attempts) else { return .exhausted }
+        var next = self
+        next.dueAt = time.adding(milliseconds: policy.delaysMilliseconds[attempts])
+        next.attempts = attempts + 1
+        return .notYet(next)
+    }
+
+    private func due(at start: Date, _ policy: Policy) -> RenewalCheck {
+        var check = self
+        check.dueAt = start.adding(milliseconds: policy.marginMilliseconds)
+        return check
+    }
+}
+
+extension SubscriptionState {
+    /// Whether a planned look-up has become pointless: the period was stated again after the announcement, a later one
+    /// was, or it was taken back.
+    public func settles(_ check: RenewalCheck) -> Bool {
+        let timeline = PeriodTimeline(self)
+        let start = check.period.startMilliseconds
+        let announced = check.announcedAt.millisecondsSince1970
+        guard let index = timeline.index(transaction: nil, start: start) else { return false }
+        let subject = timeline.periods[index]
+        if let newest = timeline.newest, newest.start > start + PeriodTimeline.startTolerance { return true }
+        if subject.start >= start - PeriodTimeline.startTolerance {
+            return subject.by.milliseconds > announced || subject.cut != nil
+        }
+        // The announced period is not known here; what came before it has ended for good.
+        return subject.cut.map { $0.by.milliseconds > announced } ?? false
+    }
+}
+
+extension Date {
+    /// The sum, kept within what ``EventTime`` can hold; negative lengths count as none.
+    fileprivate func adding(milliseconds: Int64) -> Date {
+        let (sum, overflow) = millisecondsSince1970.addingReportingOverflow(max(milliseconds, 0))
+        return Date(millisecondsSince1970: overflow ? Limits.milliseconds.upperBound : sum)
+    }
+}
