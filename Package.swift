@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "Normalizer", targets: ["Normalizer"]),
         .library(name: "AppleJWS", targets: ["AppleJWS"]),
         .library(name: "CurlTransport", targets: ["CurlTransport"]),
+        .library(name: "GooglePubSub", targets: ["GooglePubSub"]),
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
         .library(name: "NormalizerTesting", targets: ["NormalizerTesting"]),
         .library(name: "NotificationSimulator", targets: ["NotificationSimulator"]),
@@ -67,6 +68,11 @@ let package = Package(
         .target(
             name: "CurlTransport",
             dependencies: ["CLifecycleCurl", "HTTPTransport"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "GooglePubSub",
+            dependencies: ["HTTPTransport", "Normalizer", "SignatureCore", "WireJSON"],
             swiftSettings: strict
         ),
         .target(name: "HTTPTransport", swiftSettings: strict),
@@ -143,6 +149,21 @@ let package = Package(
         .testTarget(
             name: "AppleJWSTests",
             dependencies: ["AppleJWS", "NotificationSimulator", "Normalizer", "SignatureIssuing", "WireJSON"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "GooglePubSubTests",
+            dependencies: [
+                "CurlTransport",
+                "GooglePubSub",
+                "HTTPTransport",
+                "LoopbackServer",
+                "Normalizer",
+                "NormalizerTesting",
+                "SignatureCore",
+                "SignatureIssuing",
+                "WireJSON",
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -1,0 +1,58 @@
+public import FoundationEssentials
+public import Normalizer
+
+/// A Pub/Sub message with what surrounds it, whichever way it came (Pub/Sub API, `PubsubMessage`).
+public struct PubSubMessage: Sendable, Hashable, Codable {
+    /// The full name of the subscription it came through; absent in an unwrapped push without metadata.
+    public var subscription: String?
+    /// Pub/Sub's id of the message, unique within its topic; absent in an unwrapped push without metadata.
+    public var messageID: String?
+    /// When Pub/Sub took the message.
+    @OptionalEventTime public var publishTime: Date?
+    /// The publisher's attributes.
+    public var attributes: [String: String]
+    /// The publisher's ordering key; Google Play sets none.
+    public var orderingKey: String?
+    /// Which attempt at delivery this is, where the subscription has a dead-letter topic.
+    public var deliveryAttempt: Int?
+    /// The data, decoded: the JSON of a `DeveloperNotification`.
+    public var data: [UInt8]
+
+    /// Keeps a message.
+    public init(
+        subscription: String? = nil,
+        messageID: String? = nil,
+        publishTime: Date? = nil,
+        attributes: [String: String] = [:],
+        orderingKey: String? = nil,
+        deliveryAttempt: Int? = nil,
+        data: [UInt8]
+    ) {
+        self.subscription = subscription
+        self.messageID = messageID
+        self._publishTime = OptionalEventTime(wrappedValue: publishTime)
+        self.attributes = attributes
+        self.orderingKey = orderingKey
+        self.deliveryAttempt = deliveryAttempt
+        self.data = data
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case subscription, attributes, data
+        case messageID = "message_id"
+        case publishTime = "publish_time"
+        case orderingKey = "ordering_key"
+        case deliveryAttempt = "delivery_attempt"
+    }
+}
+
+extension PubSubMessage: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The lengths of what it holds: data and attributes carry purchase tokens.
+    public var description: String { "Pub/Sub message, data of \(data.count) bytes" }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
