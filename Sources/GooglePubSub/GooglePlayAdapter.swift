@@ -111,12 +111,34 @@ public struct GooglePlayAdapter: ProviderAdapter {
         return GoogleNotification(message: message, content: content)
     }
 
-    /// Asks Google Play about the purchase.
+    /// Asks Google Play about the purchase that a notification is about.
+    ///
+    /// A subscription's predecessors are asked for too, so that its lineage has one name. Right after an event Google's
+    /// servers may not agree yet: an answer that contradicts the notification is asked for once more.
+    ///
+    /// - Throws: ``DeliveryError``, marked authentic, with `unavailable` where Google could not be asked or does not
+    ///   know a new purchase yet; `denied` where rights have been missing for longer than
+    ///   ``GooglePlayConfiguration/deniedRetryWindow``. Neither says anything about the purchase.
     public func resolve(
         _ notification: Authenticated<GoogleNotification>
     ) async throws(DeliveryError) -> Authenticated<GoogleResolution> {
-        throw DeliveryError(.unavailable, "not yet")
+        var lookups: [GoogleResolution.Lookup] = []
+        if let api {
+            var resolver = PurchaseLookup(
+                api: api,
+                configuration: configuration,
+                content: notification.value.content,
+                receivedAt: notification.receivedAt
+            )
+            lookups = try await resolver.run()
+        }
+        return notification.map { GoogleResolution(notification: $0, lookups: lookups) }
     }
+}
+
+extension DeliveryError.Code {
+    /// The provider refuses us what we have to ask, until somebody changes the set-up.
+    public static let denied: DeliveryError.Code = "denied"
 }
 
 extension DeliveryError {

@@ -108,7 +108,9 @@ public final class RemoteKeySource: KeySource {
             if let last = state.lastFetch {
                 let age = now - last.at
                 if let failure = last.failure, age < policy.failureInterval {
-                    guard let key = tolerated(id, state, now) else { return .answer(.failure(Self.unavailable(failure))) }
+                    guard let key = tolerated(id, state, now) else {
+                        return .answer(.failure(Self.unavailable(failure)))
+                    }
                     return .answer(.success(key))
                 }
                 if isCurrent, age < policy.unknownKeyInterval {

@@ -11,6 +11,8 @@ public struct PlayAnswer: Sendable, Hashable, Codable {
     public enum Outcome: String, Sendable, Hashable, Codable {
         /// The resource, in ``PlayAnswer/body``.
         case found
+        /// What was asked for is done; there is nothing to read.
+        case done
         /// Google no longer keeps it (410): more than 60 days after its end, or the account is deleted.
         case gone
         /// Google does not know it (404), or not yet.
