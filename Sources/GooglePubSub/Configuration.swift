@@ -67,11 +67,8 @@ public struct GooglePlayConfiguration: Sendable {
         guard packageNames.allSatisfy(PackageName.isValid) else {
             throw ConfigurationError("a package name is not an application id")
         }
-        for subscription in subscriptions {
-            let parts = subscription.split(separator: "/", omittingEmptySubsequences: false)
-            guard parts.count == 4, parts[0] == "projects", parts[2] == "subscriptions",
-                !parts[1].isEmpty, !parts[3].isEmpty, parts[3] != "..", parts[1] != ".."
-            else { throw ConfigurationError("a subscription is not of the form projects/P/subscriptions/S") }
+        guard subscriptions.allSatisfy({ SubscriptionName($0) != nil }) else {
+            throw ConfigurationError("a subscription is not of the form projects/P/subscriptions/S")
         }
         if let push {
             guard !push.audience.isBlank else { throw ConfigurationError("the audience of pushes is blank") }

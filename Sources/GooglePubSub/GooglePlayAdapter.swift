@@ -93,6 +93,19 @@ public struct GooglePlayAdapter: ProviderAdapter {
         )
     }
 
+    /// Takes a pulled message through all steps.
+    func outcome(
+        ofPulled message: PubSubMessage,
+        receivedAt: Date
+    ) async -> Result<Normalization, DeliveryError> {
+        do throws(DeliveryError) {
+            let notification = try receive(pulled: message, receivedAt: receivedAt)
+            return .success(try normalize(try await resolve(notification)))
+        } catch {
+            return .failure(error)
+        }
+    }
+
     /// - Parameter mustNameSubscription: not where an unwrapped push without metadata is known by its token alone.
     private func notification(
         _ message: PubSubMessage,
