@@ -132,7 +132,7 @@ let package = Package(
         // Sockets and OpenSSL from end to end; it serves tests only, so memory safety is not enforced in it.
         .target(
             name: "LoopbackServer",
-            dependencies: ["CLoopbackTLS"],
+            dependencies: ["CLoopbackTLS", "HTTPTransport"],
             path: "Tests/LoopbackServer",
             swiftSettings: checked
         ),

@@ -57,10 +57,10 @@ import HTTPTransport
         return unsafe curl_multi_perform(pointer, &running)
     }
 
-    /// Waits for a socket, for the next of libcurl's own deadlines, or for ``wakeUp()``.
-    func wait() -> CURLMcode {
-        // libcurl shortens this by its own timers; there is nothing else to wake up for.
-        unsafe curl_multi_poll(pointer, nil, 0, Int32.max, nil)
+    /// Waits for a socket, for the next of libcurl's own deadlines, for ours, or for ``wakeUp()``.
+    func wait(until deadline: ContinuousClock.Instant?) -> CURLMcode {
+        let milliseconds = deadline.map { ContinuousClock.now.duration(to: $0).curlMilliseconds } ?? Int(Int32.max)
+        return unsafe curl_multi_poll(pointer, nil, 0, Int32(milliseconds), nil)
     }
 
     /// The next transfer that has come to its end.

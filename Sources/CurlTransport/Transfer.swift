@@ -10,7 +10,9 @@ final class Transfer {
 
     let ticket: Ticket
     let easy: EasyHandle
+    let deadline: ContinuousClock.Instant
     private let headerList: HeaderList
+    private let errorText: ErrorText
     private let continuation: Continuation
     private let url: HTTPSURL
     private let limit: Int
@@ -24,17 +26,22 @@ final class Transfer {
     init(
         _ request: HTTPTransportRequest,
         for ticket: Ticket,
+        until deadline: ContinuousClock.Instant,
         _ configuration: CurlTransport.Configuration,
         _ continuation: Continuation
     ) throws(HTTPTransportError) {
         self.ticket = ticket
+        self.deadline = deadline
         self.continuation = continuation
         url = request.url
         limit = request.maximumResponseBytes
         easy = try EasyHandle()
         headerList = try HeaderList(request.headers)
+        errorText = ErrorText()
 
         try setConnection(configuration, timeout: request.timeout)
+        // Not asked for by the URL's text: only an emulator's URL says so, and its host is a loopback one.
+        if request.url.isEmulator { try easy.allowHTTPOnly() }
         try setMessage(request)
         try setCallbacks()
     }
@@ -55,7 +62,6 @@ final class Transfer {
         try easy.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
         try easy.set(CURLOPT_NOSIGNAL, 1)
         try easy.leaveResolver()
-        try easy.set(CURLOPT_TIMEOUT_MS, timeout.curlMilliseconds)
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, min(timeout, configuration.connectTimeout).curlMilliseconds)
 
         switch configuration.trustRoots {
@@ -112,11 +118,12 @@ final class Transfer {
     }
 
     private func setCallbacks() throws(HTTPTransportError) {
-        // The list lives as long as this object. The loop keeps the object until libcurl has let go of the handle, and
+        // List and text live as long as this object. The loop keeps the object until libcurl has let go of the handle, and
         // callbacks come only until then.
         if let list = unsafe headerList.pointer {
             try unsafe easy.set(CURLOPT_HTTPHEADER, target: list)
         }
+        try unsafe easy.set(CURLOPT_ERRORBUFFER, target: errorText.pointer)
         let context = unsafe UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
         try unsafe easy.set(CURLOPT_PRIVATE, target: context)
         try unsafe easy.set(CURLOPT_WRITEDATA, target: context)
@@ -202,6 +209,11 @@ final class Transfer {
         continuation.resume(returning: .success(HTTPTransportResponse(status: status, headers: headers, body: body)))
     }
 
+    /// Wakes the waiting task because its time is over. Call it once, after the transfer has left the multi handle.
+    func finishLate() {
+        finish(failing: HTTPTransportError(.timeout, "\(url): no complete answer in time"))
+    }
+
     /// Wakes the waiting task with an error. Call it once, after the transfer has left the multi handle.
     func finish(failing error: HTTPTransportError) {
         continuation.resume(returning: .failure(error))
@@ -211,22 +223,27 @@ final class Transfer {
         // libcurl's texts for a number are constants; what it writes about one transfer could quote the server.
         let text = unsafe curl_easy_strerror(code).map { unsafe String(cString: $0) } ?? "unknown"
         var message = "\(url): \(text)"
+        var ourCode = HTTPTransportError.Code(code)
         if code == CURLE_PEER_FAILED_VERIFICATION, let result = easy.information(CURLINFO_SSL_VERIFYRESULT) {
             message += " (X509 verify result \(result))"
         }
-        let ourCode = HTTPTransportError.Code(code, systemError: easy.information(CURLINFO_OS_ERRNO) ?? 0)
+        if code == CURLE_SSL_CONNECT_ERROR, errorText.saysConnectionEnded {
+            ourCode = .connectionFailed
+            message += " (the connection ended in the handshake)"
+        }
+        if let status = easy.information(CURLINFO_HTTP_CONNECTCODE), status != 0, !(200..<300).contains(status) {
+            ourCode = .connectionFailed
+            message += " (the proxy answered \(status))"
+        }
         return HTTPTransportError(ourCode, message, libraryCode: Int(code.rawValue))
     }
 }
 
 extension HTTPTransportError.Code {
-    init(_ code: CURLcode, systemError: Int) {
+    init(_ code: CURLcode) {
         switch code {
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT, CURLE_PROXY,
             CURLE_INTERFACE_FAILED:
-            self = .connectionFailed
-        case CURLE_SSL_CONNECT_ERROR where systemError != 0:
-            // The handshake was cut off, not refused.
             self = .connectionFailed
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM,
             CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS,
@@ -237,7 +254,8 @@ extension HTTPTransportError.Code {
         case CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2,
             CURLE_HTTP2_STREAM, CURLE_SSL_SHUTDOWN_FAILED:
             self = .connectionLost
-        case CURLE_FILESIZE_EXCEEDED:
+        case CURLE_FILESIZE_EXCEEDED, CURLcode(100):
+            // 100 is CURLE_TOO_LARGE from 8.6 on; before, an endless line of a header is said to be out of memory.
             self = .responseTooLarge
         case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_WRITE_ERROR, CURLE_BAD_CONTENT_ENCODING:
             self = .protocolError

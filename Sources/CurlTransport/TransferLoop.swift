@@ -1,13 +1,13 @@
 import CLifecycleCurl
 import Glibc
 import HTTPTransport
-import Synchronization
 
 /// The thread that all transfers of one transport run on, and the mailbox that leads to it.
 final class TransferLoop: Sendable {
     private struct Start {
         var request: HTTPTransportRequest
         var ticket: Ticket
+        var deadline: ContinuousClock.Instant
         var continuation: Transfer.Continuation
     }
 
@@ -20,7 +20,7 @@ final class TransferLoop: Sendable {
         var multi: MultiHandle?
     }
 
-    private let mailbox: Mutex<Mailbox>
+    private let mailbox: Locked<Mailbox>
     private let configuration: CurlTransport.Configuration
 
     // libcurl wants this once in a process, before anything else.
@@ -35,7 +35,7 @@ final class TransferLoop: Sendable {
             )
         }
         self.configuration = configuration
-        mailbox = Mutex(Mailbox(multi: try MultiHandle(configuration)))
+        mailbox = Locked(Mailbox(multi: try MultiHandle(configuration)))
     }
 
     /// Starts the thread, which keeps this object alive until ``stop(then:)``.
@@ -55,9 +55,15 @@ final class TransferLoop: Sendable {
     }
 
     func start(_ request: HTTPTransportRequest, for ticket: Ticket, _ continuation: Transfer.Continuation) {
+        let start = Start(
+            request: request,
+            ticket: ticket,
+            deadline: .now + min(request.timeout, .seconds(1_000_000)),
+            continuation: continuation
+        )
         let isOpen = mailbox.withLock { mailbox in
             guard !mailbox.isStopping else { return false }
-            mailbox.starts.append(Start(request: request, ticket: ticket, continuation: continuation))
+            mailbox.starts.append(start)
             mailbox.multi?.wakeUp()
             return true
         }
@@ -93,6 +99,9 @@ final class TransferLoop: Sendable {
         guard let multi = mailbox.withLock({ $0.multi }) else { return }
         var transfers: [ObjectIdentifier: Transfer] = [:]
         var failure: HTTPTransportError?
+        /// No transfer's deadline is before this. Time-outs of libcurl would not do: it forgets them as long as a
+        /// request waits for a connection.
+        var nextDeadline: ContinuousClock.Instant?
 
         while failure == nil {
             let (starts, cancellations, isStopping) = takeMail()
@@ -101,6 +110,7 @@ final class TransferLoop: Sendable {
                     start.continuation.resume(returning: .failure(Self.shutDown))
                 } else if let transfer = begin(start, on: multi) {
                     transfers[ObjectIdentifier(transfer.ticket)] = transfer
+                    nextDeadline = min(nextDeadline ?? start.deadline, start.deadline)
                 }
             }
             for ticket in cancellations {
@@ -117,7 +127,16 @@ final class TransferLoop: Sendable {
                 transfers.removeValue(forKey: ObjectIdentifier(transfer.ticket))
                 transfer.finish(code)
             }
-            if failure == nil { failure = Self.failure(multi.wait()) }
+            if let deadline = nextDeadline, deadline <= .now {
+                let now = ContinuousClock.now
+                for (key, transfer) in transfers where transfer.deadline <= now {
+                    _ = multi.remove(transfer)
+                    transfers.removeValue(forKey: key)
+                    transfer.finishLate()
+                }
+                nextDeadline = transfers.values.lazy.map(\.deadline).min()
+            }
+            if failure == nil { failure = Self.failure(multi.wait(until: nextDeadline)) }
         }
 
         for transfer in transfers.values {
@@ -145,7 +164,13 @@ final class TransferLoop: Sendable {
         }
         let transfer: Transfer
         do {
-            transfer = try Transfer(start.request, for: start.ticket, configuration, start.continuation)
+            transfer = try Transfer(
+                start.request,
+                for: start.ticket,
+                until: start.deadline,
+                configuration,
+                start.continuation
+            )
         } catch {
             start.continuation.resume(returning: .failure(error))
             return nil

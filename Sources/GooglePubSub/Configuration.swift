@@ -1,3 +1,5 @@
+import Normalizer
+
 /// What a receiver of Google Play's notifications expects. Nothing in a message switches any of it off.
 public struct GooglePlayConfiguration: Sendable {
     /// How a push is proven: the OpenID Connect token that Pub/Sub signs for us.
@@ -59,4 +61,36 @@ public struct GooglePlayConfiguration: Sendable {
         self.subscriptions = subscriptions
         self.push = push
     }
+
+    func validate() throws(ConfigurationError) {
+        guard !packageNames.isEmpty else { throw ConfigurationError("no package name is configured") }
+        guard packageNames.allSatisfy(PackageName.isValid) else {
+            throw ConfigurationError("a package name is not an application id")
+        }
+        guard subscriptions.allSatisfy({ SubscriptionName($0) != nil }) else {
+            throw ConfigurationError("a subscription is not of the form projects/P/subscriptions/S")
+        }
+        if let push {
+            guard !push.audience.isBlank else { throw ConfigurationError("the audience of pushes is blank") }
+            guard push.serviceAccountEmail.utf8.contains(UInt8(ascii: "@")), !push.serviceAccountEmail.isBlank else {
+                throw ConfigurationError("the service account of pushes is not an e-mail address")
+            }
+            guard !(push.serviceAccountID?.isBlank ?? false) else {
+                throw ConfigurationError("the id of the service account of pushes is blank")
+            }
+            guard .zero ... .seconds(300) ~= push.clockSkew else {
+                throw ConfigurationError("the clock skew is not one of 0 to 300 seconds")
+            }
+        }
+        guard 0...50 ~= maximumPredecessors else {
+            throw ConfigurationError("the number of predecessors is not one of 0 to 50")
+        }
+        guard maximumBodyBytes > 0, deniedRetryWindow >= .zero else {
+            throw ConfigurationError("a limit is not positive")
+        }
+    }
+}
+
+extension String {
+    var isBlank: Bool { utf8.allSatisfy { $0 <= 0x20 || $0 == 0x7F } }
 }

@@ -1,5 +1,4 @@
 public import HTTPTransport
-import Synchronization
 
 /// A transport without a network: it answers by rules and keeps every request.
 ///
@@ -54,7 +53,7 @@ public final class StubTransport: HTTPTransport {
         var requests: [HTTPTransportRequest] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// A transport that answers nothing yet.
     public init() {}

@@ -1,4 +1,4 @@
-import Synchronization
+import HTTPTransport
 
 /// A clock that stands still until a test moves it.
 ///
@@ -41,7 +41,7 @@ public final class TestClock: Clock, Sendable {
         var sleeps: [Duration] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
     private let isJumping: Bool
 
     /// A clock at zero.

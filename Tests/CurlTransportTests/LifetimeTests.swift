@@ -2,7 +2,6 @@ import CurlTransport
 import Glibc
 import HTTPTransport
 import LoopbackServer
-import Synchronization
 import Testing
 
 extension Loopback {

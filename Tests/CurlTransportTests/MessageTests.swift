@@ -2,7 +2,6 @@ import CurlTransport
 import HTTPTransport
 import LoopbackServer
 import NormalizerTesting
-import Synchronization
 import Testing
 
 extension Loopback {
@@ -26,7 +25,7 @@ extension Loopback {
         }
 
         @Test func sendsNothingThatWasNotAskedFor() async throws {
-            let seen = Mutex<[LoopbackServer.Request]>([])
+            let seen = Locked<[LoopbackServer.Request]>([])
             let server = try Loopback.server { exchange in
                 let request = exchange.request
                 seen.withLock { $0.append(request) }
@@ -69,7 +68,7 @@ extension Loopback {
         }
 
         @Test func waitsAsTheServerAsksBetweenAttempts() async throws {
-            let requests = Mutex(0)
+            let requests = Locked(0)
             let server = try Loopback.server { exchange in
                 let number = requests.withLock { count in
                     count += 1
@@ -77,7 +76,7 @@ extension Loopback {
                 }
                 switch number {
                 case 1: exchange.respond(429, [("Retry-After", "7")])
-                case 2: exchange.reset()
+                case 2: exchange.respond(500)
                 default: exchange.respond(200)
                 }
             }

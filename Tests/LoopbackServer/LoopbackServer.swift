@@ -1,6 +1,6 @@
 import CLoopbackTLS
 import Glibc
-import Synchronization
+import HTTPTransport
 
 /// An HTTP server on the loopback interface that does what a test has scripted, good or bad.
 ///
@@ -144,7 +144,7 @@ package final class LoopbackServer: Sendable {
     /// The port on 127.0.0.1.
     package let port: Int
     private let listener: Int32
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// How many connections there were.
     package var acceptedConnections: Int { state.withLock { $0.accepted } }

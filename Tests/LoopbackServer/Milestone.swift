@@ -1,5 +1,4 @@
-import Dispatch
-import Synchronization
+import HTTPTransport
 
 /// Counts what scripts have come to, and lets a test wait for a number of it.
 package final class Milestone: Sendable {
@@ -8,7 +7,7 @@ package final class Milestone: Sendable {
         var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     package init() {}
 
@@ -35,21 +34,5 @@ package final class Milestone: Sendable {
             }
             if isReached { continuation.resume() }
         }
-    }
-}
-
-/// Holds the threads of scripts back until a test opens it.
-package final class Gate: Sendable {
-    private let semaphore = DispatchSemaphore(value: 0)
-
-    package init() {}
-
-    /// Lets everybody through, now and later.
-    package func open() { semaphore.signal() }
-
-    /// Blocks the thread.
-    package func wait() {
-        semaphore.wait()
-        semaphore.signal()
     }
 }

@@ -36,13 +36,39 @@ public struct PubSubMessage: Sendable, Hashable, Codable {
         self.deliveryAttempt = deliveryAttempt
         self.data = data
     }
+}
 
+extension PubSubMessage {
     private enum CodingKeys: String, CodingKey {
         case subscription, attributes, data
         case messageID = "message_id"
         case publishTime = "publish_time"
         case orderingKey = "ordering_key"
         case deliveryAttempt = "delivery_attempt"
+    }
+
+    /// Reads what `encode(to:)` wrote.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        subscription = try container.decodeIfPresent(String.self, forKey: .subscription)
+        messageID = try container.decodeIfPresent(String.self, forKey: .messageID)
+        _publishTime = try container.decode(OptionalEventTime.self, forKey: .publishTime)
+        attributes = try container.decodeIfPresent([String: String].self, forKey: .attributes) ?? [:]
+        orderingKey = try container.decodeIfPresent(String.self, forKey: .orderingKey)
+        deliveryAttempt = try container.decodeIfPresent(Int.self, forKey: .deliveryAttempt)
+        data = Array(try container.decode(Data.self, forKey: .data))
+    }
+
+    /// Writes the data in base64 and leaves out what is absent.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(subscription, forKey: .subscription)
+        try container.encodeIfPresent(messageID, forKey: .messageID)
+        try container.encode(_publishTime, forKey: .publishTime)
+        if !attributes.isEmpty { try container.encode(attributes, forKey: .attributes) }
+        try container.encodeIfPresent(orderingKey, forKey: .orderingKey)
+        try container.encodeIfPresent(deliveryAttempt, forKey: .deliveryAttempt)
+        try container.encode(Data(data), forKey: .data)
     }
 }
 

@@ -11,6 +11,8 @@ public struct PlayAnswer: Sendable, Hashable, Codable {
     public enum Outcome: String, Sendable, Hashable, Codable {
         /// The resource, in ``PlayAnswer/body``.
         case found
+        /// What was asked for is done; there is nothing to read.
+        case done
         /// Google no longer keeps it (410): more than 60 days after its end, or the account is deleted.
         case gone
         /// Google does not know it (404), or not yet.
@@ -48,10 +50,32 @@ public struct PlayAnswer: Sendable, Hashable, Codable {
         self.body = body
         self._answeredAt = OptionalEventTime(wrappedValue: answeredAt)
     }
+}
 
+extension PlayAnswer {
     private enum CodingKeys: String, CodingKey {
         case outcome, status, reason, body
         case answeredAt = "answered_at"
+    }
+
+    /// Reads what `encode(to:)` wrote.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        outcome = try container.decode(Outcome.self, forKey: .outcome)
+        status = try container.decode(Int.self, forKey: .status)
+        reason = try container.decodeIfPresent(String.self, forKey: .reason)
+        body = try container.decodeIfPresent(Data.self, forKey: .body).map(Array.init) ?? []
+        _answeredAt = try container.decode(OptionalEventTime.self, forKey: .answeredAt)
+    }
+
+    /// Writes the body in base64 and leaves out what is absent.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(outcome, forKey: .outcome)
+        try container.encode(status, forKey: .status)
+        try container.encodeIfPresent(reason, forKey: .reason)
+        if !body.isEmpty { try container.encode(Data(body), forKey: .body) }
+        try container.encode(_answeredAt, forKey: .answeredAt)
     }
 }
 
