@@ -92,6 +92,8 @@ let package = Package(
             name: "ConformanceVectors",
             dependencies: [
                 "AppleJWS",
+                "GooglePubSub",
+                "HTTPTransport",
                 "NotificationSimulator",
                 "Normalizer",
                 "SignatureCore",
@@ -154,6 +156,7 @@ let package = Package(
         .testTarget(
             name: "GooglePubSubTests",
             dependencies: [
+                "ConformanceVectors",
                 "CurlTransport",
                 "GooglePubSub",
                 "HTTPTransport",

@@ -68,17 +68,19 @@ package enum VectorRunner {
     /// A provider's adapter, configured by the members that `TestVectors/README.md` lists.
     package static func receiver(
         for provider: Provider,
-        config: JSONValue
+        config: JSONValue,
+        http: [RecordedAnswer]? = nil
     ) throws(ConfigurationError) -> any VectorReceiver {
         switch provider {
         case .apple: try AppleVectorReceiver(config: config)
+        case .google: try GoogleVectorReceiver(config: config, http: http)
         default: throw ConfigurationError("provider is not one that this build knows")
         }
     }
 
     private static func receiver(for vector: Vector) throws(DeliveryError) -> any VectorReceiver {
         do throws(ConfigurationError) {
-            return try receiver(for: vector.provider, config: vector.config)
+            return try receiver(for: vector.provider, config: vector.config, http: vector.http)
         } catch {
             // A receiver that would verify nothing does not start: every delivery waits until it is mended.
             throw DeliveryError(.configuration, error.message)

@@ -255,7 +255,8 @@ extension PlayItem {
     /// Why it will not renew; nil for what renews, and for what was paid in advance.
     var disabledReason: LifecycleEvent.AutoRenewDisabled.Reason? {
         guard let terms, !terms.willRenew, !item.isPrepaid else { return nil }
-        if isCancellationScheduled { return .commitment }
+        // Once the commitment is over, the purchase is canceled like any other.
+        if isCancellationScheduled, purchase.state != .canceled, purchase.state != .expired { return .commitment }
         if item.isRemovalDeferred { return .customer }
         switch purchase.cancellation {
         case .user?: return .customer

@@ -1,0 +1,18 @@
+package import HTTPTransport
+
+/// Answers with what a vector recorded; a request that nothing was recorded for fails as if there were no connection.
+package struct RecordedTransport: HTTPTransport {
+    private let answers: [RecordedAnswer]
+
+    package init(_ answers: [RecordedAnswer]) { self.answers = answers }
+
+    package func send(_ request: HTTPTransportRequest) async throws(HTTPTransportError) -> HTTPTransportResponse {
+        let url = request.url.absoluteString
+        guard let answer = answers.first(where: { $0.method == request.method.name && $0.url == url }) else {
+            throw HTTPTransportError(.connectionFailed, "no answer was recorded for the request")
+        }
+        var headers = HTTPTransportHeaders()
+        for header in answer.headers { headers.add(header.name, header.value) }
+        return HTTPTransportResponse(status: answer.status, headers: headers, body: answer.body)
+    }
+}
