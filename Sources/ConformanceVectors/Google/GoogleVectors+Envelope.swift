@@ -138,8 +138,18 @@ extension GoogleVectors {
         // Broken.
         add("body-empty", "nothing at all", body: [], .reject(.malformed))
         add("body-array", "an array", body: Array("[]".utf8), .reject(.malformed))
-        add("body-truncated", "half a body", body: Array(wrapped(Array(test.utf8), id: "x").dropLast(20)), .reject(.malformed))
-        add("body-bom", "a byte order mark", body: [0xEF, 0xBB, 0xBF] + wrapped(Array(test.utf8), id: "x"), .reject(.malformed))
+        add(
+            "body-truncated",
+            "half a body",
+            body: Array(wrapped(Array(test.utf8), id: "x").dropLast(20)),
+            .reject(.malformed)
+        )
+        add(
+            "body-bom",
+            "a byte order mark",
+            body: [0xEF, 0xBB, 0xBF] + wrapped(Array(test.utf8), id: "x"),
+            .reject(.malformed)
+        )
         add(
             "body-duplicate",
             "a member twice",
@@ -165,7 +175,8 @@ extension GoogleVectors {
         )
         said("time-absent", "no time", #"{"packageName":"\#(packageName)","testNotification":{}}"#, .reject(.malformed))
         for (name, value) in [
-            ("fraction", "1.5"), ("word", "\"soon\""), ("plus", "\"+1\""), ("negative", "-1"), ("beyond", "\"9223372036854775808\""),
+            ("fraction", "1.5"), ("word", "\"soon\""), ("plus", "\"+1\""), ("negative", "-1"),
+            ("beyond", "\"9223372036854775808\""),
             ("year-10000", "253402300800000"), ("bool", "true"),
         ] {
             said(
@@ -193,7 +204,12 @@ extension GoogleVectors {
             notification("subscriptionNotification", ["purchaseToken": "\"t\""]),
             .reject(.malformed)
         )
-        said("token-absent", "no token", notification("subscriptionNotification", ["notificationType": "4"]), .reject(.malformed))
+        said(
+            "token-absent",
+            "no token",
+            notification("subscriptionNotification", ["notificationType": "4"]),
+            .reject(.malformed)
+        )
         said(
             "token-empty",
             "an empty token",

@@ -10,7 +10,13 @@ extension GoogleVectors {
         (1, ["recovered", "recovered off", "grace", "hold", "paused", "expired"]),
         (2, ["renewed", "renewed off", "grace", "hold", "paused", "renewed? expired"]),
         (3, ["-", "off", "grace", "hold", "paused", "expired"]),
-        (4, ["started ack", "started off ack", "started grace ack", "started hold", "started paused", "started expired"]),
+        (
+            4,
+            [
+                "started ack", "started off ack", "started grace ack", "started hold", "started paused",
+                "started expired",
+            ]
+        ),
         (5, ["recovered:hold", "off", "grace", "hold", "paused", "expired"]),
         (6, ["recovered:grace", "off", "grace", "hold", "paused", "expired"]),
         (7, ["on", "off", "grace", "hold", "paused", "expired"]),

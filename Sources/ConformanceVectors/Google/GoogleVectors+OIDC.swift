@@ -100,11 +100,26 @@ extension GoogleVectors {
             ["email": JSON.string("x" + email)],
             .reject(.unauthenticated)
         )
-        try claims("email-case", "ours in capitals", ["email": JSON.string(email.uppercased())], .reject(.unauthenticated))
+        try claims(
+            "email-case",
+            "ours in capitals",
+            ["email": JSON.string(email.uppercased())],
+            .reject(.unauthenticated)
+        )
         try claims("email-absent", "no address", ["email": nil], .reject(.unauthenticated))
-        try claims("email-array", "a list of addresses", ["email": "[\(JSON.string(email))]"], .reject(.unauthenticated))
+        try claims(
+            "email-array",
+            "a list of addresses",
+            ["email": "[\(JSON.string(email))]"],
+            .reject(.unauthenticated)
+        )
         try claims("email-unverified", "not verified", ["email_verified": "false"], .reject(.unauthenticated))
-        try claims("email-verified-string", "verified in words", ["email_verified": "\"true\""], .reject(.unauthenticated))
+        try claims(
+            "email-verified-string",
+            "verified in words",
+            ["email_verified": "\"true\""],
+            .reject(.unauthenticated)
+        )
         try claims("email-verified-one", "verified as a number", ["email_verified": "1"], .reject(.unauthenticated))
         try claims("email-verified-absent", "nothing about it", ["email_verified": nil], .reject(.unauthenticated))
         try claims(
@@ -197,8 +212,18 @@ extension GoogleVectors {
                 .reject(.unauthenticated)
             )
         }
-        try head("crit", "an extension that must be understood", ["alg": "\"RS256\"", "kid": kid, "crit": #"["b64"]"#], .reject(.malformed))
-        try head("typ-other", "a token of another type", ["alg": "\"RS256\"", "kid": kid, "typ": "\"JOSE+JSON\""], .reject(.malformed))
+        try head(
+            "crit",
+            "an extension that must be understood",
+            ["alg": "\"RS256\"", "kid": kid, "crit": #"["b64"]"#],
+            .reject(.malformed)
+        )
+        try head(
+            "typ-other",
+            "a token of another type",
+            ["alg": "\"RS256\"", "kid": kid, "typ": "\"JOSE+JSON\""],
+            .reject(.malformed)
+        )
         let parts = issuer.token.split(separator: ".").map(String.init)
         add(
             "alg-none-unsigned",

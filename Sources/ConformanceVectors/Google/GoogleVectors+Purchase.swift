@@ -1,13 +1,16 @@
 // What a new token stands for.
 extension GoogleVectors {
     /// A purchase of a moment ago.
-    private static func bought(_ item: Item = Item(order: order), _ change: (inout Purchase) -> Void = { _ in }) -> Purchase {
+    private static func bought(_ item: Item = Item(order: order), _ change: (inout Purchase) -> Void = { _ in })
+        -> Purchase
+    {
         var purchase = Purchase(start: event - second, acknowledgement: "PENDING", items: [item])
         change(&purchase)
         return purchase
     }
 
-    private static func predecessor(_ product: String, basePlan: String = "monthly", isPrepaid: Bool = false) -> String {
+    private static func predecessor(_ product: String, basePlan: String = "monthly", isPrepaid: Bool = false) -> String
+    {
         var purchase = purchase(
             "EXPIRED",
             Item(product: product, order: "GPA.3399-0000-1111-22222..3", basePlan: basePlan, isPrepaid: isPrepaid)
@@ -52,7 +55,13 @@ extension GoogleVectors {
         }
 
         // First purchases, and the terms they are used under.
-        add("new", "bought for the first time", bought(), Expected("started", #"{"origin":"new","phase":"regular"}"#), acknowledge)
+        add(
+            "new",
+            "bought for the first time",
+            bought(),
+            Expected("started", #"{"origin":"new","phase":"regular"}"#),
+            acknowledge
+        )
         add(
             "new-acknowledged",
             "acknowledged before we asked",
@@ -63,10 +72,13 @@ extension GoogleVectors {
             "trial",
             "free of charge at first: the price of later is not what it costs now",
             bought(Item(order: order, offer: "freetrial7", phase: "freeTrial")),
-            Expected("started", JSON.object([
-                "origin": "\"new\"", "phase": "\"trial\"",
-                "period": JSON.object(["start": JSON.time(event - second), "end": JSON.time(event + 30 * day)]),
-            ])),
+            Expected(
+                "started",
+                JSON.object([
+                    "origin": "\"new\"", "phase": "\"trial\"",
+                    "period": JSON.object(["start": JSON.time(event - second), "end": JSON.time(event + 30 * day)]),
+                ])
+            ),
             acknowledge
         )
         add(
@@ -325,7 +337,12 @@ extension GoogleVectors {
         var effective = Purchase(
             start: event - 12 * day,
             items: [
-                Item(product: "premium", expiry: event - 40 * second, order: "GPA.3399-0000-1111-22222..3", isRenewing: false),
+                Item(
+                    product: "premium",
+                    expiry: event - 40 * second,
+                    order: "GPA.3399-0000-1111-22222..3",
+                    isRenewing: false
+                ),
                 Item(product: "basic", expiry: event + 30 * day, order: "\(order)..0", price: money(4, 990_000_000)),
             ]
         )
@@ -409,7 +426,9 @@ extension GoogleVectors {
         add(
             "prepaid-over",
             "what was paid in advance ran out",
-            bought(prepaid.with { $0.expiry = event - 5 * second }) { $0.state = "EXPIRED"; $0.start = event - 30 * day },
+            bought(prepaid.with { $0.expiry = event - 5 * second }) {
+                $0.state = "EXPIRED"; $0.start = event - 30 * day
+            },
             number: 13,
             Expected("expired", #"{"reason":"unknown"}"#)
         )

@@ -19,7 +19,9 @@ package enum GoogleVectors {
     }
 
     /// The names of the files.
-    package static let names = ["oidc", "envelope", "matrix", "purchase", "subscription", "one-time", "voided", "lookup"]
+    package static let names = [
+        "oidc", "envelope", "matrix", "purchase", "subscription", "one-time", "voided", "lookup",
+    ]
 
     /// Every file.
     ///
@@ -31,11 +33,15 @@ package enum GoogleVectors {
             oneTimeCases(), voidedCases(), lookupCases(),
         ]
         var files: [File] = []
+        var failures: [String] = []
         for (name, cases) in zip(names, cases) {
             var lines: [String] = []
-            for item in cases { lines.append(try await item.line(issuer, file: name)) }
+            for item in cases {
+                do { lines.append(try await item.line(issuer, file: name)) } catch { failures.append("\(error)") }
+            }
             files.append(File(name: name, lines: lines))
         }
+        guard failures.isEmpty else { throw VectorError(failures.joined(separator: "\n")) }
         return files
     }
 }
@@ -86,17 +92,17 @@ extension GoogleVectors {
         var body: [UInt8]
     }
 
-    static let packageName = "com.example.lingua"
+    package static let packageName = "com.example.lingua"
     static let subscriptionName = "projects/example/subscriptions/play-rtdn"
     static let audience = "https://hooks.example.com/google?source=play"
     static let email = "rtdn-push@example.iam.gserviceaccount.com"
     /// 2026-03-01T12:00:00Z
-    static let noon: Int64 = 1_772_366_400_000
-    static let second: Int64 = 1000
-    static let hour: Int64 = 3_600_000
-    static let day: Int64 = 86_400_000
+    package static let noon: Int64 = 1_772_366_400_000
+    package static let second: Int64 = 1000
+    package static let hour: Int64 = 3_600_000
+    package static let day: Int64 = 86_400_000
     /// When what the notifications tell of happened.
-    static let event = noon - 90 * second
+    package static let event = noon - 90 * second
 }
 
 extension GoogleVectors.Case {
@@ -109,7 +115,9 @@ extension GoogleVectors.Case {
             "id": GoogleVectors.JSON.string("google/\(file)/\(id)"),
             "provider": GoogleVectors.JSON.string("google"),
             "headers": GoogleVectors.JSON.object(delivery.headers),
-            "body_base64": GoogleVectors.JSON.string(String(decoding: Base64.encode(delivery.body.span), as: UTF8.self)),
+            "body_base64": GoogleVectors.JSON.string(
+                String(decoding: Base64.encode(delivery.body.span), as: UTF8.self)
+            ),
             "config": GoogleVectors.JSON.object(configuration),
             "http": http.map(GoogleVectors.JSON.array),
             "reason": GoogleVectors.JSON.string(why),
@@ -164,20 +172,20 @@ extension GoogleVectors.Case {
 
 extension GoogleVectors {
     /// Writes JSON: names in order, absent members left out.
-    enum JSON {
-        static func string(_ text: String) -> String {
+    package enum JSON {
+        package static func string(_ text: String) -> String {
             let bytes = (try? CanonicalJSON.bytes(text)) ?? []
             return String(decoding: bytes, as: UTF8.self)
         }
 
-        static func object(_ members: [String: String?]) -> String {
+        package static func object(_ members: [String: String?]) -> String {
             let texts = members.compactMap { name, value in value.map { (name, $0) } }.sorted { $0.0 < $1.0 }
             return "{\(texts.map { "\(string($0.0)):\($0.1)" }.joined(separator: ","))}"
         }
 
-        static func array(_ elements: [String]) -> String { "[\(elements.joined(separator: ","))]" }
+        package static func array(_ elements: [String]) -> String { "[\(elements.joined(separator: ","))]" }
 
-        static func time(_ milliseconds: Int64) -> String { string(RFC3339.string(milliseconds)) }
+        package static func time(_ milliseconds: Int64) -> String { string(RFC3339.string(milliseconds)) }
     }
 }
 
@@ -297,11 +305,11 @@ extension GoogleVectors {
 // MARK: Notifications
 
 extension GoogleVectors {
-    static let token = "kpbgnfjmlaidhoecbeaghdfc.AO-J1OyT5mU2s9wq7Fh4Xc0Zb3Nv6Kd8Re1Lp5Ta2Wy7Qi9Uo4"
-    static let oldToken = "abcfhdnmkpjglioebaeghcdf.AO-J1Ox0lD7tR3pY5kN9aS2vB6mC8eF4hJ1qW3zX5uG7iK9"
-    static let olderToken = "mnoadfhkbcejgilpbeaghcfd.AO-J1Oe9V2nK4rT6yU8iO0pA1sD3fG5hJ7kL9zX2cV4bN6m"
+    package static let token = "kpbgnfjmlaidhoecbeaghdfc.AO-J1OyT5mU2s9wq7Fh4Xc0Zb3Nv6Kd8Re1Lp5Ta2Wy7Qi9Uo4"
+    package static let oldToken = "abcfhdnmkpjglioebaeghcdf.AO-J1Ox0lD7tR3pY5kN9aS2vB6mC8eF4hJ1qW3zX5uG7iK9"
+    package static let olderToken = "mnoadfhkbcejgilpbeaghcfd.AO-J1Oe9V2nK4rT6yU8iO0pA1sD3fG5hJ7kL9zX2cV4bN6m"
 
-    static func notification(
+    package static func notification(
         _ body: String,
         _ members: [String: String?],
         at time: Int64 = event,
@@ -315,7 +323,7 @@ extension GoogleVectors {
         ])
     }
 
-    static func hint(_ number: Int, token: String = token, at time: Int64 = event) -> String {
+    package static func hint(_ number: Int, token: String = token, at time: Int64 = event) -> String {
         notification(
             "subscriptionNotification",
             [
@@ -326,7 +334,7 @@ extension GoogleVectors {
         )
     }
 
-    static func oneTimeHint(_ number: Int, token: String = token) -> String {
+    package static func oneTimeHint(_ number: Int, token: String = token) -> String {
         notification(
             "oneTimeProductNotification",
             [
@@ -336,7 +344,7 @@ extension GoogleVectors {
         )
     }
 
-    static func voidedHint(_ product: Int, _ refund: Int?, order: String, token: String = token) -> String {
+    package static func voidedHint(_ product: Int, _ refund: Int?, order: String, token: String = token) -> String {
         notification(
             "voidedPurchaseNotification",
             [
@@ -395,9 +403,9 @@ extension GoogleVectors {
 
 extension GoogleVectors {
     /// The order that a token begins with; `..n` behind it names a renewal.
-    static let order = "GPA.3312-4415-6677-88990"
+    package static let order = "GPA.3312-4415-6677-88990"
 
-    static func money(_ units: Int64, _ nanos: Int64 = 0, _ currency: String = "EUR") -> String {
+    package static func money(_ units: Int64, _ nanos: Int64 = 0, _ currency: String = "EUR") -> String {
         JSON.object([
             "currencyCode": JSON.string(currency), "units": units == 0 ? nil : JSON.string(String(units)),
             "nanos": nanos == 0 ? nil : String(nanos),
@@ -405,17 +413,17 @@ extension GoogleVectors {
     }
 
     /// A purchase: what differs is given, the rest is that of a subscriber in the middle of a month.
-    struct Purchase {
-        var state = "ACTIVE"
-        var start: Int64? = event - 60 * day
-        var acknowledgement: String? = "ACKNOWLEDGED"
-        var items: [Item] = [Item()]
-        var linked: String?
-        var isTest = false
-        var account: String? = JSON.object(["obfuscatedExternalAccountId": "\"acct-7f3a\""])
-        var extra: [String: String] = [:]
+    package struct Purchase {
+        package var state = "ACTIVE"
+        package var start: Int64? = event - 60 * day
+        package var acknowledgement: String? = "ACKNOWLEDGED"
+        package var items: [Item] = [Item()]
+        package var linked: String?
+        package var isTest = false
+        package var account: String? = JSON.object(["obfuscatedExternalAccountId": "\"acct-7f3a\""])
+        package var extra: [String: String] = [:]
 
-        var json: String {
+        package var json: String {
             var members: [String: String?] = [
                 "kind": "\"androidpublisher#subscriptionPurchaseV2\"",
                 "regionCode": "\"DE\"",
@@ -432,28 +440,28 @@ extension GoogleVectors {
             return JSON.object(members)
         }
 
-        func with(_ change: (inout Purchase) -> Void) -> Purchase {
+        package func with(_ change: (inout Purchase) -> Void) -> Purchase {
             var purchase = self
             change(&purchase)
             return purchase
         }
     }
 
-    struct Item {
-        var product = "premium"
-        var expiry: Int64? = event + 30 * day
-        var order: String? = "\(GoogleVectors.order)..1"
-        var basePlan: String? = "monthly"
-        var offer: String?
-        var phase: String? = "basePrice"
-        var isRenewing = true
-        var isPrepaid = false
-        var price: String? = money(9, 990_000_000)
+    package struct Item {
+        package var product = "premium"
+        package var expiry: Int64? = event + 30 * day
+        package var order: String? = "\(GoogleVectors.order)..1"
+        package var basePlan: String? = "monthly"
+        package var offer: String?
+        package var phase: String? = "basePrice"
+        package var isRenewing = true
+        package var isPrepaid = false
+        package var price: String? = money(9, 990_000_000)
         /// Members of the plan.
-        var plan: [String: String] = [:]
-        var extra: [String: String] = [:]
+        package var plan: [String: String] = [:]
+        package var extra: [String: String] = [:]
 
-        var json: String {
+        package var json: String {
             var renewing: [String: String?] = [
                 "autoRenewEnabled": isRenewing ? "true" : nil, "recurringPrice": price,
             ]
@@ -473,7 +481,7 @@ extension GoogleVectors {
             return JSON.object(members)
         }
 
-        func with(_ change: (inout Item) -> Void) -> Item {
+        package func with(_ change: (inout Item) -> Void) -> Item {
             var item = self
             change(&item)
             return item
@@ -481,11 +489,15 @@ extension GoogleVectors {
     }
 
     /// A purchase in one of Google's states, as it is then.
-    static func purchase(_ state: String, _ item: Item = Item()) -> Purchase {
+    package static func purchase(_ state: String, _ item: Item = Item()) -> Purchase {
         var purchase = Purchase(state: state, items: [item])
         switch state {
         case "CANCELED":
-            purchase.items = [item.with { $0.isRenewing = false; $0.expiry = event + 20 * day }]
+            purchase.items = [
+                item.with {
+                    $0.isRenewing = false; $0.expiry = event + 20 * day
+                }
+            ]
             purchase.extra["canceledStateContext"] = canceledByUser
         case "IN_GRACE_PERIOD":
             purchase.items = [item.with { $0.expiry = event + 3 * day }]
@@ -497,27 +509,35 @@ extension GoogleVectors {
             purchase.items = [item.with { $0.expiry = event - 5 * second }]
             purchase.extra["pausedStateContext"] = JSON.object(["autoResumeTime": JSON.time(event + 30 * day)])
         case "EXPIRED":
-            purchase.items = [item.with { $0.isRenewing = false; $0.expiry = event - 5 * second }]
+            purchase.items = [
+                item.with {
+                    $0.isRenewing = false; $0.expiry = event - 5 * second
+                }
+            ]
             purchase.extra["canceledStateContext"] = canceledByUser
         case "PENDING", "PENDING_PURCHASE_CANCELED":
             purchase.start = nil
             purchase.acknowledgement = "PENDING"
-            purchase.items = [item.with { $0.expiry = nil; $0.order = nil; $0.phase = nil }]
+            purchase.items = [
+                item.with {
+                    $0.expiry = nil; $0.order = nil; $0.phase = nil
+                }
+            ]
         default: break
         }
         return purchase
     }
 
-    static let canceledByUser = JSON.object([
+    package static let canceledByUser = JSON.object([
         "userInitiatedCancellation": JSON.object([
             "cancelTime": JSON.time(event - second),
             "cancelSurveyResult": JSON.object(["reason": "\"CANCEL_SURVEY_REASON_COST_RELATED\""]),
         ])
     ])
 
-    static func canceled(_ by: String) -> String { JSON.object(["\(by)Cancellation": "{}"]) }
+    package static func canceled(_ by: String) -> String { JSON.object(["\(by)Cancellation": "{}"]) }
 
-    static func declined(_ renewal: Int) -> String {
+    package static func declined(_ renewal: Int) -> String {
         JSON.object(["renewalDeclined": JSON.object(["pendingOrderId": JSON.string("\(order)..\(renewal)")])])
     }
 }
