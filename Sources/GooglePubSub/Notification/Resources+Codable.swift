@@ -65,3 +65,27 @@ extension PlayOrder: CustomStringConvertible, CustomReflectable {
     /// Shows nothing.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
+
+// Whom a purchase belongs to is personal data wherever it stands.
+extension SubscriptionPurchase.AccountIdentifiers: CustomStringConvertible, CustomReflectable {
+    /// Which identifiers are there, without them.
+    public var description: String {
+        let names = [
+            externalAccountID.map { _ in "externalAccountId" },
+            obfuscatedAccountID.map { _ in "obfuscatedExternalAccountId" },
+            obfuscatedProfileID.map { _ in "obfuscatedExternalProfileId" },
+        ]
+        return names.compactMap(\.self).map { "\($0):<redacted>" }.joined(separator: ", ")
+    }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension DeveloperNotification.PendingRefundReview: CustomStringConvertible, CustomReflectable {
+    /// The reason's number.
+    public var description: String { "refund review, reason \(refundReason.map { String($0) } ?? "not stated")" }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
