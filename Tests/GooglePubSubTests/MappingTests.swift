@@ -135,7 +135,7 @@ struct MappingTests {
     func plannedPauseKeepsAccess() throws {
         let event = try #require(try Play.map(11, Vectors.purchase("ACTIVE")).events.first)
         #expect(event.event.accessEffect == .none)
-        #expect(!event.facts.contains { if case .pause = $0 { true } else { false } })
+        #expect(!event.facts.contains { if case .pause(let pause) = $0 { pause.status == .paused } else { false } })
         #expect(access(after: [event]))
     }
 

@@ -23,6 +23,7 @@ extension EventDraft {
         case .started, .renewed, .productChanged, .extended: [.period, .charge, .link, .owner, .pause]
         case .billingIssue: [.billing, .periodEnded]
         case .expired, .revoked, .paused: [.periodEnded, .pause, .billing]
+        case .pauseScheduled: [.pause]
         case .autoRenewDisabled, .autoRenewEnabled, .productChangeScheduled: [.renewalIntent]
         case .priceChange: [.priceChange]
         case .refunded, .chargeback: [.refund, .charge]

@@ -430,9 +430,13 @@ extension PlayItem {
         default:
             facts.append(.billing(Fact.Billing(.settled)))
         }
-        // An active purchase may have a pause planned without saying so; that one is over, it says.
-        if purchase.state == .active, type == .recovered || type == .renewed || type == .purchased {
-            facts.append(.pause(Fact.PauseState(.none)))
+        // Nothing but the notification tells of a pause to come, and only a charge that none is left.
+        if purchase.state == .active {
+            switch type {
+            case .pauseScheduleChanged?: facts.append(.pause(Fact.PauseState(.scheduled)))
+            case .recovered?, .renewed?, .purchased?: facts.append(.pause(Fact.PauseState(.none)))
+            default: break
+            }
         }
         return facts
     }
