@@ -84,7 +84,9 @@ import Testing
             let token = try JWSIssuer.compact(
                 header: Array(#"{"alg":"HS256","kid":"current"}"#.utf8),
                 payload: Array(Google.claims().utf8)
-            ) { (input) throws(SignatureError) in try HMACSHA256(key: pem.span).authenticationCode(over: input.span).bytes }
+            ) { (input) throws(SignatureError) in
+                try HMACSHA256(key: pem.span).authenticationCode(over: input.span).bytes
+            }
             return String(decoding: token, as: UTF8.self)
         },
         Case("signature of another token", .unauthenticated) {
