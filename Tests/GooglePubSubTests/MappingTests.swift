@@ -113,6 +113,35 @@ struct MappingTests {
         }
     }
 
+    @Test("dates on hold swap no lineages, and a deferred change leaves the lineage to what follows")
+    func mainItem() throws {
+        let hold = Vectors.purchase("ON_HOLD").with {
+            $0.items.append(
+                $0.items[0].with {
+                    $0.product = "voice"; $0.expiry = Vectors.event + 9 * Vectors.day
+                }
+            )
+        }
+        let held = try Play.map(5, hold).events
+        #expect(held.map(\.product?.id) == ["premium", "voice"])
+        #expect(held.first?.subscription == lineage(of: Vectors.token))
+        for state in ["ACTIVE", "CANCELED", "EXPIRED"] {
+            let replaced = Vectors.purchase(state).with {
+                $0.items.insert(
+                    $0.items[0].with {
+                        $0.product = "basic"
+                        $0.isRenewing = false
+                        $0.expiry = Vectors.event - 9 * Vectors.day
+                    },
+                    at: 0
+                )
+            }
+            let event = try #require(try Play.map(2, replaced).events.first)
+            #expect(event.subscription == lineage(of: Vectors.token))
+            #expect(event.product?.id == "premium", "\(state)")
+        }
+    }
+
     // MARK: Environment
 
     @Test("O17: a licence tester's purchase is sandbox, a console test says nothing, and absence is production")

@@ -309,6 +309,20 @@ extension GoogleVectors {
                 Expected("billing_issue", #"{"access":"suspended"}"#),
             ])
         )
+        add(
+            "hold-of-longer-add-on",
+            "also where the add-on was paid for longer",
+            5,
+            purchase("ON_HOLD").with {
+                $0.items = [
+                    Item(expiry: event - day), Item(product: "voice", expiry: event + 9 * day, price: money(2)),
+                ]
+            },
+            .events([
+                Expected("billing_issue", #"{"access":"suspended"}"#),
+                Expected("billing_issue", #"{"access":"suspended"}"#),
+            ])
+        )
 
         // Pauses.
         add(

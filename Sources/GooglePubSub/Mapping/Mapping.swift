@@ -99,10 +99,8 @@ extension ResolutionMapping {
         let predecessor = resolution.predecessors.first { $0.answer.outcome == .found }
             .flatMap { try? SubscriptionPurchase(payload: $0.answer.body) }
         let owned = purchase.lineItems.filter { $0.expiryTime != nil }
-        // The item that lasts longest: what a deferred change replaced is listed beside it for a while.
-        let main = owned.max { ($0.expiryTime ?? .distantPast) < ($1.expiryTime ?? .distantPast) }
-        let longest = owned.first { $0.expiryTime == main?.expiryTime } ?? purchase.lineItems.first
-        guard let longest else {
+        let first = owned.first { !$0.isOutlived(in: purchase, at: content.eventTime) } ?? purchase.lineItems.first
+        guard let first else {
             throw DeliveryError(.malformed, "purchase has no items", isAuthentic: true)
         }
         switch purchase.state {
@@ -113,8 +111,8 @@ extension ResolutionMapping {
             }
         default: break
         }
-        let others = owned.filter { $0.productID != longest.productID }
-        return ([longest] + others).enumerated().map { index, item in
+        let others = owned.filter { $0.productID != first.productID }
+        return ([first] + others).enumerated().map { index, item in
             PlayItem(
                 purchase: purchase,
                 item: item,
@@ -164,6 +162,17 @@ extension ResolutionMapping {
     /// Google's own time of the answer; an answer cannot be older than the event that made us ask.
     func assertedAt(_ answer: PlayAnswer) -> Date {
         max(answer.answeredAt ?? resolved.receivedAt, content.eventTime)
+    }
+}
+
+extension SubscriptionPurchase.LineItem {
+    /// Whether another item has taken this one's place: it is listed for a while beside what a deferred change put
+    /// there. On hold every date is in the past, and says nothing.
+    fileprivate func isOutlived(in purchase: SubscriptionPurchase, at time: Date) -> Bool {
+        guard purchase.state != .onHold, !isPrepaid, autoRenewingPlan?.isAutoRenewEnabled != true,
+            let expiryTime, expiryTime <= time
+        else { return false }
+        return purchase.lineItems.contains { other in other.expiryTime.map { $0 > expiryTime } ?? false }
     }
 }
 

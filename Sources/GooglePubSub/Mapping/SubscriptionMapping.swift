@@ -422,24 +422,3 @@ extension SubscriptionPurchase.State {
         }
     }
 }
-
-extension SubscriptionNotificationType {
-    /// Whether an answer says the opposite of the notification, as a replica of Google's does that lags by seconds.
-    ///
-    /// Ask again before believing the answer, if the notification is fresh.
-    package func isContradicted(by purchase: SubscriptionPurchase) -> Bool {
-        switch self {
-        case .canceled:
-            purchase.state == .active
-                && !purchase.lineItems.contains { $0.autoRenewingPlan?.installments?.isCancellationPending == true }
-        case .revoked, .expired: purchase.state != .expired && purchase.state != .pendingPurchaseCanceled
-        case .pendingPurchaseCanceled: purchase.state == .pending
-        case .recovered, .renewed:
-            switch purchase.state {
-            case .pending, .pendingPurchaseCanceled, .onHold, .paused, .expired: true
-            default: false
-            }
-        default: false
-        }
-    }
-}
