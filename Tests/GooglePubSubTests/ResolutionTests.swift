@@ -31,9 +31,12 @@ struct ResolutionTests {
 
     static func subscription(_ state: String, linked: String? = nil, _ more: String = "") -> HTTPTransportResponse {
         let link = linked.map { #","linkedPurchaseToken":"\#($0)""# } ?? ""
+        let items =
+            more.contains("lineItems")
+            ? "" : #","lineItems":[{"productId":"p","expiryTime":"2026-12-31T00:00:00Z"}]"#
         return HTTPTransportResponse(
             status: 200,
-            body: Array(#"{"subscriptionState":"SUBSCRIPTION_STATE_\#(state)"\#(link)\#(more)}"#.utf8)
+            body: Array(#"{"subscriptionState":"SUBSCRIPTION_STATE_\#(state)"\#(link)\#(items)\#(more)}"#.utf8)
         )
     }
 
