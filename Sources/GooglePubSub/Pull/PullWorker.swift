@@ -327,12 +327,14 @@ extension PullWorker {
 
     /// Moves the deadlines of messages that are worked on, until canceled.
     private func holdMessages() async {
-        let tick = configuration.acknowledgementDeadline / 4
+        let tick = min(configuration.acknowledgementDeadline, configuration.leaseExtension) / 4
+        // Two ticks at least, so that one that comes late is no harm.
+        let margin = max(tick * 2, configuration.leaseExtension / 4)
         while (try? await clock.sleep(for: tick)) != nil, !Task.isCancelled {
             let start = time.now
             let due = state.withLock {
                 $0.outstanding.due(
-                    within: configuration.leaseExtension / 4,
+                    within: margin,
                     now: start,
                     longest: configuration.maximumExtension
                 )
