@@ -140,7 +140,7 @@ let package = Package(
         ),
         .testTarget(
             name: "CurlTransportTests",
-            dependencies: ["CurlTransport", "HTTPTransport", "LoopbackServer", "NormalizerTesting"],
+            dependencies: ["CLifecycleCurl", "CurlTransport", "HTTPTransport", "LoopbackServer", "NormalizerTesting"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -150,7 +150,15 @@ let package = Package(
         ),
         .testTarget(
             name: "AppleJWSTests",
-            dependencies: ["AppleJWS", "NotificationSimulator", "Normalizer", "SignatureIssuing", "WireJSON"],
+            dependencies: [
+                "AppleJWS",
+                "ConformanceVectors",
+                "NotificationSimulator",
+                "Normalizer",
+                "SignatureCore",
+                "SignatureIssuing",
+                "WireJSON",
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -6,6 +6,7 @@ import WireJSON
 ///
 /// The payload is Apple's own snapshot of the purchase, so nothing has to be asked for: all three steps are synchronous.
 public struct AppleAdapter: ProviderAdapter {
+    /// Apple.
     public let provider: Provider = .apple
 
     /// Proves signed data of any kind by the same rules.
@@ -76,7 +77,9 @@ public struct AppleAdapter: ProviderAdapter {
             throw DeliveryError(.malformed, "body of \(body.count) bytes is longer than \(maximumBodyBytes)")
         }
         do throws(JSONError) {
-            let value = try ObjectReader(JSONDocument(parsing: body).root).value("signedPayload")
+            var limits = JSONLimits()
+            limits.maximumBytes = maximumBodyBytes
+            let value = try ObjectReader(JSONDocument(parsing: body, limits: limits).root).value("signedPayload")
             guard let range = value.rawUTF8Range else {
                 throw value.error(.unexpectedKind(expected: .string, found: value.kind))
             }

@@ -46,6 +46,12 @@ import HTTPTransport
         try check(unsafe lifecycle_curl_set_pointer(handle, option, target), option)
     }
 
+    /// Has libcurl forget the text it might write an error into, up to its very end.
+    func forgetErrorText() {
+        // Taking a target away cannot fail.
+        unsafe lifecycle_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, nil)
+    }
+
     func set(_ option: CURLoption, callback: curl_write_callback) throws(HTTPTransportError) {
         try check(unsafe lifecycle_curl_set_callback(handle, option, callback), option)
     }
@@ -73,8 +79,28 @@ import HTTPTransport
         try check(code, CURLOPT_COPYPOSTFIELDS)
     }
 
-    func allowHTTPSOnly() throws(HTTPTransportError) {
+    /// What holds for every request, whatever the configuration.
+    func secure() throws(HTTPTransportError) {
         try check(unsafe lifecycle_curl_allow_https_only(handle), CURLOPT_URL)
+        try set(CURLOPT_FOLLOWLOCATION, 0)
+        try set(CURLOPT_SSL_VERIFYPEER, 1)
+        try set(CURLOPT_SSL_VERIFYHOST, 2)
+        try set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+        try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+        try set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+    }
+
+    func trust(_ roots: CurlTransport.Configuration.TrustRoots) throws(HTTPTransportError) {
+        switch roots {
+        case .system: return
+        case .file(let path):
+            try set(CURLOPT_CAINFO, path)
+        case .pem(let octets):
+            try clear(CURLOPT_CAINFO)
+            try set(CURLOPT_CAINFO_BLOB, blob: octets)
+        }
+        // Distributions build a directory of public authorities in, which would be trusted beside these.
+        try clear(CURLOPT_CAPATH)
     }
 
     func allowHTTPOnly() throws(HTTPTransportError) {

@@ -43,12 +43,17 @@ import HTTPTransport
         _ = unsafe curl_multi_wakeup(pointer)
     }
 
+    /// Takes a transfer up; it must be kept until ``remove(_:)``.
     func add(_ transfer: Transfer) -> CURLMcode {
         unsafe curl_multi_add_handle(pointer, transfer.easy.pointer)
     }
 
-    func remove(_ transfer: Transfer) -> CURLMcode {
-        unsafe curl_multi_remove_handle(pointer, transfer.easy.pointer)
+    /// Breaks a transfer off, or clears one away that has ended. No callback comes afterwards.
+    ///
+    /// It fails only for handles that are none.
+    func remove(_ transfer: Transfer) {
+        let code = unsafe curl_multi_remove_handle(pointer, transfer.easy.pointer)
+        assert(code == CURLM_OK)
     }
 
     /// Does what can be done without waiting.

@@ -50,31 +50,14 @@ final class Transfer {
         _ configuration: CurlTransport.Configuration,
         timeout: Duration
     ) throws(HTTPTransportError) {
-        try easy.allowHTTPSOnly()
-        try easy.set(CURLOPT_FOLLOWLOCATION, 0)
-        try easy.set(CURLOPT_SSL_VERIFYPEER, 1)
-        try easy.set(CURLOPT_SSL_VERIFYHOST, 2)
-        try easy.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+        try easy.secure()
+        try easy.trust(configuration.trustRoots)
         try easy.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
         // Rather share a connection that is just being made than make another one.
         try easy.set(CURLOPT_PIPEWAIT, 1)
-        try easy.set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
-        try easy.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
         try easy.set(CURLOPT_NOSIGNAL, 1)
         try easy.leaveResolver()
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, min(timeout, configuration.connectTimeout).curlMilliseconds)
-
-        switch configuration.trustRoots {
-        case .system: break
-        case .file(let path):
-            try easy.set(CURLOPT_CAINFO, path)
-            // Distributions build a directory of public authorities in, which would be trusted beside the file.
-            try easy.clear(CURLOPT_CAPATH)
-        case .pem(let octets):
-            try easy.clear(CURLOPT_CAINFO)
-            try easy.clear(CURLOPT_CAPATH)
-            try easy.set(CURLOPT_CAINFO_BLOB, blob: octets)
-        }
 
         // An empty name, not an absent one, keeps libcurl from the environment's proxies and exceptions.
         if let proxy = configuration.proxy {
@@ -118,8 +101,8 @@ final class Transfer {
     }
 
     private func setCallbacks() throws(HTTPTransportError) {
-        // List and text live as long as this object. The loop keeps the object until libcurl has let go of the handle, and
-        // callbacks come only until then.
+        // List and text live as long as this object. The loop keeps the object until libcurl has let go of the
+        // handle, and callbacks come only until then.
         if let list = unsafe headerList.pointer {
             try unsafe easy.set(CURLOPT_HTTPHEADER, target: list)
         }
@@ -134,6 +117,10 @@ final class Transfer {
         try unsafe easy.set(CURLOPT_HEADERFUNCTION) { octets, size, count, context in
             unsafe Transfer.receive(octets, size, count, context) { unsafe $0.receiveHeader($1) }
         }
+    }
+
+    deinit {
+        easy.forgetErrorText()
     }
 
     /// Hands octets on; libcurl breaks the transfer off when it gets back another number than it gave.

@@ -18,6 +18,11 @@ final class TransferLoop: Sendable {
         var waiters: [CheckedContinuation<Void, Never>] = []
         /// There until the thread destroys it; see ``MultiHandle``.
         var multi: MultiHandle?
+
+        /// Where there is mail already, whoever put it there has woken the thread.
+        func wakeUpIfEmpty() {
+            if starts.isEmpty, cancellations.isEmpty { multi?.wakeUp() }
+        }
     }
 
     private let mailbox: Locked<Mailbox>
@@ -63,8 +68,8 @@ final class TransferLoop: Sendable {
         )
         let isOpen = mailbox.withLock { mailbox in
             guard !mailbox.isStopping else { return false }
+            mailbox.wakeUpIfEmpty()
             mailbox.starts.append(start)
-            mailbox.multi?.wakeUp()
             return true
         }
         if !isOpen { continuation.resume(returning: .failure(Self.shutDown)) }
@@ -74,8 +79,8 @@ final class TransferLoop: Sendable {
         ticket.cancel()
         mailbox.withLock { mailbox in
             guard !mailbox.isStopping else { return }
+            mailbox.wakeUpIfEmpty()
             mailbox.cancellations.append(ticket)
-            mailbox.multi?.wakeUp()
         }
     }
 
@@ -116,21 +121,21 @@ final class TransferLoop: Sendable {
             for ticket in cancellations {
                 // It may have been answered meanwhile.
                 guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(ticket)) else { continue }
-                _ = multi.remove(transfer)
+                multi.remove(transfer)
                 transfer.finish(failing: HTTPTransportError(.canceled, "canceled under way"))
             }
             if isStopping { break }
 
             failure = Self.failure(multi.perform())
             while let (transfer, code) = multi.nextCompletion() {
-                _ = multi.remove(transfer)
+                multi.remove(transfer)
                 transfers.removeValue(forKey: ObjectIdentifier(transfer.ticket))
                 transfer.finish(code)
             }
             if let deadline = nextDeadline, deadline <= .now {
                 let now = ContinuousClock.now
                 for (key, transfer) in transfers where transfer.deadline <= now {
-                    _ = multi.remove(transfer)
+                    multi.remove(transfer)
                     transfers.removeValue(forKey: key)
                     transfer.finishLate()
                 }
@@ -140,7 +145,7 @@ final class TransferLoop: Sendable {
         }
 
         for transfer in transfers.values {
-            _ = multi.remove(transfer)
+            multi.remove(transfer)
             transfer.finish(failing: failure ?? Self.shutDown)
         }
         transfers.removeAll()

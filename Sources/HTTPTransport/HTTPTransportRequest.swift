@@ -39,7 +39,9 @@ public struct HTTPTransportRequest: Sendable, Hashable {
     public let maximumResponseBytes: Int
     /// Whether it may be sent again when nobody knows whether the server has acted on it.
     ///
-    /// The method decides, unless you know better: a `POST` with an idempotency key, for one.
+    /// The method decides, unless you know better: a `POST` with an idempotency key, or one that only reads. It pays
+    /// to say so, since a kept connection can end just when it is used again, and a request that must not be repeated
+    /// therefore has to go over a new one.
     public var isIdempotent: Bool
 
     /// Makes a request.

@@ -26,9 +26,11 @@ package final class SigningKey: Sendable {
         self.seed = seed
         self.label = label
         let (name, parameters, entropy) = algorithm.generation
+        // Both encodings of a P-256 key get the same point, for attacks that swap one for the other.
+        let kind = algorithm == .p256ExplicitParameters ? Algorithm.p256 : algorithm
         object = try DeterministicLibrary.withEntropy(
             from: seed,
-            for: "key \(algorithm) \(label)",
+            for: "key \(kind) \(label)",
             count: entropy
         ) { (library) throws(SignatureError) -> Owned<KeyObject> in
             let context = try unsafe Owned<KeyContextObject>(

@@ -28,8 +28,7 @@ struct Check: AsyncParsableCommand {
     func run() async throws {
         var lines: [(place: String, line: ArraySlice<UInt8>)] = []
         for file in files {
-            let bytes: [UInt8]
-            do { bytes = try contents(of: file) } catch { throw ValidationError("\(file) cannot be read") }
+            let bytes = try contents(of: file)
             for (number, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated()
             where !line.allSatisfy({ $0 == 0x20 || $0 == 0x0D }) {
                 lines.append(("\(file):\(number + 1)", line))

@@ -7,7 +7,7 @@ struct Lifecycle: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lifecycle",
         abstract: "Verifies what app stores and payment providers send, and maps it to canonical events.",
-        subcommands: [Normalize.self, Check.self]
+        subcommands: [Normalize.self, Check.self, State.self, Explain.self, Demo.self, Vectors.self]
     )
 }
 

@@ -1,4 +1,5 @@
 #if CommandLineTool
+import ArgumentParser
 import Foundation
 
 /// Whole lines, so that output from several tasks cannot mix.
@@ -19,8 +20,12 @@ enum StandardError {
 }
 
 /// Reads a file, or standard input for `-`.
-func contents(of path: String) throws -> [UInt8] {
+func contents(of path: String) throws(ValidationError) -> [UInt8] {
     if path == "-" { return Array(FileHandle.standardInput.readDataToEndOfFile()) }
-    return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+    do {
+        return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+    } catch {
+        throw ValidationError("\(path) cannot be read")
+    }
 }
 #endif

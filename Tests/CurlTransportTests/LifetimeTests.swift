@@ -207,7 +207,8 @@ extension Loopback {
             let threads = Process.threads
             for _ in 0..<20 { _ = try await Loopback.transport().send(server.request()) }
             await closed.wait(for: 20)
-            #expect(Process.threads < threads + 15)
+            // Threads end a little after their sockets; if they do not, the suite's time limit says so.
+            while Process.threads > threads + 5 { await Task.yield() }
         }
 
         @Test func nothingIsLeftBehind() async throws {
@@ -240,9 +241,9 @@ extension Loopback {
             try await round(200)
             let (sockets, threads) = (Process.sockets, Process.threads)
             try await round(3_000)
-            // Both ends of each kept connection are in this process, and the server's threads end by and by.
-            #expect(Process.sockets <= sockets + 48)
-            #expect(Process.threads <= threads + 32)
+            // Both ends of each kept connection are in this process, and the server's end by and by. If one does not,
+            // the suite's time limit says so.
+            while Process.sockets > sockets + 40 || Process.threads > threads + 40 { await Task.yield() }
         }
     }
 }

@@ -101,8 +101,12 @@ extension AppleSnapshot {
         return max(expires, graceUntil ?? expires)
     }
 
-    /// The end of access by refund, revocation or replacement, where there is one.
-    var revokedAt: Date? { transaction.isUpgraded ? nil : transaction.revocationDate }
+    private var isStatedRefund: Bool {
+        transaction.revocationType == .refundFull || transaction.revocationType == .refundProrated
+    }
+
+    /// When money went back or sharing ended, where either did; a replacement by an upgrade is neither.
+    var revokedAt: Date? { transaction.isUpgraded && !isStatedRefund ? nil : transaction.revocationDate }
 
     var refundScope: LifecycleEvent.Refund.Scope {
         guard let thousandths = transaction.revocationPercentage,
@@ -158,9 +162,11 @@ extension AppleSnapshot {
 
     private func endings(reportedBy type: AppleNotification.NotificationType?) -> [Fact] {
         // Replaced by an upgrade, or by a crossgrade of the same duration: the unused part went back, yet it is no
-        // refund, and Apple states its moment only sometimes.
+        // refund, and Apple states its moment only sometimes. A refund may follow all the same.
         if transaction.isUpgraded {
-            return [end(at: transaction.revocationDate ?? assertedAt, reason: .replaced)]
+            let end = end(at: transaction.revocationDate ?? assertedAt, reason: .replaced)
+            guard let revoked = transaction.revocationDate, type == .refund || isStatedRefund else { return [end] }
+            return [end, refund(refundScope, at: revoked)]
         }
         if let revoked = transaction.revocationDate {
             if isFamilyShared || transaction.revocationType == .familyRevoke {

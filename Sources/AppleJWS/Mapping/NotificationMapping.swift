@@ -266,14 +266,17 @@ extension NotificationMapping {
         return notice(.migration, previous.map { ["previous_original_transaction_id": $0] } ?? [:])
     }
 
-    /// `status` tells whether the refunded transaction is the one that access rests on: it is still active, then, or
-    /// it is not.
+    /// `status` tells whether the refunded transaction is the one that access rests on: while the subscription is
+    /// active it is another. One that has ended by itself gave no access any more.
     private func refund() throws(DeliveryError) -> EventDraft {
         let snapshot = try required()
         let isCurrent: Bool?
         switch snapshot.status {
         case .active?, .gracePeriod?: isCurrent = false
-        case .expired?, .revoked?, .billingRetry?: isCurrent = true
+        case .revoked?: isCurrent = true
+        case .expired?, .billingRetry?:
+            let refundedAt = snapshot.transaction.revocationDate ?? notification.signedDate
+            isCurrent = snapshot.transaction.expiresDate.map { refundedAt < $0 }
         default: isCurrent = nil
         }
         return snapshot.refunded(isCurrent: isCurrent)

@@ -39,7 +39,7 @@ public struct AppleRenewalInfo: Sendable, Hashable {
     public let renewalPrice: Money?
     /// When the next renewal is due.
     public let renewalDate: Date?
-    /// When the current stretch without a lapse of over a minute began.
+    /// When the current stretch began; lapses of under 60 days do not end one.
     public let recentSubscriptionStartDate: Date?
     /// When Apple signed this.
     public let signedDate: Date

@@ -124,7 +124,7 @@ extension SubscriptionID {
     /// A Google Play order names itself: those who read the Play API know a purchase by its token, relays know it by
     /// its first order, and only the order is common to both. Stripe's invoices may pay for several subscriptions, and
     /// for all other stores every channel knows the same lineage.
-    fileprivate func scope(of transaction: String) -> SubscriptionID {
+    package func scope(of transaction: String) -> SubscriptionID {
         guard store == .playStore, transaction.hasPrefix("GPA.") else { return self }
         return SubscriptionID(store: store, environment: environment, id: "")
     }

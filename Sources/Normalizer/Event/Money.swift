@@ -35,19 +35,21 @@ public struct ExactDecimal: Hashable, Sendable, Comparable {
         let isNegative = digits.first == UInt8(ascii: "-")
         if isNegative { digits = digits.dropFirst() }
         var coefficient: Int128 = 0
-        var count = 0
+        var hasDigits = false
+        var significant = 0
         var scale: Int?
         for octet in digits {
-            if octet == UInt8(ascii: "."), scale == nil, count > 0 {
+            if octet == UInt8(ascii: "."), scale == nil, hasDigits {
                 scale = 0
                 continue
             }
-            guard case 0x30...0x39 = octet, count < 38 else { return nil }
+            guard case 0x30...0x39 = octet, significant < 38 else { return nil }
             coefficient = coefficient * 10 + Int128(octet - 0x30)
-            count += 1
+            hasDigits = true
+            if coefficient != 0 { significant += 1 }
             if let places = scale { scale = places + 1 }
         }
-        guard count > 0, scale != 0 else { return nil }
+        guard hasDigits, scale != 0 else { return nil }
         self.init(coefficient: isNegative ? -coefficient : coefficient, scale: scale ?? 0)
     }
 

@@ -9,12 +9,17 @@ public struct AccountLedger: Hashable, Sendable {
     /// Which state a lineage belongs to, for lineages whose state has another name and for those only linked to.
     private var names: [SubscriptionID: SubscriptionID] = [:]
 
+    /// Transfers that name accounts and no lineage. They concern every lineage that the accounts owned by then, also
+    /// those that become known later.
+    public private(set) var transfers: Set<AccountTransfer> = []
+
     /// Makes an empty ledger.
     public init() {}
 
     /// Makes a ledger of states, joining those of one lineage or of linked ones.
-    public init(_ states: some Sequence<SubscriptionState>) {
+    public init(_ states: some Sequence<SubscriptionState>, transfers: some Sequence<AccountTransfer> = []) {
         for state in states { insert(state) }
+        self.transfers = Set(transfers)
     }
 
     /// The states, in the order of their names.
@@ -31,25 +36,45 @@ public struct AccountLedger: Hashable, Sendable {
     ///
     /// - Returns: what the event was to that state, see ``SubscriptionState/apply(_:catalog:)``.
     public mutating func apply(_ event: NormalizedEvent, catalog: ProductCatalog? = nil) -> Application {
-        guard let lineage = event.subscription, !lineage.id.isEmpty else {
-            return Application(disposition: .unrelated, event: event, nextCheckAt: nil)
-        }
-        let name = names[lineage] ?? lineage
-        var state = statesByName.removeValue(forKey: name) ?? SubscriptionState(lineage)
-        if state.registers[lineage] == nil { state.merge(SubscriptionState(lineage)) }
-        var application = state.apply(event, catalog: catalog)
-        insert(state)
+        guard let lineage = event.subscription, !lineage.id.isEmpty else { return applyToAccounts(event) }
+        var application = Application(disposition: .unrelated, event: event, nextCheckAt: nil)
+        update(lineage) { application = $0.apply(event, catalog: catalog) }
         if application.disposition == .applied { refineAcrossLineages(&application, catalog: catalog) }
         return application
+    }
+
+    private mutating func applyToAccounts(_ event: NormalizedEvent) -> Application {
+        guard case .transferred(let transfer) = event.event else {
+            return Application(disposition: .unrelated, event: event, nextCheckAt: nil)
+        }
+        let move = AccountTransfer(environment: event.environment, transfer: transfer, by: Citation(event))
+        let isNew = transfers.insert(move).inserted
+        return Application(disposition: isNew ? .applied : .duplicate, event: event, nextCheckAt: nil)
     }
 
     /// Joins a statement's facts into the state of its lineage.
     public mutating func apply(_ statement: StoreStatement) {
         guard !statement.subscription.id.isEmpty else { return }
-        let name = names[statement.subscription] ?? statement.subscription
-        var state = statesByName.removeValue(forKey: name) ?? SubscriptionState(statement.subscription)
-        state.merge(SubscriptionState(statement.subscription))
-        state.apply(statement)
+        update(statement.subscription) { $0.apply(statement) }
+    }
+
+    /// Changes the state of a lineage in place; only a new link, or a lineage without a state, needs more.
+    private mutating func update(_ lineage: SubscriptionID, _ change: (inout SubscriptionState) -> Void) {
+        let name = names[lineage] ?? lineage
+        if let links = statesByName[name]?.links, statesByName[name]?.registers[lineage] != nil {
+            statesByName[name, default: SubscriptionState(lineage)].apply(change)
+            if statesByName[name]?.links == links { return }
+        } else if statesByName[name] == nil {
+            var state = SubscriptionState(lineage)
+            change(&state)
+            insert(state)
+            return
+        }
+        guard var state = statesByName.removeValue(forKey: name) else { return }
+        if state.registers[lineage] == nil {
+            state.merge(SubscriptionState(lineage))
+            change(&state)
+        }
         insert(state)
     }
 
@@ -72,7 +97,11 @@ public struct AccountLedger: Hashable, Sendable {
     /// Joins what another ledger knows.
     public mutating func merge(_ other: AccountLedger) {
         for state in other.statesByName.values { insert(state) }
+        transfers.formUnion(other.transfers)
     }
+
+    /// Whom a state's lineage belongs to, with the transfers known here.
+    public func ownership(of state: SubscriptionState) -> Ownership { state.ownership(after: transfers) }
 }
 
 // MARK: Access
@@ -119,7 +148,7 @@ extension AccountLedger {
         for state in candidates { groups.insert(state.claims) }
         let wanted = Set(identifiers.filter { !$0.id.isEmpty }.map { groups.representative(of: $0) })
         return candidates.filter { state in
-            state.ownership.accounts.contains { wanted.contains(groups.representative(of: $0)) }
+            ownership(of: state).accounts.contains { wanted.contains(groups.representative(of: $0)) }
         }
     }
 
@@ -133,7 +162,7 @@ extension AccountLedger {
         var access = AccountAccess(states(of: identifiers, in: environment), in: environment, at: time)
         let claimed = Set(identifiers)
         access.conflicts = states.filter { $0.environment == environment }
-            .flatMap { $0.ownership.conflicts.filter { claimed.contains($0.claimed) } }
+            .flatMap { ownership(of: $0).conflicts.filter { claimed.contains($0.claimed) } }
         return access
     }
 
@@ -148,7 +177,10 @@ extension AccountLedger {
 
     /// Every identifier that a lineage is bound to or claimed by, in order.
     public var accounts: [Account.Identifier] {
-        Set(states.flatMap { $0.claims.keys }).union(states.flatMap { $0.transfer?.value.to ?? [] }).inOrder
+        Set(states.flatMap { $0.claims.keys })
+            .union(states.flatMap { $0.transfer?.value.to ?? [] })
+            .union(transfers.flatMap(\.transfer.to))
+            .inOrder
     }
 }
 
@@ -209,7 +241,7 @@ extension AccountLedger {
         guard event.store == .playStore, event.provider != .google, let lineage = event.subscription,
             let own = self[lineage]
         else { return }
-        let accounts = own.ownership.accounts
+        let accounts = ownership(of: own).accounts
         let family = event.product.map { $0.id.subscriptionFamily }
         func siblings() -> [PeriodTimeline] {
             states(of: accounts, in: event.environment)
@@ -239,7 +271,11 @@ extension AccountLedger {
                 return
             }
         case .expired(let expired) where expired.reason != .replaced && expired.reason != .paused:
-            guard let ended = PeriodTimeline(own).period(transaction: event.transaction, start: event.period?.startMilliseconds)
+            guard
+                let ended = PeriodTimeline(own).period(
+                    transaction: event.transaction,
+                    start: event.period?.startMilliseconds
+                )
             else { return }
             let slack: Int64 = 60_000
             let replaced = siblings().flatMap(\.periods).contains {
@@ -274,4 +310,8 @@ extension Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum
     }
+}
+
+extension SubscriptionState {
+    fileprivate mutating func apply(_ change: (inout SubscriptionState) -> Void) { change(&self) }
 }

@@ -13,33 +13,85 @@ public struct Citation: Hashable, Sendable, Codable {
         case store
     }
 
+    // A state holds several citations for each period, so they are shared rather than copied.
+    private final class Contents: Sendable {
+        let milliseconds: Int64
+        let authority: Authority
+        let provider: Provider
+        let type: String
+        let subtype: String?
+        let notificationID: String?
+        let channel: Origin.Channel
+        let digest: String
+
+        init(
+            milliseconds: Int64,
+            authority: Authority,
+            provider: Provider,
+            type: String,
+            subtype: String?,
+            notificationID: String?,
+            channel: Origin.Channel,
+            digest: String
+        ) {
+            self.milliseconds = milliseconds
+            self.authority = authority
+            self.provider = provider
+            self.type = type
+            self.subtype = subtype
+            self.notificationID = notificationID
+            self.channel = channel
+            self.digest = digest
+        }
+    }
+
+    private let contents: Contents
+
     /// When the statement was made.
-    @EventTime public var assertedAt: Date
+    public var assertedAt: Date { Date(millisecondsSince1970: contents.milliseconds) }
     /// How close the one who told us is to the purchase.
-    public var authority: Authority
+    public var authority: Authority { contents.authority }
     /// Who told us.
-    public var provider: Provider
+    public var provider: Provider { contents.provider }
     /// The provider's type of the notification, verbatim.
-    public var type: String
+    public var type: String { contents.type }
     /// The provider's subtype, verbatim.
-    public var subtype: String?
+    public var subtype: String? { contents.subtype }
     /// The provider's own identity of the notification.
-    public var notificationID: String?
+    public var notificationID: String? { contents.notificationID }
     /// By which way it reached us.
-    public var channel: Origin.Channel
+    public var channel: Origin.Channel { contents.channel }
     /// The SHA-256 of the raw bytes, in hexadecimal.
-    public var digest: String
+    public var digest: String { contents.digest }
+
+    package var milliseconds: Int64 { contents.milliseconds }
 
     /// Cites a statement.
     public init(_ statement: StoreStatement) {
-        assertedAt = statement.assertedAt
-        authority = statement.provider.speaks(for: statement.subscription.store) ? .store : .relay
-        provider = statement.provider
-        type = statement.origin.type
-        subtype = statement.origin.subtype
-        notificationID = statement.origin.notificationID
-        channel = statement.origin.channel
-        digest = statement.origin.digest
+        self.init(
+            statement.provider,
+            of: statement.subscription.store,
+            assertedAt: statement.assertedAt,
+            origin: statement.origin
+        )
+    }
+
+    /// Cites an event.
+    public init(_ event: NormalizedEvent) {
+        self.init(event.provider, of: event.store, assertedAt: event.assertedAt, origin: event.origin)
+    }
+
+    private init(_ provider: Provider, of store: Store, assertedAt: Date, origin: Origin) {
+        contents = Contents(
+            milliseconds: assertedAt.millisecondsSince1970,
+            authority: provider.speaks(for: store) ? .store : .relay,
+            provider: provider,
+            type: origin.type,
+            subtype: origin.subtype,
+            notificationID: origin.notificationID,
+            channel: origin.channel,
+            digest: origin.digest
+        )
     }
 
     private enum CodingKeys: String, CodingKey {
@@ -48,7 +100,49 @@ public struct Citation: Hashable, Sendable, Codable {
         case notificationID = "notification_id"
     }
 
-    package var milliseconds: Int64 { _assertedAt.milliseconds }
+    /// Reads a citation.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        contents = Contents(
+            milliseconds: try container.decode(EventTime.self, forKey: .assertedAt).milliseconds,
+            authority: try container.decode(Authority.self, forKey: .authority),
+            provider: try container.decode(Provider.self, forKey: .provider),
+            type: try container.decode(String.self, forKey: .type),
+            subtype: try container.decodeIfPresent(String.self, forKey: .subtype),
+            notificationID: try container.decodeIfPresent(String.self, forKey: .notificationID),
+            channel: try container.decode(Origin.Channel.self, forKey: .channel),
+            digest: try container.decode(String.self, forKey: .digest)
+        )
+    }
+
+    /// Writes the citation; what the provider did not state is left out.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(EventTime(wrappedValue: assertedAt), forKey: .assertedAt)
+        try container.encode(authority, forKey: .authority)
+        try container.encode(provider, forKey: .provider)
+        try container.encode(type, forKey: .type)
+        try container.encodeIfPresent(subtype, forKey: .subtype)
+        try container.encodeIfPresent(notificationID, forKey: .notificationID)
+        try container.encode(channel, forKey: .channel)
+        try container.encode(digest, forKey: .digest)
+    }
+
+    /// Whether two citations are of one statement.
+    public static func == (lhs: Citation, rhs: Citation) -> Bool {
+        let (left, right) = (lhs.contents, rhs.contents)
+        return left === right
+            || (left.milliseconds == right.milliseconds && left.digest == right.digest
+                && left.notificationID == right.notificationID && left.provider == right.provider
+                && left.type == right.type && left.subtype == right.subtype && left.channel == right.channel
+                && left.authority == right.authority)
+    }
+
+    /// Hashes what usually tells statements apart.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(contents.milliseconds)
+        hasher.combine(contents.digest)
+    }
 }
 
 extension Citation: CustomStringConvertible {

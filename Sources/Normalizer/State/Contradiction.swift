@@ -32,7 +32,10 @@ public struct Contradiction: Hashable, Sendable, Codable {
 
 extension SubscriptionState {
     /// Everything stated about this lineage that cannot be so at once.
-    public var contradictions: [Contradiction] {
+    public var contradictions: [Contradiction] { contradictions(after: []) }
+
+    /// Everything stated about this lineage that cannot be so at once, with transfers of whole accounts in view.
+    public func contradictions(after transfers: some Sequence<AccountTransfer>) -> [Contradiction] {
         var found: [Contradiction] = []
         func compare<Value: Assertable>(_ register: Register<Value>?, _ subject: @autoclosure () -> String) {
             guard let register, let rival = register.rival else { return }
@@ -60,7 +63,7 @@ extension SubscriptionState {
         }
         compare(transfer, "transfer")
         for period in PeriodTimeline(self).periods { found += contradictions(in: period) }
-        for conflict in ownership.conflicts {
+        for conflict in ownership(after: transfers).conflicts {
             found.append(Contradiction(kind: .ownership, subject: "owner", statements: [conflict.by]))
         }
         for _ in foreignLinks {

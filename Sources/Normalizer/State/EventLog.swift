@@ -76,15 +76,15 @@ public struct Timeline: Hashable, Sendable {
                 subscription: $0.subscription,
                 lineages: $0.lineages,
                 snapshot: $0.snapshot(at: time),
-                contradictions: $0.contradictions
+                contradictions: $0.contradictions(after: ledger.transfers)
             )
         }
     }
 
     /// What every lineage of an account rests on at `time`. `account` is compared with identifiers of any source.
     public func explanations(account: String? = nil, at time: Date) -> [Explanation] {
-        guard let account else { return ledger.states.map { $0.explain(at: time) } }
-        return states(of: account).map { $0.explain(at: time) }
+        guard let account else { return ledger.states.map { $0.explain(at: time, after: ledger.transfers) } }
+        return states(of: account).map { $0.explain(at: time, after: ledger.transfers) }
     }
 
     /// Access of an account at `time`, in each environment that it has purchases in. `account` is compared with

@@ -286,7 +286,8 @@ extension EventRefinement {
                 prior.timeline.periods[subject].start == before.start
             else { continue }
             let grace = billing.value.graceUntil
-            if billing.value.status == .grace, grace.map({ $0 >= min(event.assertedAt, period.period.start) }) != false {
+            if billing.value.status == .grace, grace.map({ $0 >= min(event.assertedAt, period.period.start) }) != false
+            {
                 return .grace
             }
             return isPlay ? .hold : .retry

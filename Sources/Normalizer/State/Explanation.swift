@@ -34,7 +34,9 @@ public struct Explanation: Hashable, Sendable, Codable, CustomStringConvertible 
         switch decision {
         case .granted(let until, let grant):
             let end = until.map { "until \($0.rfc3339)" } ?? "without end"
-            lines.append("\(subscription) at \(at.rfc3339): access \(end), by \(grant.basis.rawValue) of \(grant.product)")
+            lines.append(
+                "\(subscription) at \(at.rfc3339): access \(end), by \(grant.basis.rawValue) of \(grant.product)"
+            )
         case .denied(let since, let denial):
             let start = since.map { " since \($0.rfc3339)" } ?? ""
             lines.append("\(subscription) at \(at.rfc3339): no access\(start), \(denial.reason.rawValue)")
@@ -51,7 +53,11 @@ public struct Explanation: Hashable, Sendable, Codable, CustomStringConvertible 
 
 extension SubscriptionState {
     /// Why this lineage gives or denies access at `time`: the fewest statements that the decision rests on.
-    public func explain(at time: Date) -> Explanation {
+    ///
+    /// - Parameters:
+    ///   - time: the moment to explain.
+    ///   - transfers: transfers that name accounts and no lineage.
+    public func explain(at time: Date, after transfers: some Sequence<AccountTransfer> = []) -> Explanation {
         let moment = time.millisecondsSince1970
         let timeline = PeriodTimeline(self)
         let decision = access(at: moment, timeline)
@@ -60,7 +66,7 @@ extension SubscriptionState {
             at: time,
             decision: decision,
             grounds: grounds(of: decision, at: moment, timeline),
-            contradictions: contradictions,
+            contradictions: contradictions(after: transfers),
             nextTransition: nextTransition(after: moment, timeline).map { Date(millisecondsSince1970: $0) }
         )
     }

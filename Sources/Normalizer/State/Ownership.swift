@@ -68,41 +68,94 @@ extension SubscriptionState {
 
     /// Whom the lineage belongs to: the account that was named first, or that it was last transferred to, with its
     /// aliases. Of two accounts that nothing connects, the later named one is a conflict.
-    public var ownership: Ownership {
-        let groups = AliasGroups(claims)
-        var accounts: Set<Account.Identifier> = []
-        var conflicts: [Ownership.Conflict] = []
-        let moved = Set((transfer?.value.from ?? []).map(\.id))
-        let destination = Set(transfer?.value.to ?? []).filter { !$0.id.isEmpty }
-        let destinationGroups = Set(destination.map { groups.representative(of: $0) })
-        for identifier in destination { accounts.formUnion(groups.members(with: identifier)) }
+    public var ownership: Ownership { ownership(after: []) }
 
-        let claimsInOrder = claims.sorted {
-            $0.value.first == $1.value.first
-                ? $0.key.precedes($1.key) : $0.value.first.precedes($1.value.first)
+    /// Whom the lineage belongs to when everything that some accounts owned moved to others, too.
+    public func ownership(after transfers: some Sequence<AccountTransfer>) -> Ownership {
+        var binding = Binding(claims)
+        var moves = transfers.filter { $0.environment == environment }.map { (move: $0, isOfLineage: false) }
+        if let transfer {
+            let move = AccountTransfer(environment: environment, transfer: transfer.value, by: transfer.by)
+            moves.append((move, true))
         }
-        var bound: [Account.Source: Account.Identifier] = [:]
-        for identifier in destination.inOrder where bound[identifier.source] == nil {
-            bound[identifier.source] = identifier
-        }
-        for (identifier, claim) in claimsInOrder where !accounts.contains(identifier) {
-            let group = groups.representative(of: identifier)
-            if destinationGroups.contains(group) { continue }
-            if let transfer, moved.contains(identifier.id) || bound[identifier.source] != nil,
-                !destination.isEmpty, claim.latest.milliseconds <= transfer.by.milliseconds
+        moves.sort { $0.move.precedes($1.move) }
+        for (move, isOfLineage) in moves { binding.apply(move, always: isOfLineage) }
+        return binding.ownership
+    }
+}
+
+/// Everything that some accounts owned moved to other accounts, at one moment.
+public struct AccountTransfer: Hashable, Sendable, Codable {
+    /// The store's world that it concerns.
+    public var environment: StoreEnvironment
+    /// Between which accounts.
+    public var transfer: LifecycleEvent.Transfer
+    /// Where it was stated.
+    public var by: Citation
+
+    /// Makes a transfer.
+    public init(environment: StoreEnvironment, transfer: LifecycleEvent.Transfer, by: Citation) {
+        self.environment = environment
+        self.transfer = transfer
+        self.by = by
+    }
+
+    func precedes(_ other: AccountTransfer) -> Bool {
+        Assertion(transfer, by: by).precedes(Assertion(other.transfer, by: other.by))
+    }
+}
+
+/// The claims and transfers of a lineage, played in the order in which they were stated.
+private struct Binding {
+    private let claims: [Account.Identifier: AccountClaim]
+    private let groups: AliasGroups
+    private var bound: [Account.Source: Account.Identifier] = [:]
+    private var destination: Set<Account.Identifier> = []
+    /// The accounts that gave the lineage away, and when it last moved.
+    private var former: Set<String> = []
+    private var movedAt: Int64?
+
+    init(_ claims: [Account.Identifier: AccountClaim]) {
+        self.claims = claims
+        groups = AliasGroups(claims)
+        for (identifier, claim) in claims {
+            if let known = bound[identifier.source], let first = claims[known]?.first,
+                first == claim.first ? known.precedes(identifier) : first.precedes(claim.first)
             {
                 continue
             }
-            // A token that was set at purchase goes on naming the buyer after a transfer.
-            if moved.contains(identifier.id), !destination.contains(where: { $0.source == identifier.source }) {
-                continue
-            }
-            if let existing = bound[identifier.source], groups.representative(of: existing) != group {
-                conflicts.append(Ownership.Conflict(existing: existing, claimed: identifier, by: claim.latest))
-            } else {
-                bound[identifier.source] = bound[identifier.source] ?? identifier
-                accounts.insert(identifier)
-            }
+            bound[identifier.source] = identifier
+        }
+    }
+
+    mutating func apply(_ move: AccountTransfer, always: Bool) {
+        let moment = move.by.milliseconds
+        let from = Set(move.transfer.from.map(\.id))
+        let to = Set(move.transfer.to.filter { !$0.id.isEmpty })
+        guard !to.isEmpty else { return }
+        let isOwner = bound.values.contains { identifier in
+            groups.members(with: identifier).contains { from.contains($0.id) }
+                && (destination.contains(identifier) || (claims[identifier]?.first.milliseconds ?? .max) <= moment)
+        }
+        guard always || isOwner else { return }
+        bound = bound.filter { !from.contains($0.value.id) }
+        for identifier in to.inOrder.reversed() { bound[identifier.source] = identifier }
+        destination = to
+        former.formUnion(from)
+        former.subtract(to.map(\.id))
+        movedAt = moment
+    }
+
+    var ownership: Ownership {
+        var accounts: Set<Account.Identifier> = []
+        for identifier in bound.values { accounts.formUnion(groups.members(with: identifier)) }
+        for identifier in destination { accounts.formUnion(groups.members(with: identifier)) }
+        var conflicts: [Ownership.Conflict] = []
+        for (identifier, claim) in claims.sorted(by: { $0.key.precedes($1.key) }) where !accounts.contains(identifier) {
+            if let movedAt, claim.latest.milliseconds <= movedAt { continue }
+            // What was set at purchase goes on naming the buyer after a transfer.
+            guard let existing = bound[identifier.source] else { continue }
+            conflicts.append(Ownership.Conflict(existing: existing, claimed: identifier, by: claim.latest))
         }
         return Ownership(accounts: accounts.inOrder, conflicts: conflicts)
     }

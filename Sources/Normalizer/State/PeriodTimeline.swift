@@ -19,8 +19,7 @@ struct PeriodTimeline {
         var start: Int64
         /// The paid end; `Int64.max` where there is none.
         var end: Int64
-        var fact: Fact.Period
-        var by: Citation
+        var entry: SubscriptionState.PeriodEntry
         var transaction: String?
         var firstStated: Int64?
         var lineages: Set<SubscriptionID>
@@ -30,6 +29,18 @@ struct PeriodTimeline {
         var replacement: Cut?
         /// A cut that a later statement of the period itself took back.
         var liftedCut: Cut?
+
+        init(start: Int64, transaction: String?, entry: SubscriptionState.PeriodEntry) {
+            self.start = start
+            self.transaction = transaction
+            self.entry = entry
+            end = entry.fact.period.endMilliseconds
+            firstStated = entry.firstStated
+            lineages = entry.lineages
+        }
+
+        var fact: Fact.Period { entry.fact }
+        var by: Citation { entry.by }
 
         /// The first moment without access; not after `start` where the period gives none.
         var accessEnd: Int64 {
@@ -46,9 +57,14 @@ struct PeriodTimeline {
     private(set) var periods: [Period] = []
     /// Ends of periods that nothing else is known of.
     private(set) var unmatchedEnds: [Register<Fact.PeriodEnd>] = []
+    /// Only made where many statements name transactions; for a few, looking through the periods is faster.
     private var indexOfTransaction: [String: Int] = [:]
+    private let isIndexed: Bool
+    /// Transactions of periods that were billed anew from the same start.
+    private var furtherTransactions: [(name: String, index: Int)] = []
 
     init(_ state: SubscriptionState) {
+        isIndexed = state.ends.count + state.refunds.count > 8
         gather(state.periods)
         applyEnds(of: state)
         applyRefunds(of: state)
@@ -67,7 +83,14 @@ struct PeriodTimeline {
     /// The period that a statement names by its transaction, else by its start: the nearest within the tolerance, else
     /// the last that starts before it. A later period is never meant.
     func index(transaction: String?, start: Int64?) -> Int? {
-        if let transaction, let index = indexOfTransaction[transaction] { return index }
+        if let transaction, !transaction.isEmpty {
+            let named =
+                isIndexed
+                ? indexOfTransaction[transaction]
+                : furtherTransactions.last { $0.name == transaction }?.index
+                    ?? periods.lastIndex { $0.transaction == transaction }
+            if let named { return named }
+        }
         guard let start else { return nil }
         let next = periods.partitioningIndex { $0.start > start }
         let previous = next > 0 ? next - 1 : nil
@@ -88,53 +111,39 @@ struct PeriodTimeline {
     // Statements of one transaction are one entry already. Entries of one start are one period too: a store may bill
     // a period anew when its product changes, and some channels name no transaction.
     private mutating func gather(_ entries: [SubscriptionState.PeriodKey: SubscriptionState.PeriodEntry]) {
-        var sorted = entries.map { (start: $0.value.statement.value.period.startMilliseconds, $0.key, $0.value) }
-        sorted.sort { $0.start == $1.start ? $0.1 < $1.1 : $0.start < $1.start }
-        periods.reserveCapacity(sorted.count)
-        var register: Register<Fact.Period>?
-        for (start, _, entry) in sorted {
-            let transaction = entry.statement.value.transaction.flatMap { $0.isEmpty ? nil : $0 }
-            let last = periods.indices.last
-            if let last, let held = register, joins(start, transaction, to: periods[last]) {
-                if let transaction { indexOfTransaction[transaction] = last }
-                periods[last].lineages.formUnion(entry.lineages)
-                periods[last].firstStated = [periods[last].firstStated, entry.firstStatedMilliseconds]
-                    .compactMap(\.self).min()
-                if held.latest.precedes(entry.statement.latest) {
-                    register = entry.statement
-                    let known = periods[last].transaction
-                    adopt(entry.statement, at: last)
-                    periods[last].transaction = transaction ?? known
-                } else if periods[last].transaction == nil {
-                    periods[last].transaction = transaction
-                }
+        let listed = Array(entries)
+        let order = listed.indices.map { (listed[$0].value.fact.period.startMilliseconds, $0) }
+            .sorted { $0.0 == $1.0 ? listed[$0.1].key < listed[$1.1].key : $0.0 < $1.0 }
+        periods.reserveCapacity(listed.count)
+        for (start, position) in order {
+            let entry = listed[position].value
+            let transaction = entry.fact.transaction.flatMap { $0.isEmpty ? nil : $0 }
+            guard let last = periods.indices.last, joins(start, transaction, to: periods[last]) else {
+                if isIndexed, let transaction { indexOfTransaction[transaction] = periods.count }
+                periods.append(Period(start: start, transaction: transaction, entry: entry))
                 continue
             }
-            register = entry.statement
-            if let transaction { indexOfTransaction[transaction] = periods.count }
-            periods.append(
-                Period(
-                    start: start,
-                    end: entry.statement.value.period.endMilliseconds,
-                    fact: entry.statement.value,
-                    by: entry.statement.by,
-                    transaction: transaction,
-                    firstStated: entry.firstStatedMilliseconds,
-                    lineages: entry.lineages
-                )
-            )
+            periods[last].lineages.formUnion(entry.lineages)
+            periods[last].firstStated = [periods[last].firstStated, entry.firstStated]
+                .compactMap(\.self).min()
+            let known = periods[last].transaction
+            if periods[last].entry.statement.latest.precedes(entry.statement.latest) {
+                periods[last].entry = entry
+                periods[last].end = entry.fact.period.endMilliseconds
+                periods[last].transaction = transaction ?? known
+            } else {
+                periods[last].transaction = known ?? transaction
+            }
+            for name in [known, transaction].compactMap(\.self) {
+                furtherTransactions.append((name, last))
+                if isIndexed { indexOfTransaction[name] = last }
+            }
         }
     }
 
     private func joins(_ start: Int64, _ transaction: String?, to period: Period) -> Bool {
         if start == period.start { return true }
         return start - period.start <= Self.startTolerance && (transaction == nil || period.transaction == nil)
-    }
-
-    private mutating func adopt(_ statement: Register<Fact.Period>, at index: Int) {
-        periods[index].fact = statement.value
-        periods[index].by = statement.by
-        periods[index].end = statement.value.period.endMilliseconds
     }
 
     private mutating func applyEnds(of state: SubscriptionState) {
@@ -214,17 +223,21 @@ struct PeriodTimeline {
     }
 
     private mutating func applyReplacements() {
-        var next: Period?
-        var nextOfAnotherProduct: Period?
+        var next: Int?
+        var nextOfAnotherProduct: Int?
         for index in periods.indices.reversed() {
-            let period = periods[index]
-            let successor = next?.fact.product == period.fact.product ? nextOfAnotherProduct : next
-            if let successor, successor.start < period.accessEnd {
-                periods[index].replacement = Cut(at: successor.start, reason: .replaced, by: successor.by)
+            let isSameProduct = next.map { periods[$0].entry.isOfSameProduct(as: periods[index].entry) } ?? false
+            let accessEnd = periods[index].accessEnd
+            if let successor = isSameProduct ? nextOfAnotherProduct : next, periods[successor].start < accessEnd {
+                periods[index].replacement = Cut(
+                    at: periods[successor].start,
+                    reason: .replaced,
+                    by: periods[successor].by
+                )
             }
-            if !period.fact.isProvisional, period.accessEnd > period.start {
-                if next?.fact.product != period.fact.product { nextOfAnotherProduct = next }
-                next = period
+            if accessEnd > periods[index].start, !periods[index].entry.isProvisional {
+                if !isSameProduct { nextOfAnotherProduct = next }
+                next = index
             }
         }
     }
@@ -237,7 +250,9 @@ extension PeriodTimeline.Cut {
 }
 
 extension SubscriptionState.PeriodEntry {
-    fileprivate var firstStatedMilliseconds: Int64? { firstStatedAt?.millisecondsSince1970 }
+    fileprivate var isProvisional: Bool { fact.isProvisional }
+
+    fileprivate func isOfSameProduct(as other: Self) -> Bool { fact.product == other.fact.product }
 }
 
 extension Array {

@@ -82,10 +82,8 @@ extension SubscriptionState {
     /// The end of the unbroken access that lasts until `end` at least.
     static func end(of intervals: [(start: Int64, end: Int64)], from end: Int64) -> Int64 {
         var end = end
-        for interval in intervals.sorted(by: { $0.start < $1.start })
-        where interval.start <= end && interval.end > end {
-            end = interval.end
-        }
+        let candidates = intervals.filter { $0.end > end }.sorted { $0.start < $1.start }
+        for interval in candidates where interval.start <= end && interval.end > end { end = interval.end }
         return end
     }
 
@@ -137,11 +135,11 @@ extension SubscriptionState {
                 )
             )
         }
-        let last = timeline.periods.filter { $0.start <= time }
-            .max { ($0.accessEnd, $0.start) < ($1.accessEnd, $1.start) }
-        if let last {
+        let begun = timeline.periods.prefix { $0.start <= time }
+        if let last = begun.last {
             let (reason, by) = endReason(of: last, timeline)
-            return denied(since: last.accessEnd, reason, product: last.fact.product, [by, last.by])
+            let since = begun.filter { $0.accessEnd > $0.start }.map(\.accessEnd).max()
+            return denied(since: since ?? last.accessEnd, reason, product: last.fact.product, [by, last.by])
         }
         let ends = timeline.unmatchedEnds.sorted { $0.latest.precedes($1.latest) }
         if let end = ends.last(where: { $0.value.at.millisecondsSince1970 <= time }) {

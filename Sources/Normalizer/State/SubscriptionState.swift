@@ -1,4 +1,4 @@
-package import FoundationEssentials
+import FoundationEssentials
 
 /// What is known about one lineage: the join of every fact that was ever stated about it.
 ///
@@ -47,23 +47,81 @@ public struct SubscriptionState: Hashable, Sendable {
         }
     }
 
+    /// What is known of one period. Entries are shared between copies of a state, and replaced rather than changed.
     package struct PeriodEntry: Hashable, Sendable, Codable {
-        package var statement: Register<Fact.Period>
+        private final class Contents: Sendable {
+            let statement: Register<Fact.Period>
+            let firstStated: Int64?
+            let lineages: Set<SubscriptionID>
+
+            init(_ statement: Register<Fact.Period>, firstStated: Int64?, lineages: Set<SubscriptionID>) {
+                self.statement = statement
+                self.firstStated = firstStated
+                self.lineages = lineages
+            }
+        }
+
+        private var contents: Contents
+
+        package var statement: Register<Fact.Period> { contents.statement }
+        package var fact: Fact.Period { contents.statement.latest.value }
+        package var by: Citation { contents.statement.latest.by }
         /// When the period itself was first stated: what was said of the lineage before may be out of date.
-        @OptionalEventTime package var firstStatedAt: Date?
+        package var firstStated: Int64? { contents.firstStated }
         /// The lineages that it was stated for; more than one where lineages are linked.
-        package var lineages: Set<SubscriptionID>
+        package var lineages: Set<SubscriptionID> { contents.lineages }
 
         package init(_ assertion: Assertion<Fact.Period>, lineage: SubscriptionID) {
-            statement = Register(assertion)
-            firstStatedAt = assertion.value.isProvisional ? nil : assertion.by.assertedAt
-            lineages = [lineage]
+            contents = Contents(
+                Register(assertion),
+                firstStated: assertion.value.isProvisional ? nil : assertion.by.milliseconds,
+                lineages: [lineage]
+            )
         }
 
         package mutating func merge(_ other: PeriodEntry) {
+            if contents === other.contents { return }
+            var statement = contents.statement
             statement.merge(other.statement)
-            firstStatedAt = [firstStatedAt, other.firstStatedAt].compactMap(\.self).min()
-            lineages.formUnion(other.lineages)
+            let firstStated = [firstStated, other.firstStated].compactMap(\.self).min()
+            let lineages = contents.lineages.union(other.lineages)
+            if statement == contents.statement, firstStated == contents.firstStated, lineages == contents.lineages {
+                return
+            }
+            contents = Contents(statement, firstStated: firstStated, lineages: lineages)
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case statement, lineages
+            case firstStatedAt = "first_stated_at"
+        }
+
+        package init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            contents = Contents(
+                try container.decode(Register<Fact.Period>.self, forKey: .statement),
+                firstStated: try container.decodeIfPresent(EventTime.self, forKey: .firstStatedAt)?.milliseconds,
+                lineages: Set(try container.decode([SubscriptionID].self, forKey: .lineages))
+            )
+        }
+
+        package func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(statement, forKey: .statement)
+            let firstStatedAt = firstStated.map { EventTime(wrappedValue: Date(millisecondsSince1970: $0)) }
+            try container.encodeIfPresent(firstStatedAt, forKey: .firstStatedAt)
+            try container.encode(lineages.inOrder, forKey: .lineages)
+        }
+
+        package static func == (lhs: PeriodEntry, rhs: PeriodEntry) -> Bool {
+            lhs.contents === rhs.contents
+                || (lhs.firstStated == rhs.firstStated && lhs.statement == rhs.statement
+                    && lhs.lineages == rhs.lineages)
+        }
+
+        package func hash(into hasher: inout Hasher) {
+            hasher.combine(contents.firstStated)
+            hasher.combine(contents.statement.latest)
         }
     }
 
@@ -207,25 +265,4 @@ extension ServicePeriod {
     package var startMilliseconds: Int64 { start.millisecondsSince1970 }
     /// `Int64.max` where the period never ends by itself.
     package var endMilliseconds: Int64 { end?.millisecondsSince1970 ?? .max }
-}
-
-extension SubscriptionState.PeriodEntry {
-    private enum CodingKeys: String, CodingKey {
-        case statement, lineages
-        case firstStatedAt = "first_stated_at"
-    }
-
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        statement = try container.decode(Register<Fact.Period>.self, forKey: .statement)
-        _firstStatedAt = try container.decode(OptionalEventTime.self, forKey: .firstStatedAt)
-        lineages = Set(try container.decode([SubscriptionID].self, forKey: .lineages))
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(statement, forKey: .statement)
-        try container.encode(_firstStatedAt, forKey: .firstStatedAt)
-        try container.encode(lineages.inOrder, forKey: .lineages)
-    }
 }

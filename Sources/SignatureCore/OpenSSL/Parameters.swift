@@ -72,9 +72,9 @@ package struct Parameters: ~Copyable {
 
     private static func nativeOrder(_ mostSignificantFirst: [UInt8]) -> [UInt8] {
         #if _endian(little)
-            mostSignificantFirst.reversed()
+        mostSignificantFirst.reversed()
         #else
-            mostSignificantFirst
+        mostSignificantFirst
         #endif
     }
 }

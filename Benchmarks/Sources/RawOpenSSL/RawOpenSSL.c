@@ -1,0 +1,59 @@
+#include "RawOpenSSL.h"
+
+#include <openssl/ec.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct raw_signature {
+    EVP_PKEY *key;
+    unsigned char *message;
+    size_t message_length;
+    unsigned char *signature;
+    size_t signature_length;
+};
+
+raw_signature *raw_signature_new(size_t message_length) {
+    raw_signature *raw = calloc(1, sizeof *raw);
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    int made = 0;
+    if (raw && context) {
+        raw->message = malloc(message_length);
+        raw->message_length = message_length;
+        raw->key = EVP_EC_gen("P-256");
+        if (raw->message) memset(raw->message, 'A', message_length);
+        made = raw->message && raw->key &&
+               EVP_DigestSignInit(context, NULL, EVP_sha256(), NULL, raw->key) == 1 &&
+               EVP_DigestSign(context, NULL, &raw->signature_length, raw->message, message_length) == 1 &&
+               (raw->signature = malloc(raw->signature_length)) != NULL &&
+               EVP_DigestSign(context, raw->signature, &raw->signature_length, raw->message, message_length) == 1;
+    }
+    EVP_MD_CTX_free(context);
+    if (!made) {
+        raw_signature_free(raw);
+        return NULL;
+    }
+    return raw;
+}
+
+int raw_signature_verify(const raw_signature *raw) {
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    int verified = context != NULL && EVP_DigestVerifyInit(context, NULL, EVP_sha256(), NULL, raw->key) == 1 &&
+                   EVP_DigestVerify(context, raw->signature, raw->signature_length, raw->message,
+                                    raw->message_length) == 1;
+    EVP_MD_CTX_free(context);
+    return verified;
+}
+
+int raw_signature_digest(const raw_signature *raw) {
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    return EVP_Digest(raw->message, raw->message_length, digest, NULL, EVP_sha256(), NULL) == 1;
+}
+
+void raw_signature_free(raw_signature *raw) {
+    if (!raw) return;
+    EVP_PKEY_free(raw->key);
+    free(raw->message);
+    free(raw->signature);
+    free(raw);
+}

@@ -1,0 +1,20 @@
+#ifndef RAW_OPENSSL_H
+#define RAW_OPENSSL_H
+
+#include <stddef.h>
+
+/// The floor: what libcrypto takes for one signature over one message, and nothing around it.
+typedef struct raw_signature raw_signature;
+
+/// Signs a message of this length with a new P-256 key; NULL where libcrypto cannot.
+raw_signature *raw_signature_new(size_t message_length);
+
+/// One EVP_DigestVerifyInit and EVP_DigestVerify; 1 where the signature holds.
+int raw_signature_verify(const raw_signature *signature);
+
+/// The SHA-256 of the message alone; 1 where it was computed.
+int raw_signature_digest(const raw_signature *signature);
+
+void raw_signature_free(raw_signature *signature);
+
+#endif

@@ -1,0 +1,340 @@
+public import FoundationEssentials
+
+/// What an event does to an account's credits: a pure function of the event and of the state that it was applied to.
+///
+/// The host keeps two balances, credits of the subscription and credits bought or carried over, and a unique index on
+/// ``CreditAction/id``. Then each period pays out once, whatever the order and number of deliveries.
+public struct CreditPolicy: Hashable, Sendable, Codable {
+    /// What a product gives.
+    public struct Allowance: Hashable, Sendable, Codable {
+        /// The credits of a period, or of one item of a product bought once.
+        public var credits: Int64
+        /// The credits of a free trial; absent means those of any other period.
+        public var trialCredits: Int64?
+        /// What a period regularly costs. Needed to prorate where a store does not state the charge.
+        public var price: Money?
+
+        /// Makes an allowance.
+        public init(credits: Int64, trialCredits: Int64? = nil, price: Money? = nil) {
+            self.credits = credits
+            self.trialCredits = trialCredits
+            self.price = price
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case credits, price
+            case trialCredits = "trial_credits"
+        }
+    }
+
+    /// What each product gives; others give nothing.
+    public var allowances: [String: Allowance]
+    /// How prorated credits become whole.
+    public var rounding: Rounding
+    /// Whether credits left over at an immediate product change are kept beside the new ones.
+    public var carriesOver: Bool
+
+    /// Makes a policy.
+    public init(_ allowances: [String: Allowance], rounding: Rounding = .down, carriesOver: Bool = true) {
+        self.allowances = allowances
+        self.rounding = rounding
+        self.carriesOver = carriesOver
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case allowances, rounding
+        case carriesOver = "carries_over"
+    }
+}
+
+/// One thing to do to an account's credits.
+public struct CreditAction: Hashable, Sendable, Codable, Identifiable {
+    /// What to do.
+    @nonexhaustive
+    public enum Effect: Hashable, Sendable {
+        /// Add to the bought credits. Negative where an allowance that was paid out too high is corrected.
+        case grant(Int64)
+        /// Replace what is left of the subscription's credits. A renewal adds nothing to what is left.
+        case reset(to: Int64)
+        /// Replace what is left of the subscription's credits by the share of the allowance that was paid for.
+        case prorate(to: Int64)
+        /// Move what is left of the subscription's credits to the bought ones, then give the share of the allowance that
+        /// was paid for. One action, so that neither half is ever done without the other.
+        case carryOver(to: Int64)
+        /// Take away what is left of the subscription's credits.
+        case revoke
+    }
+
+    /// The identity of the action: do it once.
+    public var id: String
+    /// What to do.
+    public var effect: Effect
+    /// When to do it. It lies in the future for a period that was charged ahead.
+    @EventTime public var effectiveAt: Date
+    /// The lineage that it comes from.
+    public var subscription: SubscriptionID
+
+    private enum CodingKeys: String, CodingKey {
+        case id, effect, subscription
+        case effectiveAt = "effective_at"
+    }
+}
+
+extension CreditAction.Effect: Codable {
+    private enum CodingKeys: String, CodingKey { case type, credits }
+
+    /// Reads `{"type":"reset","credits":200}`.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        func credits() throws -> Int64 { try container.decode(Int64.self, forKey: .credits) }
+        switch try container.decode(String.self, forKey: .type) {
+        case "grant": self = .grant(try credits())
+        case "reset": self = .reset(to: try credits())
+        case "prorate": self = .prorate(to: try credits())
+        case "carry_over": self = .carryOver(to: try credits())
+        case "revoke": self = .revoke
+        default:
+            throw DecodingError.dataCorruptedError(forKey: .type, in: container, debugDescription: "unknown effect")
+        }
+    }
+
+    /// Writes the form that `init(from:)` reads.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        let (type, credits): (String, Int64?) =
+            switch self {
+            case .grant(let credits): ("grant", credits)
+            case .reset(let credits): ("reset", credits)
+            case .prorate(let credits): ("prorate", credits)
+            case .carryOver(let credits): ("carry_over", credits)
+            case .revoke: ("revoke", nil)
+            }
+        try container.encode(type, forKey: .type)
+        try container.encodeIfPresent(credits, forKey: .credits)
+    }
+}
+
+extension CreditPolicy {
+    /// What to do about an event, in this order; nothing for most events.
+    ///
+    /// - Parameters:
+    ///   - event: the event as ``Application/event`` gives it.
+    ///   - state: the state that the event was applied to.
+    public func actions(for event: NormalizedEvent, in state: SubscriptionState) -> [CreditAction] {
+        guard let lineage = event.subscription else { return [] }
+        switch event.event {
+        case .started(let started) where started.origin == .temporary:
+            return []
+        case .started, .renewed, .productChanged:
+            return begun(event, lineage, PeriodTimeline(state), state)
+        case .oneTimePurchased(let purchase):
+            return purchased(event, lineage, purchase)
+        case .expired(let expired):
+            return expired.reason == .replaced ? [] : ended(event, lineage, state)
+        case .paused, .revoked, .gracePeriodExpired:
+            return ended(event, lineage, state)
+        case .refunded(let refund):
+            return refund.affectsCurrentPeriod == false ? [] : ended(event, lineage, state)
+        case .refundReversed:
+            return restored(event, lineage, state)
+        default:
+            return []
+        }
+    }
+
+    private func begun(
+        _ event: NormalizedEvent,
+        _ lineage: SubscriptionID,
+        _ timeline: PeriodTimeline,
+        _ state: SubscriptionState
+    ) -> [CreditAction] {
+        var stated: Fact.Period?
+        for case .period(let period) in event.facts where !period.isProvisional { stated = period }
+        guard let stated,
+            let index = timeline.index(transaction: stated.transaction, start: stated.period.startMilliseconds)
+        else { return [] }
+        let period = timeline.periods[index]
+        let later = timeline.periods.indices.first { $0 > index && !timeline.periods[$0].fact.isProvisional }
+        if let later {
+            // A renewal paid ahead pays out at its own time; this one still pays out at its own.
+            if timeline.periods[later].start >= period.end { return payout(period, nil, event, lineage, state) }
+            return correction(of: timeline.periods[later], after: period, event, lineage, state)
+        }
+        let before = index > 0 ? timeline.periods[index - 1] : nil
+        return payout(period, before, event, lineage, state)
+    }
+
+    private func payout(
+        _ period: PeriodTimeline.Period,
+        _ before: PeriodTimeline.Period?,
+        _ event: NormalizedEvent,
+        _ lineage: SubscriptionID,
+        _ state: SubscriptionState
+    ) -> [CreditAction] {
+        guard let full = credits(of: period) else { return [] }
+        guard let previous = replaced(by: period, before, event, state) else {
+            return [action("payout", .reset(to: full), period, event, lineage)]
+        }
+        let credits = prorated(full, previous, period, event, state) ?? full
+        let effect: CreditAction.Effect = carriesOver ? .carryOver(to: credits) : .prorate(to: credits)
+        return [action("payout", effect, period, event, lineage)]
+    }
+
+    /// What an immediate change took the place of, with the moment of the change.
+    private struct Replaced {
+        var product: String
+        var phase: Phase
+        var transaction: String?
+        var period: ServicePeriod
+        var changedAt: Date
+    }
+
+    private func replaced(
+        by period: PeriodTimeline.Period,
+        _ before: PeriodTimeline.Period?,
+        _ event: NormalizedEvent,
+        _ state: SubscriptionState
+    ) -> Replaced? {
+        if let before, before.fact.product != period.fact.product, period.start < before.end, before.end != .max {
+            return Replaced(
+                product: before.fact.product,
+                phase: before.fact.phase,
+                transaction: before.transaction,
+                period: before.fact.period,
+                changedAt: Date(millisecondsSince1970: period.start)
+            )
+        }
+        // Billed anew from the same start: the event itself says what was before and when it changed.
+        if case .productChanged(let change) = event.event, change.timing == .immediate, let from = change.from,
+            from != period.fact.product, event.occurredAt.millisecondsSince1970 > period.start, period.end != .max
+        {
+            return Replaced(
+                product: from,
+                phase: .regular,
+                transaction: nil,
+                period: period.fact.period,
+                changedAt: event.occurredAt
+            )
+        }
+        return nil
+    }
+
+    private func prorated(
+        _ full: Int64,
+        _ previous: Replaced,
+        _ period: PeriodTimeline.Period,
+        _ event: NormalizedEvent,
+        _ state: SubscriptionState
+    ) -> Int64? {
+        let listed = allowances[period.fact.product]?.price
+        let charged = period.transaction.flatMap { state.charges[$0]?.value.price.money } ?? event.price?.money
+        let oldListed = allowances[previous.product]?.price
+        var paid = previous.transaction.flatMap { state.charges[$0]?.value.price.money } ?? oldListed
+        guard
+            let newPrice = [listed, charged].compactMap(\.self).first(where: { $0.currency == paid?.currency })
+                ?? listed ?? charged
+        else { return nil }
+        if previous.phase == .trial { paid = Money(ExactDecimal(0), newPrice.currency) }
+        if paid?.currency != newPrice.currency { paid = oldListed }
+        guard let paid, let proration = try? Proration(of: previous.period, changedAt: previous.changedAt) else {
+            return nil
+        }
+        return try? proration.credits(of: full, paid: paid, newPrice: newPrice, rounding: rounding)
+    }
+
+    /// The beginning of a period that turns out to have been replaced already: what was paid out for its successor in
+    /// full, when nothing was known of it, was too much.
+    private func correction(
+        of period: PeriodTimeline.Period,
+        after before: PeriodTimeline.Period,
+        _ event: NormalizedEvent,
+        _ lineage: SubscriptionID,
+        _ state: SubscriptionState
+    ) -> [CreditAction] {
+        guard let full = credits(of: period), let previous = replaced(by: period, before, event, state),
+            let share = prorated(full, previous, period, event, state), share < full
+        else { return [] }
+        return [action("correction", .grant(share - full), period, event, lineage)]
+    }
+
+    private func purchased(
+        _ event: NormalizedEvent,
+        _ lineage: SubscriptionID,
+        _ purchase: LifecycleEvent.OneTimePurchase
+    ) -> [CreditAction] {
+        guard let product = event.product?.id, let allowance = allowances[product], let name = event.transaction else {
+            return []
+        }
+        let (credits, overflow) = allowance.credits.multipliedReportingOverflow(by: max(purchase.quantity, 0))
+        guard !overflow else { return [] }
+        return [
+            CreditAction(
+                id: EventID(lineage.scope(of: name), "credits_purchased", name).description,
+                effect: .grant(credits),
+                effectiveAt: event.effectiveAt,
+                subscription: lineage
+            )
+        ]
+    }
+
+    private func ended(
+        _ event: NormalizedEvent,
+        _ lineage: SubscriptionID,
+        _ state: SubscriptionState
+    ) -> [CreditAction] {
+        let moment = max(event.effectiveAt, event.occurredAt)
+        guard !state.access(at: moment).isGranted else { return [] }
+        return [
+            CreditAction(
+                id: EventID(lineage, "credits_revoked", event.id.description).description,
+                effect: .revoke,
+                effectiveAt: moment,
+                subscription: lineage
+            )
+        ]
+    }
+
+    private func restored(
+        _ event: NormalizedEvent,
+        _ lineage: SubscriptionID,
+        _ state: SubscriptionState
+    ) -> [CreditAction] {
+        let timeline = PeriodTimeline(state)
+        guard let period = timeline.granting(at: event.occurredAt.millisecondsSince1970),
+            period.transaction == event.transaction, let full = credits(of: period)
+        else { return [] }
+        return [action("restored \(event.id)", .reset(to: full), period, event, lineage)]
+    }
+
+    private func credits(of period: PeriodTimeline.Period) -> Int64? {
+        guard let allowance = allowances[period.fact.product] else { return nil }
+        return period.fact.phase == .trial ? allowance.trialCredits ?? allowance.credits : allowance.credits
+    }
+
+    private func action(
+        _ name: String,
+        _ effect: CreditAction.Effect,
+        _ period: PeriodTimeline.Period,
+        _ event: NormalizedEvent,
+        _ lineage: SubscriptionID
+    ) -> CreditAction {
+        let subject = period.transaction ?? String(period.start.flooredQuotient(dividingBy: 1000))
+        let id = EventID(lineage.scope(of: subject), "credits_period", subject, period.fact.product, name)
+        return CreditAction(
+            id: id.description,
+            effect: effect,
+            effectiveAt: max(Date(millisecondsSince1970: period.start), minimum(event, period)),
+            subscription: lineage
+        )
+    }
+
+    // A change that was billed from the start of a running period took effect when it happened.
+    private func minimum(_ event: NormalizedEvent, _ period: PeriodTimeline.Period) -> Date {
+        if case .productChanged(let change) = event.event, change.timing == .immediate,
+            event.occurredAt.millisecondsSince1970 < period.end
+        {
+            return event.occurredAt
+        }
+        return Date(millisecondsSince1970: period.start)
+    }
+}

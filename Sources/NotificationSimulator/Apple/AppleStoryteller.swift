@@ -1,0 +1,493 @@
+import FoundationEssentials
+import Normalizer
+import SignatureCore
+
+/// What the App Store would know of a customer, moment by moment.
+struct AppleStoryteller {
+    typealias Transaction = AppleSimulator.Transaction
+    typealias RenewalInfo = AppleSimulator.RenewalInfo
+    typealias Notification = AppleSimulator.Notification
+
+    private struct Subscription {
+        var product: AppleStory.Product
+        var transaction: Transaction
+        var renewal: RenewalInfo
+        var nextProduct: AppleStory.Product
+        var nextOffer: AppleStory.Offer?
+        var nextPrice: Int64?
+        var status: Int64 = 1
+    }
+
+    private let story: String
+    private var now: Date
+    private var serial: Int64 = 0
+    private var subscription: Subscription?
+    private var familyMember: Transaction?
+    private var past: [Transaction] = []
+    private var refunded: Transaction?
+
+    init(story: String, start: Date) {
+        self.story = story
+        now = start
+    }
+
+    mutating func tell(_ moment: AppleStory.Moment) throws(SimulatorError) -> Notification {
+        switch moment.time {
+        case .after(let duration):
+            now = now.addingTimeInterval(duration.seconds)
+        case .atPeriodEnd:
+            guard let end = subscription?.transaction.expiresDate else { throw nonsense("there is no period to end") }
+            now = max(now, end)
+        case .atGraceEnd:
+            guard let end = subscription?.renewal.gracePeriodExpiresDate else { throw nonsense("there is no grace") }
+            now = max(now, end)
+        }
+        return try perform(moment.act)
+    }
+
+    private mutating func perform(_ act: AppleStory.Act) throws(SimulatorError) -> Notification {
+        switch act {
+        case .subscribe(let product, let offer): return try subscribe(product, offer)
+        case .renew: return try renew(nil)
+        case .recover: return try renew("BILLING_RECOVERY")
+        case .failToRenew(let grace): return try failToRenew(grace)
+        case .endGrace:
+            return try change("GRACE_PERIOD_EXPIRED") { $0.status = 3 }
+        case .expire(let ending): return try expire(ending)
+        case .turnRenewalOff:
+            return try change("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED") { $0.renewal.autoRenewStatus = 0 }
+        case .turnRenewalOn:
+            return try change("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_ENABLED") { $0.renewal.autoRenewStatus = 1 }
+        case .upgrade(let product): return try upgrade(product)
+        case .downgrade(let product):
+            return try change("DID_CHANGE_RENEWAL_PREF", "DOWNGRADE") {
+                $0.nextProduct = product
+                $0.nextPrice = nil
+            }
+        case .withdrawDowngrade:
+            return try change("DID_CHANGE_RENEWAL_PREF") { $0.nextProduct = $0.product }
+        case .redeem(let offer):
+            return try change("OFFER_REDEEMED") { $0.nextOffer = offer }
+        case .raisePrice(let price, let needsConsent):
+            return try change("PRICE_INCREASE", needsConsent ? "PENDING" : "ACCEPTED") {
+                $0.nextPrice = price
+                $0.renewal.priceIncreaseStatus = needsConsent ? 0 : 1
+            }
+        case .acceptPrice:
+            return try change("PRICE_INCREASE", "ACCEPTED") { $0.renewal.priceIncreaseStatus = 1 }
+        case .changePrice(let price):
+            return try change("PRICE_CHANGE") { $0.nextPrice = price }
+        case .updateMetadata: return try change("METADATA_UPDATE") { _ in }
+        case .migrate: return try migrate()
+        case .buy(let product, let quantity): return try buy(product, quantity)
+        case .requestRefund(let reason): return try requestRefund(reason)
+        case .refund(let purchase, let percentage): return try refund(purchase, percentage)
+        case .declineRefund: return report("REFUND_DECLINED", about: try latest())
+        case .reverseRefund: return try reverseRefund()
+        case .shareWithFamily: return try shareWithFamily()
+        case .stopSharing: return try stopSharing()
+        case .extend(let days):
+            return try change("RENEWAL_EXTENDED") {
+                $0.transaction.expiresDate = $0.transaction.expiresDate?.addingTimeInterval(Double(days) * 86_400)
+            }
+        case .failToExtend: return try change("RENEWAL_EXTENSION", "FAILURE") { _ in }
+        case .finishMassExtension(let succeeded, let failed): return massExtension(succeeded, failed)
+        case .externalPurchaseToken(let stage): return token(stage)
+        case .rescindConsent: return rescindConsent()
+        case .test: return notify("TEST", nil, .data(.init()))
+        }
+    }
+}
+
+// MARK: Acts
+
+extension AppleStoryteller {
+    private mutating func subscribe(
+        _ product: AppleStory.Product,
+        _ offer: AppleStory.Offer?
+    ) throws(SimulatorError) -> Notification {
+        guard product.period != nil else { throw nonsense("\(product.id) does not renew") }
+        let before = subscription
+        if before?.status == 1 || before?.status == 4 { throw nonsense("there is a subscription already") }
+        let transactionId = nextTransactionId()
+        var transaction = Transaction(
+            transactionId: transactionId,
+            originalTransactionId: before?.transaction.originalTransactionId ?? transactionId,
+            productId: product.id,
+            purchaseDate: now,
+            type: product.type
+        )
+        transaction.originalPurchaseDate = before?.transaction.originalPurchaseDate ?? now
+        begin(&transaction, product, offer, product.price, reason: "PURCHASE")
+        var renewal = RenewalInfo(
+            originalTransactionId: transaction.originalTransactionId,
+            productId: product.id,
+            autoRenewProductId: product.id
+        )
+        renewal.recentSubscriptionStartDate = now
+        renewal.appAccountToken = transaction.appAccountToken
+        renewal.appTransactionId = transaction.appTransactionId
+        subscription = Subscription(
+            product: product,
+            transaction: transaction,
+            renewal: renewal,
+            nextProduct: product
+        )
+        past.append(transaction)
+        return try change("SUBSCRIBED", before == nil ? "INITIAL_BUY" : "RESUBSCRIBE") { _ in }
+    }
+
+    private mutating func renew(_ subtype: String?) throws(SimulatorError) -> Notification {
+        guard var current = subscription else { throw nonsense("there is no subscription") }
+        guard let expires = current.transaction.expiresDate, expires <= now else {
+            throw nonsense("the period has not ended")
+        }
+        let product = current.nextProduct
+        let price = current.nextPrice ?? product.price
+        var transaction = current.transaction
+        transaction.transactionId = nextTransactionId()
+        transaction.productId = product.id
+        // Within a grace period the new period follows on the old one; after a retry it begins with the payment.
+        transaction.purchaseDate = current.status == 3 ? now : expires
+        begin(&transaction, product, current.nextOffer, price, reason: "RENEWAL")
+        current.product = product
+        current.product.price = price
+        current.nextProduct = current.product
+        current.nextPrice = nil
+        current.nextOffer = nil
+        current.transaction = transaction
+        current.renewal.gracePeriodExpiresDate = nil
+        current.renewal.isInBillingRetryPeriod = nil
+        current.renewal.expirationIntent = nil
+        current.renewal.priceIncreaseStatus = nil
+        current.status = 1
+        subscription = current
+        past.append(transaction)
+        return try change("DID_RENEW", subtype) { _ in }
+    }
+
+    private mutating func failToRenew(_ grace: Duration?) throws(SimulatorError) -> Notification {
+        try change("DID_FAIL_TO_RENEW", grace == nil ? nil : "GRACE_PERIOD") {
+            $0.renewal.isInBillingRetryPeriod = true
+            $0.renewal.expirationIntent = 2
+            if let grace {
+                $0.renewal.gracePeriodExpiresDate = $0.transaction.expiresDate?.addingTimeInterval(grace.seconds)
+            }
+            $0.status = grace == nil ? 3 : 4
+        }
+    }
+
+    private mutating func expire(_ ending: AppleStory.Ending) throws(SimulatorError) -> Notification {
+        try change("EXPIRED", ending == .other ? nil : ending.rawValue) {
+            $0.status = 2
+            $0.renewal.autoRenewStatus = 0
+            $0.renewal.isInBillingRetryPeriod = ending == .billingRetry ? false : nil
+            switch ending {
+            case .voluntary: $0.renewal.expirationIntent = 1
+            case .billingRetry: $0.renewal.expirationIntent = 2
+            case .priceIncrease: $0.renewal.expirationIntent = 3
+            case .productNotForSale: $0.renewal.expirationIntent = 4
+            case .other: $0.renewal.expirationIntent = 5
+            }
+        }
+    }
+
+    private mutating func upgrade(_ product: AppleStory.Product) throws(SimulatorError) -> Notification {
+        guard var current = subscription, current.status == 1 else { throw nonsense("there is nothing to upgrade") }
+        var transaction = current.transaction
+        transaction.transactionId = nextTransactionId()
+        transaction.productId = product.id
+        transaction.purchaseDate = now
+        begin(&transaction, product, nil, product.price, reason: "PURCHASE")
+        current.product = product
+        current.nextProduct = product
+        current.nextPrice = nil
+        current.nextOffer = nil
+        current.transaction = transaction
+        subscription = current
+        if !past.isEmpty { past[past.count - 1].isUpgraded = true }
+        past.append(transaction)
+        return try change("DID_CHANGE_RENEWAL_PREF", "UPGRADE") { _ in }
+    }
+
+    private mutating func migrate() throws(SimulatorError) -> Notification {
+        let lineage = nextTransactionId()
+        return try change("MIGRATION") {
+            $0.transaction.previousOriginalTransactionId = $0.transaction.originalTransactionId
+            $0.transaction.originalTransactionId = lineage
+            $0.transaction.transactionId = lineage
+            $0.renewal.originalTransactionId = lineage
+        }
+    }
+
+    private mutating func buy(
+        _ product: AppleStory.Product,
+        _ quantity: Int64
+    ) throws(SimulatorError) -> Notification {
+        guard product.period == nil else { throw nonsense("\(product.id) renews") }
+        let (price, overflow) = product.price.multipliedReportingOverflow(by: quantity)
+        guard !overflow else { throw nonsense("nobody can pay for so many") }
+        let transactionId = nextTransactionId()
+        var transaction = Transaction(
+            transactionId: transactionId,
+            originalTransactionId: transactionId,
+            productId: product.id,
+            purchaseDate: now,
+            type: product.type
+        )
+        transaction.quantity = quantity
+        transaction.price = price
+        transaction.currency = "USD"
+        transaction.appAccountToken = uuid("account")
+        transaction.appTransactionId = appTransactionId
+        past.append(transaction)
+        return report("ONE_TIME_CHARGE", about: transaction)
+    }
+
+    private mutating func requestRefund(_ reason: String) throws(SimulatorError) -> Notification {
+        var notification = report("CONSUMPTION_REQUEST", about: try latest())
+        if case .data(var data) = notification.content {
+            data.consumptionRequestReason = reason
+            notification.content = .data(data)
+        }
+        return notification
+    }
+
+    private mutating func refund(
+        _ purchase: AppleStory.Purchase,
+        _ percentage: Int64?
+    ) throws(SimulatorError) -> Notification {
+        let candidates = purchase == .latest ? past.suffix(1) : past.dropLast().suffix(1)
+        guard var transaction = candidates.first else { throw nonsense("there is no such transaction") }
+        transaction.revocationDate = now
+        transaction.revocationReason = 0
+        transaction.revocationType = percentage == nil ? "REFUND_FULL" : "REFUND_PRORATED"
+        transaction.revocationPercentage = percentage ?? 100_000
+        refunded = transaction
+        if subscription?.transaction.transactionId == transaction.transactionId {
+            subscription?.status = 5
+            subscription?.renewal.autoRenewStatus = 0
+        }
+        return report("REFUND", about: transaction)
+    }
+
+    private mutating func reverseRefund() throws(SimulatorError) -> Notification {
+        guard var transaction = refunded else { throw nonsense("nothing was refunded") }
+        transaction.revocationDate = nil
+        transaction.revocationReason = nil
+        transaction.revocationType = nil
+        transaction.revocationPercentage = nil
+        refunded = nil
+        if subscription?.transaction.transactionId == transaction.transactionId { subscription?.status = 1 }
+        return report("REFUND_REVERSED", about: transaction)
+    }
+
+    private mutating func shareWithFamily() throws(SimulatorError) -> Notification {
+        var transaction = try latest()
+        transaction.transactionId = nextTransactionId()
+        transaction.originalTransactionId = transaction.transactionId
+        transaction.inAppOwnershipType = "FAMILY_SHARED"
+        transaction.appAccountToken = nil
+        transaction.appTransactionId = "7\(appTransactionId.dropFirst())"
+        transaction.originalPurchaseDate = now
+        familyMember = transaction
+        guard let current = subscription else { return report("ONE_TIME_CHARGE", about: transaction) }
+        var renewal = current.renewal
+        renewal.originalTransactionId = transaction.originalTransactionId
+        renewal.appAccountToken = nil
+        renewal.appTransactionId = transaction.appTransactionId
+        renewal.renewalDate = transaction.expiresDate
+        return notify(
+            "SUBSCRIBED",
+            "INITIAL_BUY",
+            .data(.init(status: 1, transactionInfo: transaction, renewalInfo: renewal))
+        )
+    }
+
+    private mutating func stopSharing() throws(SimulatorError) -> Notification {
+        guard var transaction = familyMember else { throw nonsense("nothing is shared") }
+        transaction.revocationDate = now
+        transaction.revocationReason = 0
+        transaction.revocationType = "FAMILY_REVOKE"
+        familyMember = nil
+        guard transaction.expiresDate != nil else { return report("REVOKE", about: transaction) }
+        return notify("REVOKE", nil, .data(.init(status: 5, transactionInfo: transaction)))
+    }
+
+    private mutating func massExtension(_ succeeded: Int64, _ failed: Int64) -> Notification {
+        notify(
+            "RENEWAL_EXTENSION",
+            "SUMMARY",
+            .summary(
+                .init(
+                    productId: subscription?.product.id ?? AppleStory.Product.proMonthly.id,
+                    requestIdentifier: uuid("mass extension"),
+                    storefrontCountryCodes: ["USA", "DEU"],
+                    succeededCount: succeeded,
+                    failedCount: failed
+                )
+            )
+        )
+    }
+
+    private mutating func token(_ stage: AppleStory.TokenStage) -> Notification {
+        notify(
+            "EXTERNAL_PURCHASE_TOKEN",
+            stage.rawValue,
+            .externalPurchaseToken(
+                .init(
+                    externalPurchaseId: uuid("external purchase"),
+                    tokenCreationDate: now,
+                    tokenType: stage == .unreported ? nil : "ACQUISITION",
+                    tokenExpirationDate: stage == .unreported ? nil : now.addingTimeInterval(86_400 * 30)
+                )
+            )
+        )
+    }
+
+    private mutating func rescindConsent() -> Notification {
+        notify(
+            "RESCIND_CONSENT",
+            nil,
+            .appData(.init(appTransactionId: appTransactionId, originalPurchaseDate: now.addingTimeInterval(-86_400)))
+        )
+    }
+}
+
+// MARK: What they share
+
+extension AppleStoryteller {
+    private func nonsense(_ what: String) -> SimulatorError { SimulatorError("story \(story): \(what)") }
+
+    private func latest() throws(SimulatorError) -> Transaction {
+        guard let transaction = past.last else { throw nonsense("nothing was bought") }
+        return transaction
+    }
+
+    /// Fills in what a period that begins has.
+    private func begin(
+        _ transaction: inout Transaction,
+        _ product: AppleStory.Product,
+        _ offer: AppleStory.Offer?,
+        _ price: Int64,
+        reason: String
+    ) {
+        transaction.expiresDate = transaction.purchaseDate.adding(offer?.period ?? product.period)
+        transaction.webOrderLineItemId = "\(2_000_000_070_000_000 + serial)"
+        transaction.subscriptionGroupIdentifier = "21500001"
+        transaction.price = offer?.price ?? price
+        transaction.currency = "USD"
+        transaction.offerType = offer?.type
+        transaction.offerIdentifier = offer?.identifier
+        transaction.offerDiscountType = offer?.discountType
+        transaction.offerPeriod = offer?.offerPeriod
+        transaction.transactionReason = reason
+        transaction.appAccountToken = uuid("account")
+        transaction.appTransactionId = appTransactionId
+    }
+
+    /// Changes the subscription and tells of it.
+    private mutating func change(
+        _ type: String,
+        _ subtype: String? = nil,
+        _ body: (inout Subscription) -> Void
+    ) throws(SimulatorError) -> Notification {
+        guard var current = subscription else { throw nonsense("there is no subscription") }
+        body(&current)
+        current.renewal.productId = current.product.id
+        current.renewal.autoRenewProductId = current.nextProduct.id
+        current.renewal.renewalDate = current.renewal.autoRenewStatus == 1 ? current.transaction.expiresDate : nil
+        current.renewal.renewalPrice =
+            current.renewal.autoRenewStatus == 1
+            ? current.nextOffer?.price ?? current.nextPrice ?? current.nextProduct.price : nil
+        current.renewal.currency = "USD"
+        current.renewal.offerType = current.nextOffer?.type
+        current.renewal.offerIdentifier = current.nextOffer?.identifier
+        current.renewal.offerDiscountType = current.nextOffer?.discountType
+        current.renewal.offerPeriod = current.nextOffer?.offerPeriod
+        subscription = current
+        return notify(
+            type,
+            subtype,
+            .data(
+                .init(status: current.status, transactionInfo: current.transaction, renewalInfo: current.renewal)
+            )
+        )
+    }
+
+    /// Tells of a transaction, with the state of its subscription where it belongs to one.
+    private mutating func report(_ type: String, about transaction: Transaction) -> Notification {
+        var data = AppleSimulator.PurchaseData(transactionInfo: transaction)
+        if let subscription, transaction.originalTransactionId == subscription.renewal.originalTransactionId {
+            data.status = subscription.status
+            data.renewalInfo = subscription.renewal
+        }
+        return notify(type, nil, .data(data))
+    }
+
+    private mutating func notify(_ type: String, _ subtype: String?, _ content: Notification.Content) -> Notification {
+        serial += 1
+        return Notification(
+            type,
+            subtype,
+            notificationUUID: uuid("notification \(serial)"),
+            signedDate: now,
+            content: content
+        )
+    }
+
+    private mutating func nextTransactionId() -> String {
+        serial += 1
+        return "\(2_000_000_000_000_000 + digits("transaction", below: 10_000_000_000) * 10_000 + serial)"
+    }
+
+    private var appTransactionId: String {
+        "70\(1_000_000_000_000_000 + digits("app transaction", below: 1_000_000_000))"
+    }
+
+    /// A number that depends on story and purpose alone.
+    private func digits(_ purpose: String, below bound: UInt64) -> Int64 {
+        let number = hash(purpose).prefix(7).reduce(0) { $0 << 8 | UInt64($1) }
+        return Int64(truncatingIfNeeded: number % bound)
+    }
+
+    private func uuid(_ purpose: String) -> String {
+        let octets = hash(purpose)
+        let version: [UInt8] = [octets[6] & 0x0F | 0x40, octets[7], octets[8] & 0x3F | 0x80]
+        let digits = Array("0123456789abcdef")
+        let text = (octets[..<6] + version + octets[9..<16]).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        let parts = [text[..<8], text[8..<12], text[12..<16], text[16..<20], text[20...]]
+        return parts.map { String($0) }.joined(separator: "-")
+    }
+
+    private func hash(_ purpose: String) -> [UInt8] { SHA256.hash("\(story)\n\(purpose)".utf8.span).bytes }
+}
+
+extension Duration {
+    fileprivate var seconds: Double {
+        Double(components.seconds) + Double(components.attoseconds / 1_000_000_000_000_000) / 1000
+    }
+}
+
+extension Date {
+    /// The same time of day, so many days or calendar months later; the last of a month where it has no such day.
+    fileprivate func adding(_ period: AppleStory.Product.Period?) -> Date? {
+        guard let period else { return nil }
+        let milliseconds = millisecondsSince1970
+        let days = milliseconds.flooredQuotient(dividingBy: 86_400_000)
+        let timeOfDay = milliseconds - days * 86_400_000
+        let end: Int64
+        switch period {
+        case .days(let count):
+            end = days + min(max(count, 0), 36_500)
+        case .months(let count):
+            var date = CivilDate(daysSince1970: days)
+            let months = date.year * 12 + date.month - 1 + min(max(count, 0), 1200)
+            date.year = months.flooredQuotient(dividingBy: 12)
+            date.month = months - date.year * 12 + 1
+            date.day = min(date.day, CivilDate.days(inMonth: date.month, ofYear: date.year))
+            end = date.daysSince1970
+        }
+        return Date(millisecondsSince1970: end * 86_400_000 + timeOfDay)
+    }
+}

@@ -1,0 +1,94 @@
+#if CommandLineTool
+import ArgumentParser
+import Foundation
+import Normalizer
+
+/// `lifecycle state`
+struct State: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Joins events into states and prints what they look like, one lineage a line.",
+        discussion: """
+            The order and the number of the events do not matter. With --account, prints the access of that account \
+            instead, one line for each environment that it has purchases in.
+            """
+    )
+
+    @OptionGroup var input: EventInput
+
+    func run() throws {
+        let timeline = try input.timeline()
+        guard let account = input.account else {
+            for report in timeline.report(at: try input.moment) {
+                StandardOutput.write(line: try CanonicalJSON.bytes(report))
+            }
+            return
+        }
+        let access = timeline.access(of: account, at: try input.moment)
+        for environment in access.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            StandardOutput.write(line: try CanonicalJSON.bytes(EnvironmentAccess(environment, access[environment])))
+        }
+        if access.isEmpty { StandardError.write("no purchase is bound to that account") }
+    }
+
+    private struct EnvironmentAccess: Encodable {
+        var environment: StoreEnvironment
+        var access: AccountAccess?
+
+        init(_ environment: StoreEnvironment, _ access: AccountAccess?) {
+            self.environment = environment
+            self.access = access
+        }
+    }
+}
+
+/// `lifecycle explain`
+struct Explain: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Says in words why access is given or denied, and which statements that rests on."
+    )
+
+    @OptionGroup var input: EventInput
+
+    func run() throws {
+        let explanations = try input.timeline().explanations(account: input.account, at: try input.moment)
+        for explanation in explanations { StandardOutput.write("\(explanation)") }
+        if explanations.isEmpty { StandardError.write("no purchase is known, or none of that account") }
+    }
+}
+
+/// Events and the question about them.
+struct EventInput: ParsableArguments {
+    @Option(help: ArgumentHelp("The moment in question, RFC 3339; by default the present.", valueName: "date"))
+    var at: String?
+
+    @Option(help: ArgumentHelp("Only what is bound to this account identifier.", valueName: "id"))
+    var account: String?
+
+    @Argument(help: ArgumentHelp("Events, one a line, as `normalize` prints them; - reads standard input."))
+    var events: [String]
+
+    var moment: Date {
+        get throws {
+            guard let at else { return Date() }
+            guard let milliseconds = RFC3339.milliseconds(at) else {
+                throw ValidationError("--at is not an RFC 3339 time such as 2026-01-31T09:30:00Z")
+            }
+            return Date(millisecondsSince1970: milliseconds)
+        }
+    }
+
+    func timeline() throws -> Timeline {
+        var all: [NormalizedEvent] = []
+        for path in events {
+            let bytes = try contents(of: path)
+            do {
+                all += try EventLog.events(in: bytes)
+            } catch {
+                StandardError.write("\(path): \(error)")
+                throw ExitCode.rejected
+            }
+        }
+        return Timeline(all)
+    }
+}
+#endif

@@ -1,0 +1,44 @@
+import AppleJWS
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+
+/// A simulated App Store with a receiver that trusts it.
+struct AppleFixture {
+    static let start = Date(timeIntervalSince1970: 1_767_225_600)
+
+    let simulator: AppleSimulator
+    let adapter: AppleAdapter
+
+    init(
+        seed: String = "tests",
+        environment: AppleSimulator.Environment = .production,
+        _ change: (inout AppleConfiguration) throws -> Void = { _ in }
+    ) throws {
+        simulator = try AppleSimulator(seed: seed, environment: environment)
+        adapter = try Self.adapter(trusting: simulator, change)
+    }
+
+    static func adapter(
+        trusting simulator: AppleSimulator,
+        _ change: (inout AppleConfiguration) throws -> Void = { _ in }
+    ) throws -> AppleAdapter {
+        var configuration = AppleConfiguration(
+            apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
+            environments: [.init(rawValue: simulator.environment.rawValue)],
+            trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])
+        )
+        try change(&configuration)
+        return try AppleAdapter(configuration)
+    }
+
+    func events(_ story: AppleStory) throws -> [NormalizedEvent] {
+        try simulator.deliveries(story, from: Self.start).flatMap { try adapter.events($0) }
+    }
+}
+
+extension AppleAdapter {
+    func events(_ delivery: Delivery) throws(DeliveryError) -> [NormalizedEvent] {
+        try normalize(try authenticate(delivery)).events
+    }
+}

@@ -1,0 +1,234 @@
+import Foundation
+import NotificationSimulator
+import Normalizer
+import SignatureCore
+import SignatureIssuing
+import Testing
+
+@testable import AppleJWS
+
+@Suite("Receiving from Apple", .timeLimit(.minutes(5)))
+struct AppleReceivingTests {
+    private func purchaseData(_ notification: AppleSimulator.Notification) -> AppleSimulator.PurchaseData? {
+        guard case .data(let data) = notification.content else { return nil }
+        return data
+    }
+
+    // MARK: Identity
+
+    @Test(
+        "what a client uploads has the identities and the facts of the webhook",
+        arguments: AppleStory.all.filter { !["test", "consent-rescinded", "external-purchase"].contains($0.name) }
+    )
+    func upload(_ story: AppleStory) throws {
+        let fixture = try AppleFixture()
+        for notification in try story.notifications(from: AppleFixture.start) {
+            guard let data = purchaseData(notification), let transaction = data.transactionInfo else { continue }
+            let webhook = try #require(try fixture.adapter.events(fixture.simulator.delivery(notification)).first)
+            let uploaded = try fixture.adapter.receive(
+                signedTransaction: try fixture.simulator.signed(transaction, at: notification.signedDate),
+                signedRenewalInfo: try data.renewalInfo.map {
+                    try fixture.simulator.signed($0, at: notification.signedDate)
+                },
+                receivedAt: notification.signedDate
+            ).events
+            // What only the notification's type tells: an end, a refund undone, and that retry is over.
+            let told: Set<LifecycleEvent.Kind> = [.expired, .refundReversed]
+            if !told.contains(webhook.kind), webhook.facts.allSatisfy({ $0.kind != .nextProduct }) {
+                for event in uploaded { #expect(event.facts == webhook.facts, "\(story.name) \(webhook.kind)") }
+            }
+            let shared: Set<LifecycleEvent.Kind> = [
+                .started, .renewed, .productChanged, .oneTimePurchased, .refunded, .revoked,
+            ]
+            if shared.contains(webhook.kind) {
+                #expect(uploaded.map(\.id).contains(webhook.id), "\(story.name) \(webhook.kind)")
+            }
+            #expect(uploaded.allSatisfy { $0.subscription == webhook.subscription && $0.account == webhook.account })
+        }
+    }
+
+    @Test("redelivery gives the same event, another notification another", arguments: AppleStory.all)
+    func redelivery(_ story: AppleStory) throws {
+        let fixture = try AppleFixture()
+        var seen: Set<EventID> = []
+        for notification in try story.notifications(from: AppleFixture.start) {
+            let first = try fixture.adapter.events(fixture.simulator.delivery(notification))
+            let again = try fixture.adapter.events(
+                fixture.simulator.delivery(
+                    notification,
+                    receivedAt: notification.signedDate.addingTimeInterval(72 * 3600)
+                )
+            )
+            #expect(first.map(\.id) == again.map(\.id))
+            #expect(first.map(\.event) == again.map(\.event))
+            #expect(first.map(\.facts) == again.map(\.facts))
+            for event in first {
+                #expect(seen.insert(event.id).inserted, "\(story.name) \(event.kind)")
+            }
+        }
+    }
+
+    // MARK: Queues
+
+    @Test("each value between the steps crosses a queue unchanged", arguments: AppleStory.all)
+    func codable(_ story: AppleStory) throws {
+        let fixture = try AppleFixture()
+        for delivery in try fixture.simulator.deliveries(story, from: AppleFixture.start) {
+            let queued: Delivery = try CanonicalJSON.value(from: try CanonicalJSON.bytes(delivery))
+            #expect(queued.body == delivery.body && queued.receivedAt == delivery.receivedAt)
+            let authenticated = try fixture.adapter.authenticate(queued)
+            let carried: Authenticated<AppleNotification> = try CanonicalJSON.value(
+                from: try CanonicalJSON.bytes(authenticated)
+            )
+            #expect(carried.value == authenticated.value)
+            let direct = try fixture.adapter.normalize(authenticated)
+            let later = try fixture.adapter.normalize(carried)
+            #expect(direct == later)
+            let stored: Normalization = try CanonicalJSON.value(from: try CanonicalJSON.bytes(later))
+            #expect(stored == direct)
+        }
+    }
+
+    // MARK: Configuration
+
+    @Test("one receiver takes several apps and both signed environments")
+    func severalApps() throws {
+        let first = try AppleSimulator(seed: "shared", bundleId: "com.example.one", appAppleId: 1)
+        let second = try AppleSimulator(seed: "shared", bundleId: "com.example.two", appAppleId: 2)
+        let stranger = try AppleSimulator(seed: "shared", bundleId: "com.example.three", appAppleId: 3)
+        let mistaken = try AppleSimulator(seed: "shared", bundleId: "com.example.one", appAppleId: 2)
+        let adapter = try AppleFixture.adapter(trusting: first) {
+            $0.apps = [
+                .init(bundleID: "com.example.one", appAppleID: 1), .init(bundleID: "com.example.two", appAppleID: 2),
+            ]
+            $0.environments = [.production, .sandbox]
+        }
+        for simulator in [first, second, first.simulating(.sandbox), second.simulating(.sandbox)] {
+            let events = try simulator.deliveries(.demo, from: AppleFixture.start).flatMap { try adapter.events($0) }
+            #expect(Set(events.map(\.app)) == [simulator.bundleId])
+            #expect(Set(events.map(\.environment.rawValue)) == [simulator.environment.rawValue.lowercased()])
+        }
+        for simulator in [stranger, stranger.simulating(.sandbox), mistaken] {
+            for delivery in try simulator.deliveries(.demo, from: AppleFixture.start) {
+                let error = #expect(throws: DeliveryError.self) { try adapter.events(delivery) }
+                #expect(error?.code == .misdirected)
+            }
+        }
+    }
+
+    @Test("Xcode and unit tests are taken by configuration alone", arguments: [AppleEnvironment.xcode, .localTesting])
+    func unsigned(environment: AppleEnvironment) throws {
+        let fixture = try AppleFixture()
+        for signed in [AppleEnvironment.production, .sandbox] {
+            #expect(throws: ConfigurationError.self) {
+                try AppleFixture.adapter(trusting: fixture.simulator) { $0.environments = [signed, environment] }
+            }
+        }
+        let payload = """
+            {"notificationType":"TEST","notificationUUID":"u","signedDate":1767225600000.25,\
+            "data":{"bundleId":"com.example.app","environment":"\(environment)"}}
+            """
+        let parts = [#"{"alg":"ES256","x5c":["AAAA"]}"#, payload, "s"].map { text in
+            String(decoding: Base64URL.encode(text.utf8.span), as: UTF8.self)
+        }
+        let delivery = Delivery(
+            body: AppleHostileInputTests.body(Array(parts.joined(separator: ".").utf8)),
+            receivedAt: AppleFixture.start
+        )
+        let unsigned = try AppleFixture.adapter(trusting: fixture.simulator) { $0.environments = [environment] }
+        let authenticated = try unsigned.authenticate(delivery)
+        #expect(authenticated.evidence.method == .unchecked)
+        #expect(try unsigned.events(delivery).map(\.environment) != [.production])
+        #expect(throws: DeliveryError.self) { try fixture.adapter.events(delivery) }
+        // Signed data is for receivers that check signatures.
+        for genuine in try fixture.simulator.deliveries(.demo, from: AppleFixture.start) {
+            let error = #expect(throws: DeliveryError.self) { try unsigned.events(genuine) }
+            #expect(error?.code == .misdirected)
+        }
+    }
+
+    @Test("a maximum age and the certificates' time can be chosen")
+    func times() throws {
+        let fixture = try AppleFixture()
+        let story = try AppleStory.demo.notifications(from: AppleFixture.start)
+        let late = try fixture.simulator.delivery(
+            story[0],
+            receivedAt: AppleFixture.start.addingTimeInterval(20 * 365 * 86_400)
+        )
+        #expect(try fixture.adapter.events(late).count == 1)
+        let now = try AppleFixture.adapter(trusting: fixture.simulator) { $0.certificateTime = .receipt }
+        #expect(throws: DeliveryError.self) { try now.events(late) }
+        let recent = try AppleFixture.adapter(trusting: fixture.simulator) { $0.maximumAge = .seconds(7 * 86_400) }
+        let error = #expect(throws: DeliveryError.self) { try recent.events(late) }
+        #expect(error?.code == .stale)
+        #expect(error.map { Acknowledgement(for: .failure($0), provider: .apple).decision } == .acceptAndQuarantine)
+    }
+
+    // MARK: Chain cache
+
+    @Test("a different chain each time is verified each time, whatever the cache holds", arguments: [1, 2, 32])
+    func manyChains(capacity: Int) throws {
+        let simulators = try (0..<6).map { try AppleSimulator(seed: "chain \($0)") }
+        let adapter = try AppleFixture.adapter(trusting: simulators[0]) {
+            $0.trustAnchors = try AppleTrustAnchors(der: simulators.prefix(5).map(\.rootCertificate))
+            $0.chainCacheCapacity = capacity
+        }
+        let notification = try AppleStory.demo.notifications(from: AppleFixture.start)[0]
+        for _ in 0..<3 {
+            for simulator in simulators.prefix(5) {
+                #expect(try adapter.events(simulator.delivery(notification)).count == 1)
+            }
+            let error = #expect(throws: DeliveryError.self) {
+                try adapter.events(simulators[5].delivery(notification))
+            }
+            #expect(error?.code == .untrusted)
+        }
+    }
+
+    @Test("the cache holds as many as it may, and forgets what was used longest ago")
+    func capacity() throws {
+        let certificates = try AppleSimulator(seed: "cache").certificates
+        let chain = try ChainVerification(
+            trustAnchors: TrustAnchors(der: [certificates.root.certificate]),
+            requiredLeafExtension: nil,
+            requiredIntermediateExtension: nil
+        ).verify(certificates.x5c, at: nil)
+        let cache = ChainCache(capacity: 2)
+        let headers: [ArraySlice<UInt8>] = [[1], [2], [3]]
+        cache.insert(chain, for: headers[0])
+        cache.insert(chain, for: headers[1])
+        #expect(cache.chain(for: headers[0]) != nil)
+        cache.insert(chain, for: headers[2])
+        #expect(headers.map { cache.chain(for: $0) != nil } == [true, false, true])
+    }
+
+    @Test("a remembered chain is still held against each payload's date")
+    func expiredChain() throws {
+        let fixture = try AppleFixture()
+        var notification = try AppleStory.demo.notifications(from: AppleFixture.start)[0]
+        #expect(try fixture.adapter.events(fixture.simulator.delivery(notification)).count == 1)
+        notification.signedDate = Date(timeIntervalSince1970: 2_019_686_401)
+        let late = try fixture.simulator.delivery(notification)
+        let error = #expect(throws: DeliveryError.self) { try fixture.adapter.events(late) }
+        #expect(error?.code == .untrusted)
+    }
+
+    @Test("one receiver serves many tasks at once")
+    func concurrency() async throws {
+        let fixture = try AppleFixture()
+        let forger = try AppleSimulator(seed: "forger")
+        let genuine = try fixture.simulator.deliveries(.demo, from: AppleFixture.start)
+        let forged = try forger.deliveries(.demo, from: AppleFixture.start)
+        let expected = try genuine.map { try fixture.adapter.events($0).map(\.id) }
+        await withTaskGroup(of: Bool.self) { group in
+            for task in 0..<64 {
+                group.addTask {
+                    let index = task % genuine.count
+                    if task % 3 == 0 { return (try? fixture.adapter.events(forged[index])) == nil }
+                    return (try? fixture.adapter.events(genuine[index]).map(\.id)) == expected[index]
+                }
+            }
+            for await isRight in group { #expect(isRight) }
+        }
+    }
+}

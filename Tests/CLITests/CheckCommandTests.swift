@@ -1,0 +1,78 @@
+import Foundation
+import NotificationSimulator
+import Normalizer
+import Testing
+
+@Suite("lifecycle check")
+struct CheckCommandTests {
+    private static let folder = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("TestVectors")
+
+    private static var files: [String] {
+        let enumerator = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+        return (enumerator?.compactMap { ($0 as? URL)?.path } ?? []).filter { $0.hasSuffix(".jsonl") }.sorted()
+    }
+
+    @Test("All committed vectors are as expected, in the same words whatever the number of jobs")
+    func committed() throws {
+        let files = Self.files.filter { !$0.contains("/state/") }
+        try #require(!files.isEmpty)
+        let one = try CommandLineRun(["check", "--jobs", "1"] + files)
+        let eight = try CommandLineRun(["check", "--jobs", "8"] + files)
+        #expect(one.status == 0, "\(one.errors)")
+        #expect(eight.status == 0)
+        #expect(one.output == eight.output)
+        #expect(one.output.split(separator: "\n").count >= 150)
+        #expect(one.errors == eight.errors)
+    }
+
+    private func run(_ lines: [String]) throws -> CommandLineRun {
+        try CommandLineRun(["check", "-"], input: Data(lines.joined(separator: "\n").utf8))
+    }
+
+    private func line(expect: String, _ more: String = "") throws -> String {
+        let simulator = try AppleSimulator(seed: "check")
+        let start = Date(timeIntervalSince1970: 1_767_225_600)
+        let delivery = try #require(try simulator.deliveries(.demo, from: start).first)
+        return """
+            {"id":"case","provider":"apple","body_base64":"\(Data(delivery.body).base64EncodedString())",\
+            "config":{"roots":["\(Data(simulator.rootCertificate).base64EncodedString())"],\
+            "bundleId":"\(simulator.bundleId)","appAppleId":\(simulator.appAppleId),"environment":"Production",\
+            "now":1767225601000},"expect":"\(expect)"\(more)}
+            """
+    }
+
+    @Test("A case that differs is named, with what differs, and the exit status is 1")
+    func differs() throws {
+        for (expect, more, difference) in [
+            ("reject", "", "expected to be rejected"),
+            ("accept", #","events":[]"#, "expected 0 events, got 1"),
+            ("accept", #","events":[{"kind":"expired"}],"match":"subset""#, "events[0].kind"),
+            ("accept", #","events":[{"kind":"started"}]"#, "members beyond"),
+        ] {
+            let run = try run([try line(expect: expect, more)])
+            #expect(run.status == 1)
+            #expect(run.output.contains(#""matched":false"#))
+            #expect(run.errors.contains("case: "))
+            #expect(run.errors.contains(difference), "\(run.errors)")
+        }
+    }
+
+    @Test("A subset of an event's members can be enough")
+    func subset() throws {
+        let run = try run([try line(expect: "accept", #","events":[{"kind":"started"}],"match":"subset""#)])
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(run.output.contains(#""matched":true"#))
+        #expect(run.output.contains(#""answer":200"#))
+    }
+
+    @Test("A line that is no case is reported and counts")
+    func unreadable() throws {
+        let run = try run(["{", #"{"id":"x"}"#, ""])
+        #expect(run.status == 1)
+        #expect(run.output.isEmpty)
+        #expect(run.errors.contains("-:1: not a test vector"))
+        #expect(run.errors.contains("2 not readable"))
+    }
+}

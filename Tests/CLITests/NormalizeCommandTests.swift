@@ -1,0 +1,103 @@
+import Foundation
+import NotificationSimulator
+import Normalizer
+import Testing
+
+@Suite("lifecycle normalize")
+struct NormalizeCommandTests {
+    private let folder: URL
+    private let simulator: AppleSimulator
+    private let deliveries: [Delivery]
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("lifecycle-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        simulator = try AppleSimulator(seed: "command line")
+        deliveries = try simulator.deliveries(.demo, from: Date(timeIntervalSince1970: 1_767_225_600))
+    }
+
+    private func file(_ name: String, _ bytes: some Sequence<UInt8>) throws -> String {
+        let url = folder.appendingPathComponent(name)
+        try Data(bytes).write(to: url)
+        return url.path
+    }
+
+    private func config(bundleID: String? = nil) throws -> String {
+        let json = """
+            {"roots":["\(Data(simulator.rootCertificate).base64EncodedString())"],\
+            "bundleId":"\(bundleID ?? simulator.bundleId)","appAppleId":\(simulator.appAppleId),\
+            "environment":"Production","now":1798761600000}
+            """
+        return try file("config.json", json.utf8)
+    }
+
+    @Test("Prints one event a line and exits with 0")
+    func accepted() throws {
+        let bodies = try deliveries.enumerated().map { try file("\($0).json", $1.body) }
+        let run = try CommandLineRun(["normalize", "--provider", "apple", "--config", try config()] + bodies)
+        #expect(run.status == 0, "\(run.errors)")
+        let lines = run.output.split(separator: "\n")
+        #expect(lines.count == deliveries.count)
+        for line in lines {
+            let event = try CanonicalJSON.value(NormalizedEvent.self, from: Array(line.utf8))
+            #expect(String(decoding: try CanonicalJSON.bytes(event), as: UTF8.self) == line)
+        }
+        try FileManager.default.removeItem(at: folder)
+    }
+
+    @Test("Reads a body from standard input")
+    func standardInput() throws {
+        let run = try CommandLineRun(
+            ["normalize", "--provider", "apple", "--config", try config(), "-"],
+            input: Data(deliveries[0].body)
+        )
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(run.output.contains(#""kind":"started""#))
+    }
+
+    @Test("Names what was rejected on standard error, goes on, and exits with 65")
+    func rejected() throws {
+        let forger = try AppleSimulator(seed: "forger")
+        let forged = try #require(try forger.deliveries(.demo, from: Date(timeIntervalSince1970: 1_767_225_600)).first)
+        let bodies = [
+            try file("forged.json", forged.body), try file("noise.json", "not json".utf8),
+            try file("good.json", deliveries[0].body),
+        ]
+        let run = try CommandLineRun(["normalize", "--provider", "apple", "--config", try config()] + bodies)
+        #expect(run.status == 65)
+        #expect(run.output.split(separator: "\n").count == 1)
+        let errors = run.errors.split(separator: "\n")
+        #expect(errors.count == 2)
+        #expect(errors[0].contains("untrusted: "))
+        #expect(errors[1].contains("malformed: "))
+        #expect(!run.errors.contains("not json"))
+    }
+
+    @Test("Data of another app is rejected")
+    func misdirected() throws {
+        let body = try file("body.json", deliveries[0].body)
+        let run = try CommandLineRun(
+            ["normalize", "--provider", "apple", "--config", try config(bundleID: "com.example.other"), body]
+        )
+        #expect(run.status == 65)
+        #expect(run.output.isEmpty)
+        #expect(run.errors.contains("misdirected: "))
+    }
+
+    @Test("Wrong usage and a configuration that would verify nothing exit with 64")
+    func usage() throws {
+        let body = try file("body.json", deliveries[0].body)
+        let empty = try file("empty.json", #"{"bundleId":"a","environment":"Sandbox","roots":[]}"#.utf8)
+        for arguments in [
+            ["normalize", "--provider", "apple", "--config", empty, body],
+            ["normalize", "--provider", "nobody", "--config", try config(), body],
+            ["normalize", "--provider", "apple", body],
+            ["normalize", "--provider", "apple", "--config", "/nowhere", body],
+            ["normalize", "--provider", "apple", "--config", try config(), "/nowhere"],
+        ] {
+            let run = try CommandLineRun(arguments)
+            #expect(run.status == 64, "\(arguments): \(run.errors)")
+            #expect(run.output.isEmpty)
+        }
+    }
+}

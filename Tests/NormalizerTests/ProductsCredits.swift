@@ -1,0 +1,225 @@
+import FoundationEssentials
+import Testing
+
+@testable import Normalizer
+
+/// A host's two balances, which do each action once.
+private struct Balances {
+    var subscription: Int64 = 0
+    var bought: Int64 = 0
+    private var done: Set<String> = []
+
+    mutating func perform(_ actions: [CreditAction]) {
+        for action in actions where done.insert(action.id).inserted {
+            switch action.effect {
+            case .grant(let credits): if credits < 0 { subscription += credits } else { bought += credits }
+            case .reset(let credits), .prorate(let credits): subscription = credits
+            case .carryOver(let credits): (subscription, bought) = (credits, bought + subscription)
+            case .revoke: subscription = 0
+            }
+        }
+    }
+}
+
+@Suite("Credits")
+struct ProductsCredits {
+    private static let policy = CreditPolicy([
+        "basic": .init(credits: 200, price: Money(ExactDecimal(10), "USD")),
+        "pro": .init(credits: 500, trialCredits: 50, price: Money(ExactDecimal(20), "USD")),
+        "coins": .init(credits: 30),
+    ])
+
+    private static let start = Date(millisecondsSince1970: 1_772_355_600_000)
+
+    private static func day(_ days: Double) -> Date { start.addingTimeInterval(days * 86_400) }
+
+    private static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "O1")
+
+    private static func event(
+        _ event: LifecycleEvent,
+        at date: Date,
+        _ name: String,
+        product: String = "basic",
+        facts: [Fact] = [],
+        effectiveAt: Date? = nil
+    ) -> NormalizedEvent {
+        let id: EventID =
+            switch event {
+            case .started, .renewed: .periodBegan(lineage, transaction: name)
+            default: .notified(lineage, by: .apple, notification: "\(event.kind)-\(name)")
+            }
+        return NormalizedEvent(
+            id: id,
+            event: event,
+            provider: .apple,
+            store: .appStore,
+            environment: .production,
+            subscription: lineage,
+            transaction: name,
+            product: PurchasedProduct(id: product),
+            occurredAt: date,
+            effectiveAt: effectiveAt ?? date,
+            assertedAt: date,
+            receivedAt: date,
+            facts: facts,
+            origin: Origin(
+                type: "T",
+                notificationID: "\(event.kind)-\(name)-\(date.rfc3339)",
+                channel: .webhook,
+                evidence: .init(.unchecked),
+                digest: name,
+                mapper: "test/1"
+            )
+        )
+    }
+
+    private static func begins(
+        _ name: String,
+        _ product: String,
+        from: Double,
+        to: Double,
+        at: Double? = nil,
+        phase: Phase = .regular,
+        isRenewal: Bool = false
+    ) -> NormalizedEvent {
+        let period = ServicePeriod(start: day(from), end: day(to))
+        return event(
+            isRenewal
+                ? .renewed(.init(cause: .unknown, phase: phase, period: period))
+                : .started(.init(origin: .new, phase: phase, period: period)),
+            at: day(at ?? from),
+            name,
+            product: product,
+            facts: [.period(.init(period, product: product, phase: phase, transaction: name))]
+        )
+    }
+
+    private static func ends(_ name: String, from: Double, at: Double) -> NormalizedEvent {
+        event(
+            .expired(.init(reason: .customer)),
+            at: day(at),
+            name,
+            facts: [.periodEnded(.init(start: day(from), transaction: name, at: day(at), reason: .customer))]
+        )
+    }
+
+    private func play(_ events: [NormalizedEvent], spending: [Int: Int64] = [:]) -> Balances {
+        var balances = Balances()
+        var state = SubscriptionState(Self.lineage)
+        for (index, event) in events.enumerated() {
+            let application = state.apply(event)
+            balances.perform(Self.policy.actions(for: application.event, in: state))
+            balances.subscription -= spending[index] ?? 0
+        }
+        return balances
+    }
+
+    @Test("a renewal resets, it never adds; twice is once")
+    func renewal() {
+        let first = Self.begins("t1", "basic", from: 0, to: 31)
+        let second = Self.begins("t2", "basic", from: 31, to: 62, isRenewal: true)
+        #expect(play([first]).subscription == 200)
+        #expect(play([first, second], spending: [0: 100]).subscription == 200)
+        #expect(play([first, second, second, second], spending: [0: 100]).subscription == 200)
+        #expect(play([first, second, first], spending: [1: 20]).subscription == 180)
+    }
+
+    @Test("turning renewal off changes nothing, the end takes what is left, what was bought stays")
+    func cancelAndExpire() {
+        let bought = Self.event(
+            .oneTimePurchased(.init(type: .consumable, quantity: 2)),
+            at: Self.day(1),
+            "t9",
+            product: "coins"
+        )
+        let off = Self.event(
+            .autoRenewDisabled(.init(reason: .customer)),
+            at: Self.day(10),
+            "t1",
+            facts: [.renewalIntent(.init(.init(willRenew: false)))]
+        )
+        let story = [Self.begins("t1", "basic", from: 0, to: 31), bought, off]
+        #expect(play(story, spending: [0: 100]).subscription == 100)
+        let over = play(story + [Self.ends("t1", from: 0, at: 31)], spending: [0: 100])
+        #expect(over.subscription == 0)
+        #expect(over.bought == 60)
+    }
+
+    @Test("upgrade at half the cycle: 375 new credits, 120 carried over, one payout")
+    func upgrade() {
+        let basic = Self.begins("t1", "basic", from: 0, to: 30)
+        let pro = Self.begins("t2", "pro", from: 15, to: 46, isRenewal: true)
+        let balances = play([basic, pro, pro], spending: [0: 80])
+        #expect(balances.subscription == 375)
+        #expect(balances.bought == 120)
+    }
+
+    @Test("upgrade at once: 250")
+    func upgradeAtStart() {
+        let basic = Self.begins("t1", "basic", from: 0, to: 30)
+        let pro = Self.begins("t2", "pro", from: 0.000_001, to: 31, isRenewal: true)
+        #expect(play([basic, pro]).subscription == 250)
+    }
+
+    @Test("the upgrade known before what it replaced: the difference is corrected")
+    func upgradeOutOfOrder() {
+        let basic = Self.begins("t1", "basic", from: 0, to: 30)
+        let pro = Self.begins("t2", "pro", from: 15, to: 46, isRenewal: true)
+        #expect(play([pro], spending: [0: 40]).subscription == 460)
+        #expect(play([pro, basic, pro, basic], spending: [0: 40]).subscription == 335)
+    }
+
+    @Test("a downgrade pays out when it begins")
+    func downgrade() {
+        let pro = Self.begins("t1", "pro", from: 0, to: 31)
+        let basic = Self.begins("t2", "basic", from: 31, to: 62, isRenewal: true)
+        #expect(play([pro, basic]).subscription == 200)
+    }
+
+    @Test("an early renewal pays out when its period begins, not before")
+    func earlyRenewal() throws {
+        var state = SubscriptionState(Self.lineage)
+        _ = state.apply(Self.begins("t1", "basic", from: 0, to: 31))
+        let application = state.apply(Self.begins("t2", "basic", from: 31, to: 62, at: 30.5, isRenewal: true))
+        #expect(application.nextCheckAt == Self.day(31))
+        #expect(application.event.effectiveAt == Self.day(31))
+        let actions = Self.policy.actions(for: application.event, in: state)
+        #expect(actions.map(\.effect) == [.reset(to: 200)])
+        #expect(actions.map(\.effectiveAt) == [Self.day(31)])
+    }
+
+    @Test("a trial gives what a trial gives; a product that gives nothing does nothing")
+    func trial() {
+        #expect(play([Self.begins("t1", "pro", from: 0, to: 7, phase: .trial)]).subscription == 50)
+        #expect(play([Self.begins("t1", "unknown", from: 0, to: 7)]).subscription == 0)
+    }
+
+    @Test("an end that another period has overtaken takes nothing")
+    func lateEnd() {
+        let first = Self.begins("t1", "basic", from: 0, to: 31)
+        let second = Self.begins("t2", "basic", from: 31, to: 62, isRenewal: true)
+        #expect(play([first, second, Self.ends("t1", from: 0, at: 31)]).subscription == 200)
+    }
+
+    @Test("the action of a period has one id, whichever channel brings it")
+    func identity() {
+        var state = SubscriptionState(Self.lineage)
+        var first = Self.begins("t1", "basic", from: 0, to: 31)
+        _ = state.apply(first)
+        let actions = Self.policy.actions(for: first, in: state)
+        first.provider = .revenuecat
+        first.origin.notificationID = "other"
+        #expect(Self.policy.actions(for: first, in: state) == actions)
+        #expect(actions.count == 1)
+    }
+
+    @Test("actions and policies survive being written and read")
+    func codable() throws {
+        for effect: CreditAction.Effect in [.grant(-5), .reset(to: 1), .prorate(to: 2), .carryOver(to: 3), .revoke] {
+            let bytes = try CanonicalJSON.bytes(effect)
+            #expect(try CanonicalJSON.value(CreditAction.Effect.self, from: bytes) == effect)
+        }
+        let bytes = try CanonicalJSON.bytes(Self.policy)
+        #expect(try CanonicalJSON.value(CreditPolicy.self, from: bytes) == Self.policy)
+    }
+}

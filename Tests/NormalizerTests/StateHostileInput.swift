@@ -1,0 +1,314 @@
+import FoundationEssentials
+import Testing
+
+@testable import Normalizer
+
+private let lineage = SubscriptionID(store: .appStore, environment: .production, id: "O1")
+private let start = Date(millisecondsSince1970: 1_772_355_600_000)
+private func day(_ days: Double) -> Date { start.addingTimeInterval(days * 86_400) }
+
+private func statement(
+    _ facts: [Fact],
+    at date: Date = start,
+    of subscription: SubscriptionID = lineage,
+    digest: String = "d"
+) -> StoreStatement {
+    StoreStatement(
+        subscription: subscription,
+        provider: .apple,
+        assertedAt: date,
+        facts: facts,
+        origin: Origin(type: "T", channel: .webhook, evidence: .init(.unchecked), digest: digest, mapper: "test/1")
+    )
+}
+
+private func period(_ from: Double, _ to: Double?, _ transaction: String?, product: String = "pro") -> Fact {
+    .period(
+        .init(
+            ServicePeriod(start: day(from), end: to.map(day)),
+            product: product,
+            phase: .regular,
+            transaction: transaction
+        )
+    )
+}
+
+@Suite("Hostile and hapless input", .timeLimit(.minutes(1)))
+struct StateHostileInput {
+    @Test("a hundred thousand duplicates leave no trace")
+    func duplicates() throws {
+        var state = SubscriptionState(lineage)
+        let facts = [
+            period(0, 31, "t1"), .renewalIntent(.init(.init(willRenew: true))), .owner(Account("u1", .appUserID)),
+            .refund(.init(transaction: "t0", scope: .full, at: start, periodStart: nil, endsAccess: true)),
+        ]
+        state.apply(statement(facts))
+        let size = try CanonicalJSON.bytes(state).count
+        let reference = state
+        for _ in 0..<100_000 { state.apply(statement(facts)) }
+        #expect(state == reference)
+        for second in 1...1000 { state.apply(statement(facts, at: start.addingTimeInterval(Double(second)))) }
+        #expect(try CanonicalJSON.bytes(state).count <= size + 200)
+    }
+
+    @Test("empty ids belong to no lineage and name nothing")
+    func emptyIdentifiers() throws {
+        let nameless = SubscriptionID(store: .appStore, environment: .production, id: "")
+        var ledger = AccountLedger()
+        ledger.apply(statement([period(0, 31, "t1")], of: nameless))
+        #expect(ledger.states.isEmpty)
+        var state = SubscriptionState(lineage)
+        let isAccepted = state.apply(statement([period(0, 31, "t1")], of: nameless))
+        #expect(!isAccepted)
+        state.apply(statement([.owner(Account("", .appUserID)), .link(nameless), period(0, 31, "", product: "")]))
+        #expect(state.ownership.accounts.isEmpty)
+        #expect(state.links.isEmpty)
+        #expect(state.access(at: day(1)).isGranted)
+    }
+
+    @Test("a statement about another lineage or environment changes nothing")
+    func otherLineage() {
+        var state = SubscriptionState(lineage)
+        let sandbox = SubscriptionID(store: .appStore, environment: .sandbox, id: "O1")
+        let isAccepted = state.apply(statement([period(0, 31, "t1")], of: sandbox))
+        #expect(!isAccepted)
+        var other = SubscriptionState(sandbox)
+        other.apply(statement([period(0, 31, "t1")], of: sandbox))
+        let isMerged = state.merge(other)
+        #expect(!isMerged)
+        #expect(state.joined(with: other) == nil)
+        #expect(state.isEmpty)
+    }
+
+    @Test("the ends of time, and times that are none")
+    func times() {
+        var state = SubscriptionState(lineage)
+        state.apply(statement([period(0, nil, "t1")], at: .distantFuture))
+        state.apply(
+            statement([.periodEnded(.init(start: start, transaction: "t1", at: .distantPast, reason: .customer))])
+        )
+        for moment in [
+            Date.distantPast, .distantFuture, Date(timeIntervalSince1970: .nan),
+            .init(timeIntervalSince1970: .infinity),
+        ] {
+            _ = state.snapshot(at: moment)
+            _ = state.explain(at: moment).description
+            _ = state.nextTransition(after: moment)
+        }
+        // The period was stated after its end, so it goes on.
+        #expect(state.access(at: day(400_000)).isGranted)
+        #expect(state.contradictions.map(\.kind) == [.endTakenBack])
+    }
+
+    @Test("one transaction with two starts is one period, that which was stated last")
+    func twoStarts() {
+        let first = statement([period(0, 31, "t1")], at: day(0))
+        let second = statement([period(1, 32, "t1")], at: day(2))
+        for order in [[first, second], [second, first]] {
+            var state = SubscriptionState(lineage)
+            for one in order { state.apply(one) }
+            #expect(!state.access(at: day(0.5)).isGranted)
+            guard case .granted(let until, _) = state.access(at: day(31.5)) else {
+                Issue.record("denied")
+                continue
+            }
+            #expect(until == day(32))
+        }
+    }
+
+    @Test("an end names its period also where channels differ by milliseconds, and never a later one")
+    func nearlyTheSameStart() {
+        var state = SubscriptionState(lineage)
+        state.apply(statement([period(0, 31, nil), period(31, 62, nil)]))
+        let named = day(31).addingTimeInterval(-0.4)
+        state.apply(
+            statement(
+                [.periodEnded(.init(start: named, transaction: nil, at: day(40), reason: .customer))],
+                at: day(40)
+            )
+        )
+        #expect(state.access(at: day(30)).isGranted)
+        #expect(!state.access(at: day(41)).isGranted)
+        state.apply(
+            statement(
+                [.periodEnded(.init(start: day(20), transaction: nil, at: day(25), reason: .customer))],
+                at: day(41)
+            )
+        )
+        #expect(!state.access(at: day(26)).isGranted)
+        #expect(state.access(at: day(35)).isGranted)
+    }
+
+    @Test("a relay does not take back what the store ended")
+    func authority() {
+        var state = SubscriptionState(lineage)
+        state.apply(statement([period(0, 31, "t1")]))
+        state.apply(
+            statement([.periodEnded(.init(start: start, transaction: "t1", at: day(3), reason: .unknown))], at: day(3))
+        )
+        var relayed = statement([period(0, 31, "t1")], at: day(4))
+        relayed.provider = .revenuecat
+        state.apply(relayed)
+        #expect(!state.access(at: day(5)).isGranted)
+        state.apply(statement([period(0, 31, "t1")], at: day(5)))
+        #expect(state.access(at: day(6)).isGranted)
+    }
+
+    @Test("two app accounts behind one Apple Account: a conflict, not one account")
+    func sharedAppleAccount() {
+        var state = SubscriptionState(lineage)
+        let shared = Account.Identifier("A", .appTransactionID)
+        state.apply(statement([.owner(Account("u1", .appAccountToken, aliases: [shared]))], at: day(0)))
+        state.apply(statement([.owner(Account("u2", .appAccountToken, aliases: [shared]))], at: day(1)))
+        #expect(state.ownership.accounts.map(\.id) == ["A", "u1"])
+        #expect(state.ownership.conflicts.map(\.claimed.id) == ["u2"])
+        #expect(state.contradictions.map(\.kind) == [.ownership])
+    }
+
+    @Test(
+        "neither lines that are no events nor states that are none are read",
+        arguments: [
+            "{}", "nonsense", "[1]", #"{"lineages":[]}"#,
+            #"{"lineages":[{"subscription":"a/production/1"},{"subscription":"a/sandbox/1"}]}"#,
+        ]
+    )
+    func unreadable(text: String) {
+        do throws(EventLog.InvalidLine) {
+            _ = try EventLog.events(in: Array("\n  \r\n\(text)\n".utf8))
+            Issue.record("read as events")
+        } catch {
+            #expect(error.description == "line 3, \(text.utf8.count) bytes: not an event")
+        }
+        #expect(throws: DecodingError.self) {
+            try CanonicalJSON.value(SubscriptionState.self, from: Array(text.utf8))
+        }
+    }
+}
+
+@Suite("Early renewal")
+struct StateEarlyRenewal {
+    private static let known = Fact.Period(
+        ServicePeriod(start: day(0), end: day(31)),
+        product: "pro",
+        phase: .regular,
+        transaction: "t1"
+    )
+    private static let next = Fact.Period(
+        ServicePeriod(start: day(31), end: day(62)),
+        product: "pro",
+        phase: .regular,
+        transaction: "t2"
+    )
+
+    private func announced() throws -> (SubscriptionState, RenewalCheck) {
+        var state = SubscriptionState(lineage)
+        state.apply(statement([.period(Self.known)]))
+        let early = statement([.period(Self.next)], at: day(30.5))
+        let application = state.apply(
+            NormalizedEvent(
+                id: .periodBegan(lineage, transaction: "t2"),
+                event: .renewed(.init(cause: .scheduled, phase: .regular, period: Self.next.period)),
+                provider: .apple,
+                store: .appStore,
+                environment: .production,
+                subscription: lineage,
+                transaction: "t2",
+                occurredAt: day(30.5),
+                effectiveAt: day(30.5),
+                assertedAt: day(30.5),
+                receivedAt: day(30.5),
+                facts: early.facts,
+                origin: early.origin
+            )
+        )
+        #expect(application.nextCheckAt == day(31))
+        return (state, try #require(RenewalCheck(application)))
+    }
+
+    @Test("the first look-up is just after the period begins, and there is one for each period")
+    func planned() throws {
+        let (_, check) = try announced()
+        #expect(check.dueAt == day(31).addingTimeInterval(60))
+        #expect(check.id == "app_store/production/O1@\(day(31).rfc3339)")
+    }
+
+    @Test("an old period shown again and again: bounded patience")
+    func backOff() throws {
+        var (_, check) = try announced()
+        var now = day(30.6)
+        guard
+            case .notYet(let first) = check.outcome(
+                observing: Self.known.period,
+                product: "pro",
+                known: Self.known,
+                at: now
+            )
+        else {
+            Issue.record("not asked again")
+            return
+        }
+        #expect(first.dueAt == day(31).addingTimeInterval(60))
+        #expect(first.attempts == 0)
+        var waits: [Double] = []
+        check = first
+        now = check.dueAt
+        while case .notYet(let later) = check.outcome(
+            observing: Self.known.period,
+            product: "pro",
+            known: Self.known,
+            at: now
+        ) {
+            waits.append(later.dueAt.timeIntervalSince(now))
+            check = later
+            now = later.dueAt
+            if waits.count > 10 { break }
+        }
+        #expect(waits == [60, 300, 900, 3600, 21_600])
+        #expect(check.outcome(observing: Self.known.period, product: "pro", known: Self.known, at: now) == .exhausted)
+    }
+
+    @Test("what a look-up can show")
+    func outcomes() throws {
+        let (_, check) = try announced()
+        func outcome(_ from: Double, _ to: Double, _ product: String = "pro", at now: Double) -> RenewalCheck.Outcome {
+            check.outcome(
+                observing: ServicePeriod(start: day(from), end: day(to)),
+                product: product,
+                known: Self.known,
+                at: day(now)
+            )
+        }
+        #expect(outcome(31, 62, at: 31.1) == .begun)
+        // Shown before it begins: confirmed, and effective no earlier.
+        #expect(outcome(31, 62, at: 30.7) == .confirmed(check))
+        #expect(outcome(0, 62, at: 30.7) == .confirmed(check))
+        #expect(outcome(0, 62, at: 31.1) == .begun)
+        #expect(outcome(0, 31, "basic", at: 30.7) == .changed)
+        #expect(outcome(0, 41, at: 30.7) == .changed)
+    }
+
+    @Test("what happens later makes the look-up pointless")
+    func settled() throws {
+        let (state, check) = try announced()
+        #expect(!state.settles(check))
+        for facts: [Fact] in [
+            [.period(Self.next)],
+            [period(62, 93, "t3")],
+            [.refund(.init(transaction: "t2", scope: .full, at: day(30.9), periodStart: day(31), endsAccess: true))],
+        ] {
+            var later = state
+            later.apply(statement(facts, at: day(30.9)))
+            #expect(later.settles(check))
+        }
+        var announcedElsewhere = SubscriptionState(lineage)
+        announcedElsewhere.apply(statement([.period(Self.known)]))
+        #expect(!announcedElsewhere.settles(check))
+        announcedElsewhere.apply(
+            statement(
+                [.periodEnded(.init(start: day(0), transaction: "t1", at: day(30.9), reason: .developer))],
+                at: day(30.9)
+            )
+        )
+        #expect(announcedElsewhere.settles(check))
+    }
+}

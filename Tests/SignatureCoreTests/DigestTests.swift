@@ -1,0 +1,117 @@
+import SignatureCore
+import Testing
+
+@Suite struct DigestTests {
+    /// FIPS 180-2, appendix B.
+    @Test(arguments: [
+        ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+        ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        (
+            "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+        ),
+    ])
+    func knownDigests(_ text: String, _ expected: String) throws {
+        #expect(SHA256.hash(text.utf8.span).hexadecimal == expected)
+        let bytes = ascii(text)
+        for cut in 0...bytes.count {
+            var hash = SHA256()
+            hash.update(bytes.span.extracting(..<cut))
+            hash.update(bytes.span.extracting(cut...))
+            #expect(hash.finalize().hexadecimal == expected)
+        }
+    }
+
+    @Test func digestsCompareByValue() throws {
+        let digest = SHA256.hash(ascii("a").span)
+        #expect(digest == SHA256.hash(ascii("a").span))
+        #expect(digest != SHA256.hash(ascii("b").span))
+        #expect(Set([digest, SHA256.hash(ascii("a").span)]).count == 1)
+        let copy = Digest(digest.bytes.span)
+        #expect(copy == digest)
+        let short = Digest(Array(digest.bytes.dropLast()).span)
+        #expect(short == nil)
+        #expect(digest.hexadecimal == hexadecimal(digest.bytes))
+    }
+
+    private func isEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool { constantTimeEquals(left.span, right.span) }
+
+    @Test func equalityNeedsEqualLengths() {
+        #expect(isEqual([UInt8](), [UInt8]()))
+        #expect(isEqual(ascii("abc"), ascii("abc")))
+        #expect(!isEqual(ascii("abc"), ascii("abd")))
+        #expect(!isEqual(ascii("abc"), ascii("abcd")))
+        #expect(!isEqual(ascii("abc"), [UInt8]()))
+    }
+
+    struct MACCase: Sendable, CustomTestStringConvertible {
+        let number: Int
+        let key: [UInt8]
+        let data: [UInt8]
+        let code: String
+        var testDescription: String { "RFC 4231 case \(number)" }
+    }
+
+    static let macCases = [
+        MACCase(
+            number: 1,
+            key: [UInt8](repeating: 0x0b, count: 20),
+            data: ascii("Hi There"),
+            code: "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
+        ),
+        MACCase(
+            number: 2,
+            key: ascii("Jefe"),
+            data: ascii("what do ya want for nothing?"),
+            code: "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+        ),
+        MACCase(
+            number: 3,
+            key: [UInt8](repeating: 0xaa, count: 20),
+            data: [UInt8](repeating: 0xdd, count: 50),
+            code: "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"
+        ),
+        MACCase(
+            number: 4,
+            key: Array(1...25),
+            data: [UInt8](repeating: 0xcd, count: 50),
+            code: "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b"
+        ),
+        MACCase(
+            number: 6,
+            key: [UInt8](repeating: 0xaa, count: 131),
+            data: ascii("Test Using Larger Than Block-Size Key - Hash Key First"),
+            code: "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
+        ),
+        MACCase(
+            number: 7,
+            key: [UInt8](repeating: 0xaa, count: 131),
+            data: ascii(
+                "This is a test using a larger than block-size key and a larger than block-size data. The key needs to "
+                    + "be hashed before being used by the HMAC algorithm."
+            ),
+            code: "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2"
+        ),
+    ]
+
+    @Test(arguments: macCases)
+    func knownCodes(_ known: MACCase) throws {
+        let keyed = try HMACSHA256(key: known.key.span)
+        // Twice, since the second has to start from the key again.
+        for _ in 0..<2 {
+            #expect(try keyed.authenticationCode(over: known.data.span).hexadecimal == known.code)
+        }
+        let data = known.data.span
+        #expect(
+            try keyed.authenticationCode(over: data.extracting(..<3), data.extracting(3...)).hexadecimal == known.code
+        )
+        #expect(
+            try keyed.authenticationCode(over: data.extracting(..<1), data.extracting(1..<4), data.extracting(4...))
+                .hexadecimal == known.code
+        )
+    }
+
+    @Test func emptyKeyIsRefused() {
+        #expect(failure { () throws(SignatureError) in try HMACSHA256(key: [UInt8]().span) }?.kind == .key)
+    }
+}
