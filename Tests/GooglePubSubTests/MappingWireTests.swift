@@ -158,4 +158,68 @@ struct MappingWireTests {
         let active = purchase.with { $0.extra["subscriptionState"] = nil }
         #expect(try Play.map(4, active).kinds == ["started"])
     }
+
+    @Test("items that are listed twice make no event twice")
+    func repeatedItems() throws {
+        let purchase = GoogleVectors.purchase("ACTIVE").with {
+            $0.items += $0.items + [$0.items[0].with { $0.product = "b" }] + [$0.items[0].with { $0.product = "b" }]
+        }
+        let events = try Play.map(2, purchase).events
+        #expect(events.map(\.product?.id) == ["premium", "b"])
+        let product = GoogleVectors.Product(
+            acknowledgement: "PENDING",
+            otherItems: Array(repeating: #"{"productId":"coins_100"}"#, count: 3)
+        )
+        let bought = try Play.mapProduct(GoogleVectors.oneTimeHint(1), product).events
+        #expect(bought.count == 5)
+        #expect(Set(bought.map(\.id)).count == 5)
+    }
+
+    // Every octet of an answer, changed: an event, a reason or an error, never a trap.
+    @Test(
+        "no answer brings the mapping down",
+        arguments: [("ACTIVE", 4), ("CANCELED", 3), ("EXPIRED", 13), ("IN_GRACE_PERIOD", 6)]
+    )
+    func mutations(_ state: String, _ number: Int) throws {
+        var purchase = GoogleVectors.purchase(state)
+        purchase.linked = "t"
+        purchase.items[0].plan["priceChangeDetails"] =
+            #"{"newPrice":{"currencyCode":"EUR","units":"1"},"priceChangeState":"CONFIRMED"}"#
+        let original = Array(purchase.json.utf8)
+        let notification = GoogleVectors.hint(number)
+        var outcomes = 0
+        for index in original.indices {
+            for replacement in [0x00, 0x22, 0x2D, 0x39, 0x5D, 0x7D, original[index] ^ 0x20] as [UInt8] {
+                var body = original
+                body[index] = replacement
+                let resolved = try Play.resolved(
+                    notification,
+                    [.init(.subscription, GoogleVectors.token, PlayAnswer(.found, status: 200, body: body))]
+                )
+                do throws(DeliveryError) {
+                    _ = try ResolutionMapping(resolved: resolved, prior: nil).normalization
+                } catch {
+                    #expect(error.isAuthentic)
+                }
+                outcomes += 1
+            }
+        }
+        #expect(outcomes == original.count * 7)
+    }
+
+    @Test("no notification brings the decoder down")
+    func notificationMutations() {
+        for original in [GoogleVectors.hint(4), GoogleVectors.voidedHint(2, 2, order: "GPA.1")].map({ Array($0.utf8) })
+        {
+            for index in original.indices {
+                for replacement in [0x00, 0x22, 0x2D, 0x39, 0x7D, original[index] ^ 0x20] as [UInt8] {
+                    var body = original
+                    body[index] = replacement
+                    if let decoded = try? DeveloperNotification(payload: body) {
+                        #expect(decoded.payload == body)
+                    }
+                }
+            }
+        }
+    }
 }

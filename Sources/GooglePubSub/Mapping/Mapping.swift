@@ -111,7 +111,9 @@ extension ResolutionMapping {
             }
         default: break
         }
-        let others = owned.filter { $0.productID != first.productID }
+        // One lineage for each product, whatever base plans it is listed under.
+        var products: Set<String> = [first.productID]
+        let others = owned.filter { products.insert($0.productID).inserted }
         return ([first] + others).enumerated().map { index, item in
             PlayItem(
                 purchase: purchase,

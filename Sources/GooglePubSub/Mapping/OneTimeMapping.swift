@@ -18,7 +18,10 @@ struct PlayProducts {
     /// Names the purchase in facts and identities: the order, or the token where there is no order.
     func transaction(_ index: Int) -> String {
         let order = purchase.orderID ?? token.fingerprint
-        return index == 0 ? order : "\(order)/\(purchase.lineItems[index].productID)"
+        if index == 0 { return order }
+        let product = purchase.lineItems[index].productID
+        let isRepeated = purchase.lineItems[..<index].contains { $0.productID == product }
+        return isRepeated ? "\(order)/\(product)/\(index)" : "\(order)/\(product)"
     }
 
     var account: Account? {
@@ -153,7 +156,7 @@ extension ResolutionMapping {
     ) -> [EventDraft] {
         let item = products.purchase.lineItems[index]
         func notified(_ what: String) -> EventID {
-            .notified(products.lineage, by: .google, notification: "\(what)/\(item.productID)")
+            .notified(products.lineage, by: .google, notification: "\(what)/\(item.productID)", ordinal: index)
         }
         guard type == .purchased || type == .canceled else {
             return [EventDraft(id: notified(notificationKey), event: unmapped)]

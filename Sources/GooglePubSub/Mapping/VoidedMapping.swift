@@ -92,8 +92,7 @@ extension ResolutionMapping {
         for index in products.purchase.lineItems.indices {
             guard let scope = scope(of: products.purchase, item: products.purchase.lineItems[index], hint.refundType)
             else { continue }
-            let transaction =
-                index == 0 ? hint.orderID : "\(hint.orderID)/\(products.purchase.lineItems[index].productID)"
+            let transaction = index == 0 ? hint.orderID : products.transaction(index)
             let draft = moneyBack(
                 lineage: products.lineage,
                 transaction: transaction,
