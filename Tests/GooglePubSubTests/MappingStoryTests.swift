@@ -182,6 +182,32 @@ struct MappingStoryTests {
         }
     }
 
+    @Test("a chain is linked as far as it was asked for, and only the newest token gives access")
+    func chain() throws {
+        let purchase = Self.planChange[1].purchase
+        var before = Self.planChange[2].purchase
+        before.linked = Vectors.olderToken
+        let events = try Play.map(
+            4,
+            purchase,
+            token: Vectors.oldToken,
+            at: Self.changed,
+            others: [
+                Play.found(.subscription, Vectors.token, before.json),
+                .init(.subscription, Vectors.olderToken, PlayAnswer(.gone, status: 410)),
+            ]
+        ).events
+        let links = events.flatMap(\.facts).compactMap { fact in
+            if case .link(let other) = fact { other.id } else { nil }
+        }
+        #expect(
+            links == [
+                PurchaseToken(Vectors.token).fingerprint, PurchaseToken(Vectors.olderToken).fingerprint,
+                "GPA.3388-7777-6666-55555",
+            ]
+        )
+    }
+
     @Test("what relays say of the order joins the same lineage")
     func relaysJoin() throws {
         var (ledger, _) = try Self.ledger(Array(Self.life.prefix(2)))

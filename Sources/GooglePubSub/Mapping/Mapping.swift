@@ -125,6 +125,7 @@ extension ResolutionMapping {
                 assertedAt: assertedAt(answer),
                 order: item.latestSuccessfulOrderID.flatMap(order),
                 predecessor: predecessor,
+                ancestors: resolution.predecessors.map { PurchaseToken($0.key) },
                 prior: index == 0 ? prior : nil
             )
         }

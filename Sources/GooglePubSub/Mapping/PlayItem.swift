@@ -19,6 +19,8 @@ struct PlayItem {
     let order: PlayOrder?
     /// The purchase that this one took the place of, where it was asked for.
     let predecessor: SubscriptionPurchase?
+    /// The tokens of the purchases before that, as far as they were asked for.
+    let ancestors: [PurchaseToken]
     let prior: SubscriptionState?
 }
 
@@ -449,9 +451,9 @@ extension PlayItem {
 
     /// The purchases that this one goes on from, and the order that relays know the lineage by.
     private var links: [Fact] {
-        var lineages: [SubscriptionID] = []
-        if let token = purchase.linkedPurchaseToken { lineages.append(lineage(of: token)) }
-        if let token = purchase.outOfAppPurchase?.expiredPurchaseToken { lineages.append(lineage(of: token)) }
+        let before = [purchase.linkedPurchaseToken, purchase.outOfAppPurchase?.expiredPurchaseToken] + ancestors
+        var seen: Set<PurchaseToken> = [token]
+        var lineages = before.compactMap(\.self).filter { seen.insert($0).inserted }.map(lineage(of:))
         if isMain, let orderID, orderID.base.hasPrefix("GPA.") {
             lineages.append(SubscriptionID(store: .playStore, environment: environment, id: orderID.base))
         }
