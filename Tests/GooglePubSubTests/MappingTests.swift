@@ -359,6 +359,48 @@ struct MappingTests {
         #expect(result.kinds == ["chargeback", "revoked"])
     }
 
+    @Test("one part of an amount after another is one refund after another, and each is said once")
+    func amounts() throws {
+        func refunded(_ units: [Int64], asked: Int64 = Vectors.noon) throws -> NormalizedEvent {
+            let parts = units.map {
+                #"{"state":"PROCESSED_SUCCESSFULLY","refundDetails":{"total":\#(Vectors.money($0))}}"#
+            }
+            let order = """
+                {"orderId":"\(Vectors.order)..1","state":"PARTIALLY_REFUNDED",\
+                "orderHistory":{"partialRefundEvents":[\(parts.joined(separator: ","))]}}
+                """
+            let result = try ResolutionMapping(
+                resolved: Play.resolved(
+                    Vectors.voidedHint(1, 1, order: "\(Vectors.order)..1"),
+                    [
+                        Play.found(.subscription, Vectors.token, Vectors.purchase("ACTIVE").json),
+                        Play.found(.order, "\(Vectors.order)..1", order),
+                    ],
+                    askedAt: asked
+                ),
+                prior: nil
+            ).normalization
+            return try #require(result.events.first)
+        }
+        let first = try refunded([2])
+        #expect(first.id == (try refunded([2], asked: Vectors.noon + Vectors.hour)).id)
+        let second = try refunded([2, 3])
+        #expect(first.id != second.id)
+        guard case .refunded(let refund) = second.event else {
+            Issue.record("\(second.kind)")
+            return
+        }
+        #expect(refund.scope == .amount(Money(ExactDecimal(5), "EUR")))
+        #expect(second.price == Price(Money(ExactDecimal(5), "EUR"), .refund))
+    }
+
+    @Test("what was revoked does not read as the customer's wish", arguments: [12, 13])
+    func reasonOfRevocation(_ number: Int) throws {
+        let facts = try Play.map(number, Vectors.purchase("EXPIRED")).events.flatMap(\.facts)
+        let reasons = facts.compactMap { fact in if case .periodEnded(let end) = fact { end.reason } else { nil } }
+        #expect(reasons == [number == 12 ? .unknown : .customer])
+    }
+
     @Test("an order of another purchase says nothing about this one")
     func foreignOrderIsIgnored() throws {
         let order = """

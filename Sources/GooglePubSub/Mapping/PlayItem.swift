@@ -275,7 +275,8 @@ extension PlayItem {
             || (plan?.priceChange?.state == .outstanding && plan?.priceChange?.mode == .increase)
     }
 
-    /// The resource does not tell why a purchase was revoked, and a purchase that was replaced did not end.
+    /// Why it ended, where it was not taken away: of that the resource does not tell the reason, and a developer's
+    /// refund reads like the customer's wish.
     var expiryReason: LifecycleEvent.Expired.Reason {
         if isReplacedByKnownPurchase { return .replaced }
         switch purchase.cancellation {
@@ -428,7 +429,7 @@ extension PlayItem {
             facts.append(.pause(Fact.PauseState(.paused, resumesAt: purchase.autoResumeTime)))
         case .expired:
             facts.append(.billing(Fact.Billing(.settled)))
-            facts.append(ended(expiryReason))
+            facts.append(ended(type == nil || type == .revoked ? .unknown : expiryReason))
         default:
             facts.append(.billing(Fact.Billing(.settled)))
         }

@@ -185,10 +185,13 @@ extension ResolutionMapping {
         )
     }
 
-    /// Names a refund: by its order, and by how many have gone back where it is not all.
+    /// Names a refund: by its order, and by how much has gone back where it is not all.
     private static func refund(_ transaction: String, _ scope: LifecycleEvent.Refund.Scope) -> String {
-        if case .quantity(let quantity) = scope { return "\(transaction)*\(quantity)" }
-        return transaction
+        switch scope {
+        case .quantity(let quantity): "\(transaction)*\(quantity)"
+        case .amount(let money): "\(transaction)*\(money)"
+        case .full, .fraction: transaction
+        }
     }
 
     /// The purchase is not kept any more: that money of an order went back, the notification says.
