@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "Normalizer", targets: ["Normalizer"]),
         .library(name: "AppleJWS", targets: ["AppleJWS"]),
         .library(name: "CurlTransport", targets: ["CurlTransport"]),
+        .library(name: "GooglePubSub", targets: ["GooglePubSub"]),
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
         .library(name: "NormalizerTesting", targets: ["NormalizerTesting"]),
         .library(name: "NotificationSimulator", targets: ["NotificationSimulator"]),
@@ -71,6 +72,11 @@ let package = Package(
             dependencies: ["CLifecycleCurl", "HTTPTransport"],
             swiftSettings: strict
         ),
+        .target(
+            name: "GooglePubSub",
+            dependencies: ["HTTPTransport", "Normalizer", "SignatureCore", "WireJSON"],
+            swiftSettings: strict
+        ),
         .target(name: "HTTPTransport", swiftSettings: strict),
         .target(name: "NormalizerTesting", dependencies: ["HTTPTransport"], swiftSettings: strict),
         .target(
@@ -98,6 +104,7 @@ let package = Package(
             name: "ConformanceVectors",
             dependencies: [
                 "AppleJWS",
+                "GooglePubSub",
                 "HTTPTransport",
                 "NotificationSimulator",
                 "Normalizer",
@@ -177,6 +184,22 @@ let package = Package(
                 "NotificationSimulator",
                 "Normalizer",
                 "SchemaSupport",
+                "SignatureCore",
+                "SignatureIssuing",
+                "WireJSON",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "GooglePubSubTests",
+            dependencies: [
+                "ConformanceVectors",
+                "CurlTransport",
+                "GooglePubSub",
+                "HTTPTransport",
+                "LoopbackServer",
+                "Normalizer",
+                "NormalizerTesting",
                 "SignatureCore",
                 "SignatureIssuing",
                 "WireJSON",

@@ -63,6 +63,15 @@ static inline CURLcode lifecycle_curl_allow_https_only(CURL *handle) {
 #endif
 }
 
+// For an emulator on this host, which speaks nothing else.
+static inline CURLcode lifecycle_curl_allow_http_only(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075500
+    return (curl_easy_setopt)(handle, CURLOPT_PROTOCOLS_STR, "http");
+#else
+    return (curl_easy_setopt)(handle, CURLOPT_PROTOCOLS, (long)CURLPROTO_HTTP);
+#endif
+}
+
 // Has a transfer that ends during its look-up not wait for the resolver's thread. Older ones than 7.87 always wait.
 static inline CURLcode lifecycle_curl_leave_resolver(CURL *handle) {
 #if LIBCURL_VERSION_NUM >= 0x075700

@@ -73,6 +73,7 @@ package enum VectorRunner {
     ) throws(ConfigurationError) -> any VectorReceiver {
         switch provider {
         case .apple: try AppleVectorReceiver(config: config)
+        case .google: try GoogleVectorReceiver(config: config, http: http)
         case .revenuecat: try RevenueCatVectorReceiver(config: config, http: http)
         case .stripe: try StripeVectorReceiver(config: config, http: http)
         default: throw ConfigurationError("provider is not one that this build knows")

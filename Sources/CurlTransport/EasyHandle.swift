@@ -103,6 +103,10 @@ import HTTPTransport
         try clear(CURLOPT_CAPATH)
     }
 
+    func allowHTTPOnly() throws(HTTPTransportError) {
+        try check(unsafe lifecycle_curl_allow_http_only(handle), CURLOPT_URL)
+    }
+
     func leaveResolver() throws(HTTPTransportError) {
         try check(unsafe lifecycle_curl_leave_resolver(handle), CURLOPT_URL)
     }

@@ -40,6 +40,8 @@ final class Transfer {
         errorText = ErrorText()
 
         try setConnection(configuration, timeout: request.timeout)
+        // Not asked for by the URL's text: only an emulator's URL says so, and its host is a loopback one.
+        if request.url.isEmulator { try easy.allowHTTPOnly() }
         try setMessage(request)
         try setCallbacks()
     }

@@ -1,8 +1,8 @@
 /// A date in a header field, in seconds since 1970 (RFC 9110, section 5.6.7, all three formats).
-struct HTTPDate: Hashable {
-    let seconds: Int64
+package struct HTTPDate: Hashable {
+    package let seconds: Int64
 
-    init?(_ text: String) {
+    package init?(_ text: String) {
         guard text.utf8.count <= 40 else { return nil }
         let words = text.split(separator: " ").map(String.init)
         let fields: (day: String, month: String, year: String, time: String)

@@ -50,6 +50,8 @@ public struct HTTPSURL: Sendable, Hashable {
     public let path: String
     /// The encoded query without `?`.
     public let query: String?
+    /// Whether it is an emulator on this host, spoken to without TLS. Only ``emulator(host:port:path:)`` makes such a URL.
+    public let isEmulator: Bool
 
     /// Builds a URL.
     ///
@@ -65,7 +67,27 @@ public struct HTTPSURL: Sendable, Hashable {
         self.port = try Self.checked(port: port)
         self.path = try Self.encoded(path)
         self.query = try Self.encoded(query)
+        isEmulator = false
         try checkLength()
+    }
+
+    /// The one exception from https: an emulator of a service, on the loopback interface of this host, for tests.
+    ///
+    /// Nothing but this makes a URL without TLS; no text and no configuration file can.
+    ///
+    /// - Throws: `invalidRequest` for a host other than `localhost` or one of 127.0.0.0/8, and as
+    ///   ``init(host:port:path:query:)``.
+    public static func emulator(
+        host: String = "localhost",
+        port: Int,
+        path: [PathSegment] = []
+    ) throws(HTTPTransportError) -> HTTPSURL {
+        let url = try HTTPSURL(host: host, port: port, path: path)
+        let isAddress = url.host.utf8.allSatisfy { ASCII.isDigit($0) || $0 == UInt8(ascii: ".") }
+        guard url.host == "localhost" || isAddress && url.host.hasPrefix("127.") else {
+            throw HTTPTransportError(.invalidRequest, "emulator's host is not a loopback one")
+        }
+        return HTTPSURL(host: url.host, port: port, encodedPath: url.path, encodedQuery: nil, isEmulator: true)
     }
 
     /// Takes a URL from a configuration as it is, apart from the case of scheme and host.
@@ -113,6 +135,7 @@ public struct HTTPSURL: Sendable, Hashable {
         let query = rest[pathEnd...].dropFirst()
         try Self.check(query, allowing: "/:@!$&'()*+,;=?", name: "query")
         self.query = query.isEmpty ? nil : String(decoding: query, as: UTF8.self)
+        isEmulator = false
     }
 
     /// The same URL with more segments at the end of its path and more items at the end of its query.
@@ -129,7 +152,8 @@ public struct HTTPSURL: Sendable, Hashable {
             host: host,
             port: port,
             encodedPath: base + added,
-            encodedQuery: queries.isEmpty ? nil : queries.joined(separator: "&")
+            encodedQuery: queries.isEmpty ? nil : queries.joined(separator: "&"),
+            isEmulator: isEmulator
         )
         try url.checkLength()
         return url
@@ -138,14 +162,18 @@ public struct HTTPSURL: Sendable, Hashable {
     /// The whole URL, for the transport. It can hold tokens; ``description`` does not.
     public var absoluteString: String {
         let authority = port.map { "\(host):\($0)" } ?? host
-        return "https://\(authority)\(path)" + (query.map { "?\($0)" } ?? "")
+        return "\(scheme)://\(authority)\(path)" + (query.map { "?\($0)" } ?? "")
     }
 
-    private init(host: String, port: Int?, encodedPath: String, encodedQuery: String?) {
+    /// `https`, unless it is an emulator's.
+    public var scheme: String { isEmulator ? "http" : "https" }
+
+    private init(host: String, port: Int?, encodedPath: String, encodedQuery: String?, isEmulator: Bool) {
         self.host = host
         self.port = port
         self.path = encodedPath
         self.query = encodedQuery
+        self.isEmulator = isEmulator
     }
 
     private func checkLength() throws(HTTPTransportError) {
@@ -159,7 +187,7 @@ public struct HTTPSURL: Sendable, Hashable {
 extension HTTPSURL: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Scheme, host and port: paths and queries carry purchase tokens.
     public var description: String {
-        "https://" + (port.map { "\(host):\($0)" } ?? host)
+        "\(scheme)://" + (port.map { "\(host):\($0)" } ?? host)
     }
 
     /// The same as the description.

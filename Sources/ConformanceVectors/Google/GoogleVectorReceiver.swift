@@ -1,0 +1,158 @@
+import FoundationEssentials
+import GooglePubSub
+import HTTPTransport
+package import Normalizer
+import SignatureCore
+package import WireJSON
+
+/// Google Play's adapter as a vector, or a configuration file of the command line, configures it.
+package struct GoogleVectorReceiver: VectorReceiver {
+    /// How a delivery came: Pub/Sub called, or a message was taken from the queue and stands in the body.
+    private enum Kind: String {
+        case push, pull
+    }
+
+    private let adapter: GooglePlayAdapter
+    private let kind: Kind
+
+    /// - Parameter http: recorded answers; nil where nothing is looked up.
+    package init(config: JSONValue, http: [RecordedAnswer]? = nil) throws(ConfigurationError) {
+        let members: Members
+        do throws(JSONError) {
+            members = try Members(ObjectReader(config))
+        } catch {
+            throw ConfigurationError("config: \(error)")
+        }
+        guard let kind = Kind(rawValue: members.kind) else {
+            throw ConfigurationError("config: kind is neither push nor pull")
+        }
+        self.kind = kind
+        var api: PlayDeveloperAPI?
+        if let http {
+            api = try PlayDeveloperAPI(
+                transport: RecordedTransport(http),
+                tokens: FixedAccessToken(Secret("recorded")),
+                // What was recorded answers at once or never.
+                retry: RetryPolicy(maximumAttempts: 1),
+                clock: StandingClock()
+            )
+        }
+        adapter = try GooglePlayAdapter(try members.configuration(), keys: try members.keys(), api: api)
+    }
+
+    package func receive(_ delivery: Delivery) async throws(DeliveryError) -> Normalization {
+        switch kind {
+        case .push: try await adapter.receive(delivery)
+        case .pull:
+            try adapter.normalize(
+                try await adapter.resolve(
+                    try adapter.receive(pulled: try message(delivery), receivedAt: delivery.receivedAt)
+                )
+            )
+        }
+    }
+
+    /// The message of a body `{"subscription":"…","message":{"data":"…","messageId":"…"}}`, decoded.
+    private func message(_ delivery: Delivery) throws(DeliveryError) -> PubSubMessage {
+        do throws(JSONError) {
+            let reader = try ObjectReader(parsing: delivery.body)
+            let message = try ObjectReader(reader.value("message"))
+            guard let data = try? Base64.decode(Array(try message.utf8Slice("data")).span) else {
+                throw try message.value("data").error(.invalidEscape)
+            }
+            return PubSubMessage(
+                subscription: try reader.optionalString("subscription"),
+                messageID: try message.optionalString("messageId"),
+                data: data
+            )
+        } catch {
+            throw DeliveryError(.malformed, "body: \(error)", isAuthentic: true, underlying: error)
+        }
+    }
+}
+
+/// A clock on which waiting takes no time.
+private struct StandingClock: Clock {
+    struct Instant: InstantProtocol {
+        var offset: Duration = .zero
+        func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        func duration(to other: Instant) -> Duration { other.offset - offset }
+        static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.offset < rhs.offset }
+    }
+
+    var now: Instant { Instant() }
+    var minimumResolution: Duration { .zero }
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {}
+}
+
+/// The members of a configuration, as `TestVectors/README.md` lists them.
+private struct Members {
+    var kind: String
+    var jwks: [UInt8]?
+    var audience: String?
+    var serviceAccountEmail: String?
+    var serviceAccountID: String?
+    var packageNames: [String]
+    var subscriptions: [String]
+    var clockSkew: Int64?
+    var orderLookup: String?
+    var maximumBodyBytes: Int64?
+
+    init(_ reader: ObjectReader) throws(JSONError) {
+        kind = try reader.optionalString("kind") ?? "push"
+        jwks = reader.optionalValue("jwks").map { Array($0.rawBytes) }
+        audience = try reader.optionalString("audience")
+        serviceAccountEmail = try reader.optionalString("serviceAccountEmail")
+        serviceAccountID = try reader.optionalString("serviceAccountId")
+        packageNames = try reader.optionalStrings("packageNames") ?? []
+        if let name = try reader.optionalString("packageName") { packageNames.append(name) }
+        subscriptions = try reader.optionalStrings("subscriptions") ?? []
+        if let name = try reader.optionalString("subscription") { subscriptions.append(name) }
+        clockSkew = try reader.optionalInt64("clockSkewSeconds")
+        orderLookup = try reader.optionalString("orderLookup")
+        maximumBodyBytes = try reader.optionalInt64("maxBodyBytes")
+    }
+
+    func configuration() throws(ConfigurationError) -> GooglePlayConfiguration {
+        var push: GooglePlayConfiguration.Push?
+        if kind == "push" {
+            // Absent is not "do not check": the adapter refuses what is blank.
+            push = .init(
+                audience: audience ?? "",
+                serviceAccountEmail: serviceAccountEmail ?? "",
+                serviceAccountID: serviceAccountID
+            )
+            if let clockSkew { push?.clockSkew = .seconds(clockSkew) }
+        }
+        var configuration = GooglePlayConfiguration(
+            packageNames: Set(packageNames),
+            subscriptions: Set(subscriptions),
+            push: push
+        )
+        switch orderLookup {
+        case nil, "voided": configuration.orderLookup = .voided
+        case "never": configuration.orderLookup = .never
+        case "charged": configuration.orderLookup = .charged
+        default: throw ConfigurationError("config: orderLookup is none of never, voided, charged")
+        }
+        if let maximumBodyBytes {
+            configuration.maximumBodyBytes = Int(exactly: maximumBodyBytes) ?? configuration.maximumBodyBytes
+        }
+        return configuration
+    }
+
+    func keys() throws(ConfigurationError) -> any KeySource {
+        guard let jwks else {
+            if kind == "pull" { return NoKeys() }
+            throw ConfigurationError("config: no jwks")
+        }
+        return try StaticKeySource(json: jwks)
+    }
+}
+
+/// For what is only pulled.
+private struct NoKeys: KeySource {
+    func key(_ id: String) throws(DeliveryError) -> JSONWebKey {
+        throw DeliveryError(.untrusted, "no key is trusted")
+    }
+}

@@ -1,0 +1,96 @@
+import Normalizer
+
+/// What a receiver of Google Play's notifications expects. Nothing in a message switches any of it off.
+public struct GooglePlayConfiguration: Sendable {
+    /// How a push is proven: the OpenID Connect token that Pub/Sub signs for us.
+    public struct Push: Sendable {
+        /// The token's audience, as set on the subscription; without one Pub/Sub uses the whole URL of the endpoint.
+        public var audience: String
+        /// The e-mail address of the service account that the subscription signs its pushes as.
+        public var serviceAccountEmail: String
+        /// That account's numeric id (`sub`), which is never given to another account; nil accepts any.
+        public var serviceAccountID: String?
+        /// How far Google's clock and ours may differ, at most five minutes.
+        public var clockSkew: Duration
+
+        /// Describes the token of a push.
+        public init(
+            audience: String,
+            serviceAccountEmail: String,
+            serviceAccountID: String? = nil,
+            clockSkew: Duration = .seconds(60)
+        ) {
+            self.audience = audience
+            self.serviceAccountEmail = serviceAccountEmail
+            self.serviceAccountID = serviceAccountID
+            self.clockSkew = clockSkew
+        }
+    }
+
+    /// Which orders are looked up beside the purchase. Orders tell amounts and refunds, and need the permission to
+    /// view financial data.
+    @nonexhaustive
+    public enum OrderLookup: Sendable, Hashable {
+        /// None.
+        case never
+        /// The order of a voided purchase.
+        case voided
+        /// Those, and the last paid order behind a purchase, a renewal or a recovery.
+        case charged
+    }
+
+    /// The apps whose notifications are expected, by package name.
+    public var packageNames: Set<String>
+    /// The full names of the subscriptions that are expected (`projects/P/subscriptions/S`); empty for any.
+    public var subscriptions: Set<String>
+    /// How a push is proven; nil where messages are only pulled, and every push is then refused.
+    public var push: Push?
+    /// Which orders are looked up.
+    public var orderLookup: OrderLookup = .voided
+    /// How many predecessors of a subscription's token are looked up at most, to find where its lineage began.
+    public var maximumPredecessors: Int = 10
+    /// For how long after an event missing rights are answered with a wish for redelivery, so that somebody can grant
+    /// them (which takes Google up to two days). Later ones are accepted, to be kept and looked at.
+    public var deniedRetryWindow: Duration = .seconds(3 * 86_400)
+    /// The longest body that is read, in bytes.
+    public var maximumBodyBytes: Int = 1 << 20
+
+    /// Describes what to expect.
+    public init(packageNames: Set<String>, subscriptions: Set<String> = [], push: Push?) {
+        self.packageNames = packageNames
+        self.subscriptions = subscriptions
+        self.push = push
+    }
+
+    func validate() throws(ConfigurationError) {
+        guard !packageNames.isEmpty else { throw ConfigurationError("no package name is configured") }
+        guard packageNames.allSatisfy(PackageName.isValid) else {
+            throw ConfigurationError("a package name is not an application id")
+        }
+        guard subscriptions.allSatisfy({ SubscriptionName($0) != nil }) else {
+            throw ConfigurationError("a subscription is not of the form projects/P/subscriptions/S")
+        }
+        if let push {
+            guard !push.audience.isBlank else { throw ConfigurationError("the audience of pushes is blank") }
+            guard push.serviceAccountEmail.utf8.contains(UInt8(ascii: "@")), !push.serviceAccountEmail.isBlank else {
+                throw ConfigurationError("the service account of pushes is not an e-mail address")
+            }
+            guard !(push.serviceAccountID?.isBlank ?? false) else {
+                throw ConfigurationError("the id of the service account of pushes is blank")
+            }
+            guard .zero ... .seconds(300) ~= push.clockSkew else {
+                throw ConfigurationError("the clock skew is not one of 0 to 300 seconds")
+            }
+        }
+        guard 0...50 ~= maximumPredecessors else {
+            throw ConfigurationError("the number of predecessors is not one of 0 to 50")
+        }
+        guard maximumBodyBytes > 0, deniedRetryWindow >= .zero else {
+            throw ConfigurationError("a limit is not positive")
+        }
+    }
+}
+
+extension String {
+    var isBlank: Bool { utf8.allSatisfy { $0 <= 0x20 || $0 == 0x7F } }
+}

@@ -1,0 +1,27 @@
+/// Time on a clock of any kind, counted from when this was made.
+struct ElapsedTime: Sendable {
+    private let read: @Sendable () -> Duration
+
+    init(_ clock: any Clock<Duration>) {
+        read = Self.reading(clock)
+    }
+
+    /// The time since this was made.
+    var now: Duration { read() }
+
+    // Opens the existential: only a concrete clock's instants can be compared.
+    private static func reading<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
+        let start = clock.now
+        return { start.duration(to: clock.now) }
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, held within what can be added to any date without overflow.
+    var wholeMilliseconds: Int64 {
+        let bound: Int64 = 1 << 52
+        guard components.seconds < bound / 1000 else { return bound }
+        guard components.seconds > -bound / 1000 else { return -bound }
+        return components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

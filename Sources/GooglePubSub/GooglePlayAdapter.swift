@@ -1,0 +1,164 @@
+public import FoundationEssentials
+public import Normalizer
+
+/// Takes Google Play's real-time developer notifications, pushed or pulled, to canonical events.
+public struct GooglePlayAdapter: ProviderAdapter {
+    public let provider: Provider = .google
+
+    package let configuration: GooglePlayConfiguration
+    private let keys: any KeySource
+    private let api: PlayDeveloperAPI?
+
+    /// Prepares the adapter.
+    ///
+    /// - Parameters:
+    ///   - keys: Google's public keys, for pushes.
+    ///   - api: where to ask about purchases; without it nothing is looked up, and no notification gives an event.
+    /// - Throws: ``ConfigurationError`` for a configuration that would verify nothing.
+    public init(
+        _ configuration: GooglePlayConfiguration,
+        keys: any KeySource,
+        api: PlayDeveloperAPI?
+    ) throws(ConfigurationError) {
+        try configuration.validate()
+        self.configuration = configuration
+        self.keys = keys
+        self.api = api
+    }
+
+    /// Proves and decodes a push, wrapped or unwrapped.
+    ///
+    /// The token proves who calls. Once it holds, whatever is wrong with the body is marked authentic: no redelivery
+    /// would make it right.
+    ///
+    /// - Throws: ``DeliveryError`` with `malformed`, `unauthenticated`, `untrusted`, `stale`, `misdirected` or
+    ///   `unavailable`, the last also where pushes are not configured; answer with ``Acknowledgement``.
+    public func authenticate(_ delivery: Delivery) async throws(DeliveryError) -> Authenticated<GoogleNotification> {
+        guard let push = configuration.push else {
+            throw DeliveryError(.unavailable, "pushes are not configured")
+        }
+        let token = try await OIDCToken.verify(
+            delivery.headers,
+            push,
+            keys: keys,
+            receivedAt: delivery.receivedAt.millisecondsSince1970
+        )
+        let notification: GoogleNotification
+        do throws(DeliveryError) {
+            guard delivery.body.count <= configuration.maximumBodyBytes else {
+                throw DeliveryError(
+                    .malformed,
+                    "body of \(delivery.body.count) bytes is longer than \(configuration.maximumBodyBytes)"
+                )
+            }
+            let (message, layout) = try PubSubMessage.pushed(delivery)
+            notification = try self.notification(message, mustNameSubscription: layout == .wrapped)
+        } catch {
+            throw error.authentic
+        }
+        return Authenticated(
+            unchecked: notification,
+            receivedAt: delivery.receivedAt,
+            channel: .webhook,
+            evidence: Origin.Evidence(.oidc, key: token.keyID),
+            digest: delivery.digest
+        )
+    }
+
+    /// Decodes a message that was pulled from Google over TLS, which is what proves it.
+    ///
+    /// - Throws: ``DeliveryError`` with `malformed` or `misdirected`, marked authentic.
+    public func receive(
+        pulled message: PubSubMessage,
+        receivedAt: Date
+    ) throws(DeliveryError) -> Authenticated<GoogleNotification> {
+        let notification: GoogleNotification
+        do throws(DeliveryError) {
+            guard message.data.count <= configuration.maximumBodyBytes else {
+                throw DeliveryError(
+                    .malformed,
+                    "data of \(message.data.count) bytes is longer than \(configuration.maximumBodyBytes)"
+                )
+            }
+            notification = try self.notification(message, mustNameSubscription: true)
+        } catch {
+            throw error.authentic
+        }
+        return Authenticated(
+            unchecked: notification,
+            receivedAt: receivedAt,
+            channel: .pull,
+            evidence: Origin.Evidence(.tls),
+            digest: Delivery(body: message.data, receivedAt: receivedAt).digest
+        )
+    }
+
+    /// Takes a pulled message through all steps.
+    func outcome(
+        ofPulled message: PubSubMessage,
+        receivedAt: Date
+    ) async -> Result<Normalization, DeliveryError> {
+        do throws(DeliveryError) {
+            let notification = try receive(pulled: message, receivedAt: receivedAt)
+            return .success(try normalize(try await resolve(notification)))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// - Parameter mustNameSubscription: not where an unwrapped push without metadata is known by its token alone.
+    private func notification(
+        _ message: PubSubMessage,
+        mustNameSubscription: Bool
+    ) throws(DeliveryError) -> GoogleNotification {
+        let expected = configuration.subscriptions
+        if !expected.isEmpty, let named = message.subscription ?? (mustNameSubscription ? "" : nil) {
+            guard expected.contains(where: { $0.utf8.elementsEqual(named.utf8) }) else {
+                throw DeliveryError(.misdirected, "message came through a subscription that is not configured")
+            }
+        }
+        let content = try DeveloperNotification(payload: message.data)
+        guard configuration.packageNames.contains(where: { $0.utf8.elementsEqual(content.packageName.utf8) }) else {
+            throw DeliveryError(.misdirected, "packageName is not that of a configured app")
+        }
+        return GoogleNotification(message: message, content: content)
+    }
+
+    /// Asks Google Play about the purchase that a notification is about.
+    ///
+    /// A subscription's predecessors are asked for too, so that its lineage has one name. Right after an event Google's
+    /// servers may not agree yet: an answer that contradicts the notification is asked for once more.
+    ///
+    /// - Throws: ``DeliveryError``, marked authentic, with `unavailable` where Google could not be asked or does not
+    ///   know a new purchase yet; `denied` where rights have been missing for longer than
+    ///   ``GooglePlayConfiguration/deniedRetryWindow``. Neither says anything about the purchase.
+    public func resolve(
+        _ notification: Authenticated<GoogleNotification>
+    ) async throws(DeliveryError) -> Authenticated<GoogleResolution> {
+        var lookups: [GoogleResolution.Lookup] = []
+        if let api {
+            var resolver = PurchaseLookup(
+                api: api,
+                configuration: configuration,
+                content: notification.value.content,
+                receivedAt: notification.receivedAt
+            )
+            lookups = try await resolver.run()
+        }
+        return notification.map { GoogleResolution(notification: $0, lookups: lookups) }
+    }
+}
+
+extension DeliveryError.Code {
+    /// The provider refuses us what we have to ask, until somebody changes the set-up.
+    public static let denied: DeliveryError.Code = "denied"
+}
+
+extension DeliveryError {
+    /// The same error about a delivery that was proven before. What is only unavailable stays so.
+    var authentic: DeliveryError {
+        var error = self
+        error.isAuthentic = true
+        return error
+    }
+}

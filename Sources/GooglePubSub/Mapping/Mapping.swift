@@ -1,0 +1,366 @@
+import FoundationEssentials
+public import Normalizer
+import WireJSON
+
+extension GooglePlayAdapter {
+    static let mapper = "google/1"
+
+    /// Maps a notification, and what Google Play answered about it, to canonical events.
+    ///
+    /// State comes from the answer, intent from the notification. Where the answer is that Google does not keep the
+    /// purchase any more, only what a notification says of an end is passed on, without facts. Without an answer there
+    /// is no event.
+    ///
+    /// - Throws: ``DeliveryError``, marked authentic, where an answer cannot be read, or Google Play refuses to answer.
+    public func normalize(_ resolved: Authenticated<GoogleResolution>) throws(DeliveryError) -> Normalization {
+        try normalize(resolved, prior: nil)
+    }
+
+    /// Maps as ``normalize(_:)`` does, in the light of what was known: what a charge recovered from, whether it is news,
+    /// what an extended period ended at before.
+    ///
+    /// - Parameters:
+    ///   - resolved: the notification with its answers.
+    ///   - prior: the state of the purchase's lineage, or of the lineages that it is linked to.
+    /// - Throws: ``DeliveryError`` as ``normalize(_:)`` does.
+    public func normalize(
+        _ resolved: Authenticated<GoogleResolution>,
+        prior: SubscriptionState?
+    ) throws(DeliveryError) -> Normalization {
+        try ResolutionMapping(resolved: resolved, prior: prior).normalization
+    }
+}
+
+/// The mapping of one notification with its answers.
+struct ResolutionMapping {
+    let resolved: Authenticated<GoogleResolution>
+    let prior: SubscriptionState?
+
+    var resolution: GoogleResolution { resolved.value }
+    var content: DeveloperNotification { resolution.notification.content }
+
+    var normalization: Normalization {
+        get throws(DeliveryError) {
+            switch content.content {
+            case .subscription(let hint):
+                return try subscription(hint)
+            case .oneTimeProduct(let hint):
+                return try oneTimeProduct(hint)
+            case .voidedPurchase(let hint):
+                return try voided(hint)
+            case .pendingRefundReview(let review):
+                return normalization(of: refundReview(review))
+            case .test:
+                return normalization(of: notice(.notice(.init(.test))))
+            case .unknown:
+                return normalization(of: notice(unmapped))
+            }
+        }
+    }
+
+    var unmapped: LifecycleEvent { .unmapped(.init(type: content.bodyName, subtype: content.typeNumber)) }
+}
+
+// MARK: Subscriptions
+
+extension ResolutionMapping {
+    private func subscription(
+        _ hint: DeveloperNotification.SubscriptionHint
+    ) throws(DeliveryError) -> Normalization {
+        guard let answer = resolution.subscription() else { return Normalization(noChange: .init(.needsLookup)) }
+        guard answer.outcome == .found else {
+            return try unanswered(answer, token: hint.purchaseToken) {
+                switch hint.type {
+                case .expired: .expired(.init(reason: .unknown))
+                case .revoked: .revoked(.init(reason: .unknown))
+                default: nil
+                }
+            }
+        }
+        let items = try items(answer, token: hint.purchaseToken, type: hint.type)
+        let lineages = items.map { item in
+            lineage(item, drafts: SubscriptionMapping(item: item).drafts)
+        }
+        return normalization(
+            of: lineages,
+            environment: items.first?.environment ?? .unknown,
+            assertedAt: assertedAt(answer),
+            anomalies: items.first?.purchase.anomalies ?? []
+        )
+    }
+
+    /// The owned items of a purchase, the main one first; of a purchase without owned items its first.
+    func items(
+        _ answer: PlayAnswer,
+        token: PurchaseToken,
+        type: SubscriptionNotificationType?
+    ) throws(DeliveryError) -> [PlayItem] {
+        let purchase = try decoded(answer.body, SubscriptionPurchase.init(payload:))
+        let predecessor = resolution.predecessors.first { $0.answer.outcome == .found }
+            .flatMap { try? SubscriptionPurchase(payload: $0.answer.body) }
+        let owned = purchase.lineItems.filter { $0.expiryTime != nil }
+        let first = owned.first { !$0.isOutlived(in: purchase, at: content.eventTime) } ?? purchase.lineItems.first
+        guard let first else {
+            throw DeliveryError(.malformed, "purchase has no items", isAuthentic: true)
+        }
+        switch purchase.state {
+        case .active, .canceled, .inGracePeriod:
+            // A subscription without an end would never stop granting access.
+            guard !owned.isEmpty else {
+                throw DeliveryError(.malformed, "purchase that gives access has no expiryTime", isAuthentic: true)
+            }
+        default: break
+        }
+        // One lineage for each product, whatever base plans it is listed under.
+        var products: Set<String> = [first.productID]
+        let others = owned.filter { products.insert($0.productID).inserted }
+        return ([first] + others).enumerated().map { index, item in
+            PlayItem(
+                purchase: purchase,
+                item: item,
+                isMain: index == 0,
+                token: token,
+                type: type,
+                eventTime: content.eventTime,
+                assertedAt: assertedAt(answer),
+                order: item.latestSuccessfulOrderID.flatMap(order),
+                predecessor: predecessor,
+                ancestors: resolution.predecessors.map { PurchaseToken($0.key) },
+                prior: index == 0 ? prior : nil
+            )
+        }
+    }
+
+    func lineage(_ item: PlayItem, drafts: [EventDraft]) -> LineageDraft {
+        LineageDraft(
+            lineage: item.lineage,
+            drafts: drafts,
+            facts: item.facts,
+            account: item.account,
+            product: item.product,
+            period: item.knownPeriod,
+            price: item.price,
+            renewal: item.terms,
+            transaction: item.item.latestSuccessfulOrderID
+        )
+    }
+
+    /// An order that was asked for and found; one that cannot be read tells nothing.
+    func order(_ orderID: String) -> PlayOrder? {
+        guard let answer = resolution.order(orderID), answer.outcome == .found else { return nil }
+        return try? PlayOrder(payload: answer.body)
+    }
+
+    func decoded<Resource>(
+        _ body: [UInt8],
+        _ decode: ([UInt8]) throws(JSONError) -> Resource
+    ) throws(DeliveryError) -> Resource {
+        do throws(JSONError) {
+            return try decode(body)
+        } catch {
+            throw DeliveryError(.malformed, "Google Play's answer: \(error)", isAuthentic: true, underlying: error)
+        }
+    }
+
+    /// Google's own time of the answer; an answer cannot be older than the event that made us ask.
+    func assertedAt(_ answer: PlayAnswer) -> Date {
+        max(answer.answeredAt ?? resolved.receivedAt, content.eventTime)
+    }
+}
+
+extension SubscriptionPurchase.LineItem {
+    /// Whether another item has taken this one's place: it is listed for a while beside what a deferred change put
+    /// there. On hold every date is in the past, and says nothing.
+    fileprivate func isOutlived(in purchase: SubscriptionPurchase, at time: Date) -> Bool {
+        guard purchase.state != .onHold, !isPrepaid, autoRenewingPlan?.isAutoRenewEnabled != true,
+            let expiryTime, expiryTime <= time
+        else { return false }
+        return purchase.lineItems.contains { other in other.expiryTime.map { $0 > expiryTime } ?? false }
+    }
+}
+
+// MARK: Without an answer
+
+extension ResolutionMapping {
+    /// What an answer without a resource leaves: the end that the notification told of, or nothing.
+    func unanswered(
+        _ answer: PlayAnswer,
+        token: PurchaseToken,
+        transaction: String? = nil,
+        id: ((SubscriptionID) -> EventID)? = nil,
+        terminal: () -> LifecycleEvent?
+    ) throws(DeliveryError) -> Normalization {
+        switch answer.outcome {
+        case .gone, .notFound:
+            guard let event = terminal() else { return Normalization(noChange: .init(.purchaseGone)) }
+            let lineage = SubscriptionID(
+                store: .playStore,
+                environment: prior?.environment ?? .unknown,
+                id: token.fingerprint
+            )
+            let draft = EventDraft(
+                id: id?(lineage)
+                    ?? .notified(lineage, by: .google, notification: "unverified/\(notificationKey)"),
+                event: event,
+                transaction: transaction
+            )
+            let lineages = [LineageDraft(lineage: lineage, drafts: [draft], facts: [])]
+            return normalization(
+                of: lineages,
+                environment: lineage.environment,
+                assertedAt: content.eventTime,
+                channel: resolved.channel
+            )
+        case .invalid:
+            throw DeliveryError(
+                .malformed,
+                "Google Play refuses the purchase token (\(answer.status))",
+                isAuthentic: true
+            )
+        case .denied:
+            throw DeliveryError(
+                .misdirected,
+                "Google Play does not let the service account see the purchase (\(answer.status))",
+                isAuthentic: true
+            )
+        default:
+            throw DeliveryError(.unavailable, "Google Play gave no answer (\(answer.status))", isAuthentic: true)
+        }
+    }
+
+    /// What names the notification, also when it was published twice.
+    var notificationKey: String {
+        "\(content.bodyName)/\(content.typeNumber ?? "")/\(content.eventTime.millisecondsSince1970)"
+    }
+}
+
+extension Normalization.NoChange.Reason {
+    /// The store does not keep the purchase any more, or does not know it yet. Nothing follows from that.
+    public static let purchaseGone: Normalization.NoChange.Reason = "purchase_gone"
+}
+
+// MARK: Without a purchase
+
+extension ResolutionMapping {
+    /// An event about no purchase that can be looked up.
+    struct Notice {
+        var event: LifecycleEvent
+        var identity: String
+        var transaction: String?
+        var account: Account?
+    }
+
+    private func notice(_ event: LifecycleEvent) -> Notice {
+        Notice(event: event, identity: resolution.notification.message.messageID ?? resolved.digest)
+    }
+
+    /// Google waits a day for the developer's view; the first answer counts.
+    private func refundReview(_ review: DeveloperNotification.PendingRefundReview) -> Notice {
+        Notice(
+            event: .refundRequested(
+                .init(
+                    transaction: review.orderID,
+                    reason: review.refundReason.map { $0 == 7 ? "chargeback" : String($0) },
+                    answerBy: content.eventTime.addingTimeInterval(86_400)
+                )
+            ),
+            identity: "refund_review/\(review.orderID)",
+            transaction: review.orderID,
+            account: Account([
+                review.obfuscatedAccountID.map { Account.Identifier($0, .obfuscatedAccountID) },
+                review.obfuscatedProfileID.map { Account.Identifier($0, .obfuscatedProfileID) },
+            ])
+        )
+    }
+
+    private func normalization(of notice: Notice) -> Normalization {
+        Normalization([
+            NormalizedEvent(
+                id: EventID(provider: .google, environment: .unknown, notification: notice.identity),
+                event: notice.event,
+                provider: .google,
+                store: .playStore,
+                environment: .unknown,
+                app: content.packageName,
+                transaction: notice.transaction,
+                account: notice.account,
+                occurredAt: content.eventTime,
+                effectiveAt: content.eventTime,
+                assertedAt: content.eventTime,
+                receivedAt: resolved.receivedAt,
+                origin: origin(resolved.channel)
+            )
+        ])
+    }
+}
+
+// MARK: Envelope
+
+extension ResolutionMapping {
+    /// - Parameter channel: how the statement reached us: by asking, unless it rests on the notification alone.
+    func normalization(
+        of lineages: [LineageDraft],
+        environment: StoreEnvironment,
+        assertedAt: Date,
+        channel: Origin.Channel = .refetch,
+        anomalies: [String] = []
+    ) -> Normalization {
+        var events: [NormalizedEvent] = []
+        for lineage in lineages {
+            for (draft, facts) in zip(lineage.drafts, lineage.assignedFacts) {
+                let occurredAt = draft.occurredAt ?? content.eventTime
+                // Of an order in the past, period and price of the current one say nothing.
+                let isCurrent = draft.transaction == nil || draft.transaction == lineage.transaction
+                events.append(
+                    NormalizedEvent(
+                        id: draft.id,
+                        event: draft.event,
+                        provider: .google,
+                        store: .playStore,
+                        environment: environment,
+                        app: content.packageName,
+                        subscription: lineage.lineage,
+                        transaction: draft.transaction ?? lineage.transaction,
+                        account: lineage.account,
+                        product: lineage.product,
+                        period: isCurrent ? lineage.period : nil,
+                        price: draft.price ?? (isCurrent ? lineage.price : nil),
+                        renewal: lineage.renewal,
+                        occurredAt: occurredAt,
+                        effectiveAt: draft.effectiveAt ?? occurredAt,
+                        assertedAt: assertedAt,
+                        receivedAt: resolved.receivedAt,
+                        facts: facts,
+                        origin: origin(channel)
+                    )
+                )
+            }
+        }
+        guard events.isEmpty else { return Normalization(events, anomalies: anomalies) }
+        let statement = lineages.first.map {
+            StoreStatement(
+                subscription: $0.lineage,
+                provider: .google,
+                assertedAt: assertedAt,
+                facts: $0.facts,
+                origin: origin(channel)
+            )
+        }
+        return Normalization(
+            noChange: .init(prior == nil ? .stale : .unchanged, statement: statement),
+            anomalies: anomalies
+        )
+    }
+
+    private func origin(_ channel: Origin.Channel) -> Origin {
+        Origin(
+            type: content.bodyName,
+            subtype: content.typeNumber,
+            notificationID: resolution.notification.message.messageID ?? resolved.digest,
+            channel: channel,
+            evidence: resolved.evidence,
+            digest: resolved.digest,
+            mapper: GooglePlayAdapter.mapper
+        )
+    }
+}

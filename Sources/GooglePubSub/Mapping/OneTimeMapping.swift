@@ -1,0 +1,223 @@
+import FoundationEssentials
+import Normalizer
+
+/// A purchase of one-time products as Google Play gave it, with the notification that made us ask.
+struct PlayProducts {
+    let purchase: ProductPurchase
+    let token: PurchaseToken
+    let eventTime: Date
+    let assertedAt: Date
+    let order: PlayOrder?
+
+    var environment: StoreEnvironment { purchase.isTestPurchase ? .sandbox : .production }
+
+    var lineage: SubscriptionID {
+        SubscriptionID(store: .playStore, environment: environment, id: token.fingerprint)
+    }
+
+    /// Names the purchase in facts and identities: the order, or the token where there is no order.
+    func transaction(_ index: Int) -> String {
+        let order = purchase.orderID ?? token.fingerprint
+        if index == 0 { return order }
+        let product = purchase.lineItems[index].productID
+        let isRepeated = purchase.lineItems[..<index].contains { $0.productID == product }
+        return isRepeated ? "\(order)/\(product)/\(index)" : "\(order)/\(product)"
+    }
+
+    var account: Account? {
+        Account([
+            purchase.obfuscatedAccountID.map { Account.Identifier($0, .obfuscatedAccountID) },
+            purchase.obfuscatedProfileID.map { Account.Identifier($0, .obfuscatedProfileID) },
+        ])
+    }
+
+    func product(_ item: ProductPurchase.LineItem) -> PurchasedProduct {
+        PurchasedProduct(
+            id: item.productID,
+            basePlan: item.purchaseOptionID,
+            offer: item.offerID.map { Offer(kind: .promotional, id: $0) },
+            quantity: item.quantity
+        )
+    }
+
+    func price(_ item: ProductPurchase.LineItem) -> Price? {
+        let line =
+            order?.lineItems.first { $0.productID == item.productID }
+        return line?.total.map { Price($0, .charged, tax: line?.tax) }
+    }
+
+    /// Google does not say whether a product is used up or owned for good; what was consumed was consumable.
+    func oneTimePurchase(_ item: ProductPurchase.LineItem) -> LifecycleEvent.OneTimePurchase {
+        let type: LifecycleEvent.OneTimePurchase.ProductType
+        if item.isRental {
+            type = .nonRenewing
+        } else {
+            type = item.consumptionState == .consumed ? .consumable : .unknown
+        }
+        return LifecycleEvent.OneTimePurchase(type: type, quantity: item.quantity ?? 1, price: price(item))
+    }
+
+    /// `purchaseCompletionTime` is set when money was taken, and only then.
+    var wasPaid: Bool { purchase.completionTime != nil }
+
+    func facts(_ index: Int) -> [Fact] {
+        let item = purchase.lineItems[index]
+        var facts: [Fact] = []
+        if purchase.state == .purchased || (purchase.state == .cancelled && wasPaid) {
+            let time = purchase.completionTime ?? eventTime
+            facts.append(
+                .purchase(
+                    Fact.OneTimePurchase(
+                        transaction: transaction(index),
+                        product: item.productID,
+                        purchase: oneTimePurchase(item),
+                        at: time
+                    )
+                )
+            )
+            if let price = price(item) {
+                facts.append(.charge(Fact.Charge(transaction: transaction(index), price: price, at: time)))
+            }
+        }
+        if let account { facts.append(.owner(account)) }
+        return facts
+    }
+
+    func refundFact(_ index: Int, scope: LifecycleEvent.Refund.Scope) -> Fact {
+        .refund(
+            Fact.RefundState(
+                transaction: transaction(index),
+                scope: scope,
+                at: order?.refund?.time ?? eventTime,
+                periodStart: nil,
+                endsAccess: scope == .full
+            )
+        )
+    }
+
+    var acknowledgementDeadline: Date {
+        (purchase.completionTime ?? eventTime).addingTimeInterval(purchase.isTestPurchase ? 5 * 60 : 3 * 86_400)
+    }
+
+    func lineage(_ index: Int, drafts: [EventDraft], facts: [Fact]) -> LineageDraft {
+        let item = purchase.lineItems[index]
+        return LineageDraft(
+            lineage: lineage,
+            drafts: drafts,
+            facts: facts,
+            account: account,
+            product: product(item),
+            price: price(item),
+            transaction: purchase.orderID
+        )
+    }
+}
+
+extension ResolutionMapping {
+    /// The table of one-time product notifications.
+    func oneTimeProduct(_ hint: DeveloperNotification.OneTimeProductHint) throws(DeliveryError) -> Normalization {
+        guard let answer = resolution.product else { return Normalization(noChange: .init(.needsLookup)) }
+        // A cancellation that cannot be looked at may be of something that was never paid.
+        guard answer.outcome == .found else {
+            return try unanswered(answer, token: hint.purchaseToken) { nil }
+        }
+        let products = try products(answer, token: hint.purchaseToken)
+        let lineages = products.purchase.lineItems.indices.map { index in
+            let drafts = drafts(hint.type, products, index)
+            var facts = products.facts(index)
+            if drafts.contains(where: { $0.event.kind == .refunded }) {
+                facts.append(products.refundFact(index, scope: .full))
+            }
+            return products.lineage(index, drafts: drafts, facts: facts)
+        }
+        return normalization(
+            of: lineages,
+            environment: products.environment,
+            assertedAt: products.assertedAt,
+            anomalies: products.purchase.anomalies
+        )
+    }
+
+    func products(_ answer: PlayAnswer, token: PurchaseToken) throws(DeliveryError) -> PlayProducts {
+        let purchase = try decoded(answer.body, ProductPurchase.init(payload:))
+        return PlayProducts(
+            purchase: purchase,
+            token: token,
+            eventTime: content.eventTime,
+            assertedAt: assertedAt(answer),
+            order: purchase.orderID.flatMap(order)
+        )
+    }
+
+    private func drafts(
+        _ type: OneTimeProductNotificationType,
+        _ products: PlayProducts,
+        _ index: Int
+    ) -> [EventDraft] {
+        let item = products.purchase.lineItems[index]
+        func notified(_ what: String) -> EventID {
+            .notified(products.lineage, by: .google, notification: "\(what)/\(item.productID)", ordinal: index)
+        }
+        guard type == .purchased || type == .canceled else {
+            return [EventDraft(id: notified(notificationKey), event: unmapped)]
+        }
+        switch (products.purchase.state, type) {
+        case (.purchased, .purchased):
+            var drafts = [
+                EventDraft(
+                    id: .purchased(products.lineage, transaction: products.transaction(index)),
+                    event: .oneTimePurchased(products.oneTimePurchase(item)),
+                    occurredAt: products.purchase.completionTime
+                )
+            ]
+            if index == 0, products.purchase.acknowledgementState == .pending {
+                drafts.append(
+                    EventDraft(
+                        id: notified("acknowledgement"),
+                        event: .acknowledgementRequired(.init(deadline: products.acknowledgementDeadline)),
+                        effectiveAt: products.acknowledgementDeadline
+                    )
+                )
+            }
+            return drafts
+        // A cancellation that the answer does not know of (yet).
+        case (.purchased, _):
+            return []
+        case (.pending, _):
+            return [EventDraft(id: notified("pending"), event: .purchasePending(.init(product: item.productID)))]
+        // Taken back, whichever of the two came late; or never paid, and then no money went back.
+        case (.cancelled, _):
+            let wasKnown = prior?.purchases[products.transaction(index)] != nil
+            guard products.wasPaid || wasKnown || type == .purchased else {
+                return [
+                    EventDraft(
+                        id: notified("pending_canceled"),
+                        event: .purchasePendingCanceled(.init(product: item.productID))
+                    )
+                ]
+            }
+            return [
+                EventDraft(
+                    id: .refunded(products.lineage, refund: products.transaction(index)),
+                    event: .refunded(
+                        .init(
+                            transaction: products.transaction(index),
+                            scope: .full,
+                            reason: .unknown,
+                            affectsCurrentPeriod: true
+                        )
+                    )
+                )
+            ]
+        default:
+            return [
+                EventDraft(
+                    id: notified(notificationKey),
+                    event: .unmapped(
+                        .init(type: products.purchase.state.rawValue, subtype: String(type.rawValue))
+                    )
+                )
+            ]
+        }
+    }
+}

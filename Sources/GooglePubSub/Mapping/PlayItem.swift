@@ -1,0 +1,463 @@
+import FoundationEssentials
+public import Normalizer
+
+/// One item of a subscription purchase as Google Play gave it, with the notification that made us ask.
+///
+/// The facts are those of the answer alone. Of the notification they take its time, and that a charge was made.
+struct PlayItem {
+    let purchase: SubscriptionPurchase
+    let item: SubscriptionPurchase.LineItem
+    /// Whether the purchase's lineage is this item's. Further items have lineages of their own beside it.
+    let isMain: Bool
+    let token: PurchaseToken
+    /// What the notification says that happened; nil where it says that money went back.
+    let type: SubscriptionNotificationType?
+    let eventTime: Date
+    /// When Google Play gave the answer.
+    let assertedAt: Date
+    /// The last paid order, where it was asked for.
+    let order: PlayOrder?
+    /// The purchase that this one took the place of, where it was asked for.
+    let predecessor: SubscriptionPurchase?
+    /// The tokens of the purchases before that, as far as they were asked for.
+    let ancestors: [PurchaseToken]
+    let prior: SubscriptionState?
+}
+
+// MARK: Identity
+
+extension PlayItem {
+    var environment: StoreEnvironment { purchase.isTestPurchase ? .sandbox : .production }
+
+    var lineage: SubscriptionID { lineage(of: token) }
+
+    private func lineage(of token: PurchaseToken) -> SubscriptionID {
+        SubscriptionID(
+            store: .playStore,
+            environment: environment,
+            id: isMain ? token.fingerprint : "\(token.fingerprint):\(item.productID)"
+        )
+    }
+
+    /// Names the last paid order in facts and identities. Items share an order, so that further ones add their product.
+    var transaction: String? {
+        item.latestSuccessfulOrderID.map { isMain ? $0 : "\($0)/\(item.productID)" }
+    }
+
+    var account: Account? {
+        Account(purchase.accountIdentifiers) ?? Account(purchase.outOfAppPurchase?.accountIdentifiers)
+    }
+
+    var product: PurchasedProduct {
+        PurchasedProduct(id: item.productID, basePlan: item.basePlanID, offer: offer)
+    }
+
+    private var offer: Offer? {
+        let isCode = item.signupPromotion != nil
+        guard item.offerID != nil || isCode else { return nil }
+        let kind: Offer.Kind
+        switch item.offerPhase {
+        case _ where isCode: kind = .code
+        case .freeTrial?, .introductory?: kind = .introductory
+        default: kind = .promotional
+        }
+        return Offer(kind: kind, id: item.offerID, payment: item.offerPhase == .freeTrial ? .freeTrial : nil)
+    }
+}
+
+extension Account {
+    init?(_ identifiers: SubscriptionPurchase.AccountIdentifiers?) {
+        guard let identifiers else { return nil }
+        self.init([
+            identifiers.obfuscatedAccountID.map { Identifier($0, .obfuscatedAccountID) },
+            identifiers.obfuscatedProfileID.map { Identifier($0, .obfuscatedProfileID) },
+            identifiers.externalAccountID.map { Identifier($0, .externalAccountID) },
+        ])
+    }
+
+    /// The first identifier binds; the others are further names.
+    init?(_ identifiers: [Identifier?]) {
+        let present = identifiers.compactMap(\.self)
+        guard let first = present.first else { return nil }
+        self.init(first.id, first.source, aliases: Array(present.dropFirst()))
+    }
+}
+
+extension Account.Source {
+    /// Google's `externalAccountId`: the user's account with the app, where Google links accounts.
+    public static let externalAccountID: Account.Source = "external_account_id"
+}
+
+/// `GPA.1234-5678-9012-34567..3`: the order that a token began with, and which of its renewals this is.
+struct PlayOrderID {
+    var base: String
+    /// 0 for the first renewal; nil for the order that the token began with.
+    var renewal: Int?
+
+    init(_ text: String) {
+        guard let dots = text.utf8.lastRange(of: "..") else {
+            (base, renewal) = (text, nil)
+            return
+        }
+        let suffix = text.utf8[dots.upperBound...]
+        guard !suffix.isEmpty, suffix.allSatisfy({ (0x30...0x39).contains($0) }),
+            let renewal = Int(String(text[dots.upperBound...]))
+        else {
+            (base, self.renewal) = (text, nil)
+            return
+        }
+        base = String(text[..<dots.lowerBound])
+        self.renewal = renewal
+    }
+}
+
+extension String.UTF8View {
+    fileprivate func lastRange(of dots: StaticString) -> Range<Index>? {
+        var later: Index?
+        for index in indices.reversed() {
+            if self[index] == UInt8(ascii: "."), let later, self[later] == UInt8(ascii: ".") {
+                return index..<self.index(after: later)
+            }
+            later = index
+        }
+        return nil
+    }
+}
+
+// MARK: Period
+
+extension PlayItem {
+    var orderID: PlayOrderID? { item.latestSuccessfulOrderID.map(PlayOrderID.init) }
+
+    var isRenewalOrder: Bool { orderID?.renewal != nil }
+
+    private var orderItem: PlayOrder.LineItem? {
+        order?.lineItems.first { $0.productID == item.productID }
+            ?? (order?.lineItems.count == 1 ? order?.lineItems.first : nil)
+    }
+
+    private var priorPeriod: Fact.Period? {
+        guard let transaction, let entry = prior?.periods[.transaction(transaction)] else { return nil }
+        return entry.statement.value.isProvisional ? nil : entry.statement.value
+    }
+
+    /// Whether the last paid order was known before.
+    var isOrderKnown: Bool { priorPeriod != nil }
+
+    /// The end that the last paid order's period had before.
+    var priorEnd: Date? { priorPeriod?.period.end }
+
+    /// When the period of the last paid order began. The purchase does not tell; the order does, and so does the
+    /// notification of a charge.
+    var start: Date? {
+        if let stated = orderItem?.servicePeriodStart { return stated }
+        if let known = priorPeriod?.period.start { return known }
+        switch type {
+        case .renewed?, .recovered?, .deferred?:
+            return statesCharge ? eventTime : nil
+        default:
+            // Before a deferred replacement the old item is listed with an order of the purchase before.
+            return isRenewalOrder || item.deferredReplacement != nil ? nil : purchase.startTime
+        }
+    }
+
+    private var statesCharge: Bool {
+        switch purchase.state {
+        case .active, .canceled, .expired: true
+        default: false
+        }
+    }
+
+    /// In grace the store has put off the end of the period already, so the paid end is not to be seen.
+    private var isPeriodStated: Bool {
+        switch purchase.state {
+        case .active, .canceled: start != nil
+        case .expired: type == .renewed && start != nil
+        default: false
+        }
+    }
+
+    /// The period, from the moment of the notification on where its start is not known.
+    var period: ServicePeriod {
+        let end = item.expiryTime ?? eventTime
+        return ServicePeriod(start: min(start ?? eventTime, end), end: end)
+    }
+
+    /// The period, where it is known whole.
+    var knownPeriod: ServicePeriod? {
+        start != nil && item.expiryTime != nil && purchase.state != .inGracePeriod ? period : nil
+    }
+
+    var phase: Phase {
+        if item.isPrepaid { return .prepaid }
+        switch item.offerPhase {
+        case .freeTrial?: return .trial
+        case .introductory?: return .introductory
+        case .proration("FREE_TRIAL"?)?: return .trial
+        case .proration("INTRODUCTORY"?)?: return .introductory
+        case .base?, .proration?: return .regular
+        // Older answers name the offer and not its phase. After a renewal it may be over.
+        case .unknown?, nil: return item.offerID != nil && !isRenewalOrder ? .promotional : .regular
+        }
+    }
+
+    /// What was charged, by the order; else what the product costs, where it is used at that price.
+    var price: Price? {
+        if let total = orderItem?.total { return Price(total, .charged, tax: orderItem?.tax) }
+        guard phase == .regular, let recurring = item.autoRenewingPlan?.recurringPrice else { return nil }
+        return Price(recurring, .list)
+    }
+
+    /// When access ended, in a state without access.
+    var accessEnd: Date { min(item.expiryTime ?? eventTime, assertedAt) }
+}
+
+// MARK: Renewal
+
+extension PlayItem {
+    /// The item that takes this one's place when its period ends.
+    private var successor: SubscriptionPurchase.LineItem? {
+        item.deferredReplacement.flatMap { target in
+            purchase.lineItems.first { $0.productID == target && $0.expiryTime == nil }
+        }
+    }
+
+    var isCancellationScheduled: Bool { item.autoRenewingPlan?.installments?.isCancellationPending ?? false }
+
+    var terms: RenewalTerms? {
+        switch purchase.state {
+        case .active, .canceled, .inGracePeriod, .onHold, .paused, .expired: break
+        default: return nil
+        }
+        let isLive = purchase.state != .canceled && purchase.state != .expired
+        let renewing = item.deferredReplacement == nil ? item : successor
+        let willRenew =
+            isLive && !isCancellationScheduled && !item.isRemovalDeferred
+            && (renewing.map { $0.autoRenewingPlan?.isAutoRenewEnabled ?? false } ?? true)
+        return RenewalTerms(
+            willRenew: willRenew,
+            nextProduct: isLive ? item.deferredReplacement : nil,
+            nextPrice: willRenew ? nextPrice : nil,
+            renewsAt: willRenew && purchase.state == .active ? item.expiryTime : nil
+        )
+    }
+
+    /// Only of a regular price is it known that the next one is the same.
+    private var nextPrice: Money? {
+        if item.deferredReplacement != nil { return successor?.autoRenewingPlan?.recurringPrice }
+        guard phase == .regular, let plan = item.autoRenewingPlan else { return nil }
+        switch (plan.priceChange?.state, plan.priceChange?.mode) {
+        case (.confirmed?, _), (.outstanding?, .decrease?), (.outstanding?, .optOutIncrease?):
+            return plan.priceChange?.newPrice ?? plan.recurringPrice
+        default:
+            return plan.recurringPrice
+        }
+    }
+
+    /// Why it will not renew; nil for what renews, and for what was paid in advance.
+    var disabledReason: LifecycleEvent.AutoRenewDisabled.Reason? {
+        guard let terms, !terms.willRenew, !item.isPrepaid else { return nil }
+        // Once the commitment is over, the purchase is canceled like any other.
+        if isCancellationScheduled, purchase.state != .canceled, purchase.state != .expired { return .commitment }
+        if item.isRemovalDeferred { return .customer }
+        switch purchase.cancellation {
+        case .user?: return .customer
+        case .developer?: return .developer
+        case .system?: return isIncreaseDeclined ? .priceIncreaseDeclined : .billing
+        case .replacement?, .unknown?, nil: return .unknown
+        }
+    }
+
+    /// A price that had to be agreed to, and was not.
+    private var isIncreaseDeclined: Bool {
+        let plan = item.autoRenewingPlan
+        return plan?.stepUpConsent?.state == .pending
+            || (plan?.priceChange?.state == .outstanding && plan?.priceChange?.mode == .increase)
+    }
+
+    /// Why it ended, where it was not taken away: of that the resource does not tell the reason, and a developer's
+    /// refund reads like the customer's wish.
+    var expiryReason: LifecycleEvent.Expired.Reason {
+        if isReplacedByKnownPurchase { return .replaced }
+        switch purchase.cancellation {
+        case .replacement?: return .replaced
+        case .user?: return .customer
+        case .developer?: return .developer
+        case .system?:
+            // Not acknowledged; or given up for a deferred change, when the old item loses its date.
+            if isUnacknowledged || item.expiryTime == nil { return .unknown }
+            return isIncreaseDeclined ? .priceIncreaseDeclined : .billing
+        case .unknown?, nil: return .unknown
+        }
+    }
+
+    /// Whether what was known before names another purchase of the same chain that goes on beyond this one's end.
+    private var isReplacedByKnownPurchase: Bool {
+        guard let prior else { return false }
+        return prior.periods.values.contains { entry in
+            !entry.statement.value.isProvisional && !entry.lineages.contains(lineage)
+                && entry.statement.value.period.endMilliseconds > accessEnd.millisecondsSince1970
+                && (purchase.startTime.map { $0 < entry.statement.value.period.start } ?? true)
+        }
+    }
+
+    var revocationReason: LifecycleEvent.Revocation.Reason {
+        if isUnacknowledged { return .unacknowledged }
+        return order?.refund?.reason == .chargeback ? .store : .unknown
+    }
+
+    private var isUnacknowledged: Bool {
+        purchase.acknowledgementState == .pending && acknowledgementDeadline <= eventTime
+    }
+
+    /// Three days for what renews, half the time that was paid for where that is less, five minutes for testers.
+    var acknowledgementDeadline: Date {
+        let start = purchase.startTime ?? eventTime
+        if purchase.isTestPurchase { return start.addingTimeInterval(5 * 60) }
+        guard item.isPrepaid, let end = item.expiryTime else { return start.addingTimeInterval(3 * 86_400) }
+        let half = Date(
+            millisecondsSince1970: start.millisecondsSince1970
+                + max(0, end.millisecondsSince1970 - start.millisecondsSince1970) / 2
+        )
+        return min(half, start.addingTimeInterval(3 * 86_400))
+    }
+
+    var needsAcknowledgement: Bool {
+        switch purchase.state {
+        case .active, .canceled, .inGracePeriod: purchase.acknowledgementState == .pending
+        default: false
+        }
+    }
+}
+
+// MARK: Price changes
+
+extension PlayItem {
+    var priceChange: LifecycleEvent.PriceChange? {
+        guard let change = item.autoRenewingPlan?.priceChange, let state = change.state else { return nil }
+        let stage: LifecycleEvent.PriceChange.Stage
+        switch state {
+        case .outstanding: stage = .pending
+        case .confirmed: stage = .accepted
+        case .applied: stage = .applied
+        case .canceled: stage = .declined
+        default: return nil
+        }
+        return LifecycleEvent.PriceChange(
+            stage: stage,
+            old: stage == .applied ? nil : item.autoRenewingPlan?.recurringPrice,
+            new: change.newPrice,
+            effectiveAt: change.expectedChargeTime,
+            consentRequired: stage == .pending && change.mode == .increase
+        )
+    }
+
+    var stepUp: LifecycleEvent.PriceChange? {
+        guard let consent = item.autoRenewingPlan?.stepUpConsent, let state = consent.state else { return nil }
+        let stage: LifecycleEvent.PriceChange.Stage
+        switch state {
+        case .pending: stage = .pending
+        case .confirmed: stage = .accepted
+        case .completed: stage = .applied
+        default: return nil
+        }
+        return LifecycleEvent.PriceChange(
+            stage: stage,
+            new: consent.newPrice,
+            effectiveAt: consent.deadline,
+            consentRequired: stage == .pending
+        )
+    }
+
+    /// The change that is still to come.
+    private var openPriceChange: LifecycleEvent.PriceChange? {
+        [stepUp, priceChange].compactMap(\.self).first { $0.stage == .pending || $0.stage == .accepted }
+    }
+}
+
+// MARK: Facts
+
+extension PlayItem {
+    var facts: [Fact] {
+        var facts: [Fact] = []
+        switch purchase.state {
+        case .pending, .pendingPurchaseCanceled:
+            break
+        case .active, .canceled, .inGracePeriod, .onHold, .paused, .expired:
+            facts += access
+            if let terms {
+                facts.append(.renewalIntent(Fact.RenewalIntent(terms, reason: disabledReason)))
+                facts.append(.priceChange(Fact.PriceChangeState(openPriceChange)))
+            }
+        default:
+            // A state that is not known changes nothing.
+            return []
+        }
+        if let account { facts.append(.owner(account)) }
+        return facts + links
+    }
+
+    private var access: [Fact] {
+        var facts: [Fact] = []
+        if item.expiryTime != nil {
+            facts.append(
+                .period(
+                    Fact.Period(
+                        period,
+                        product: item.productID,
+                        phase: phase,
+                        transaction: transaction,
+                        isProvisional: !isPeriodStated
+                    )
+                )
+            )
+        }
+        if let price, price.role == .charged, let transaction {
+            let time = order?.processedTime ?? order?.createTime ?? period.start
+            facts.append(.charge(Fact.Charge(transaction: transaction, price: price, at: time)))
+        }
+        switch purchase.state {
+        case .inGracePeriod:
+            facts.append(.billing(Fact.Billing(.grace, graceUntil: item.expiryTime)))
+        case .onHold:
+            facts.append(.billing(Fact.Billing(.suspended)))
+            // The state beats the date: on hold nothing gives access, not even an item that was paid for longer.
+            if let end = item.expiryTime, end > assertedAt { facts.append(ended(.billing)) }
+        case .paused:
+            facts.append(.billing(Fact.Billing(.settled)))
+            facts.append(ended(.paused))
+            facts.append(.pause(Fact.PauseState(.paused, resumesAt: purchase.autoResumeTime)))
+        case .expired:
+            facts.append(.billing(Fact.Billing(.settled)))
+            facts.append(ended(type == nil || type == .revoked ? .unknown : expiryReason))
+        default:
+            facts.append(.billing(Fact.Billing(.settled)))
+        }
+        // Nothing but the notification tells of a pause to come, and only a charge that none is left.
+        if purchase.state == .active {
+            switch type {
+            case .pauseScheduleChanged?: facts.append(.pause(Fact.PauseState(.scheduled)))
+            case .recovered?, .renewed?, .purchased?: facts.append(.pause(Fact.PauseState(.none)))
+            default: break
+            }
+        }
+        return facts
+    }
+
+    private func ended(_ reason: LifecycleEvent.Expired.Reason) -> Fact {
+        .periodEnded(
+            Fact.PeriodEnd(start: period.start, transaction: transaction, at: accessEnd, reason: reason)
+        )
+    }
+
+    /// The purchases that this one goes on from, and the order that relays know the lineage by.
+    private var links: [Fact] {
+        let before = [purchase.linkedPurchaseToken, purchase.outOfAppPurchase?.expiredPurchaseToken] + ancestors
+        var seen: Set<PurchaseToken> = [token]
+        var lineages = before.compactMap(\.self).filter { seen.insert($0).inserted }.map(lineage(of:))
+        if isMain, let orderID, orderID.base.hasPrefix("GPA.") {
+            lineages.append(SubscriptionID(store: .playStore, environment: environment, id: orderID.base))
+        }
+        return lineages.map { .link($0) }
+    }
+}

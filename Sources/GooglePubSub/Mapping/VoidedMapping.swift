@@ -1,0 +1,261 @@
+import FoundationEssentials
+import Normalizer
+
+// A voided purchase names an order: money, and for a subscription perhaps money of a period long past. What it does to
+// access, the purchase tells.
+extension ResolutionMapping {
+    /// The table of voided purchases.
+    func voided(_ hint: DeveloperNotification.VoidedPurchaseHint) throws(DeliveryError) -> Normalization {
+        switch hint.productType {
+        case .subscription?: return try voidedSubscription(hint)
+        case .oneTime?: return try voidedProduct(hint)
+        default:
+            let lineage = SubscriptionID(store: .playStore, environment: .unknown, id: hint.purchaseToken.fingerprint)
+            let draft = EventDraft(
+                id: .notified(lineage, by: .google, notification: notificationKey),
+                event: unmapped,
+                transaction: hint.orderID
+            )
+            return normalization(
+                of: [LineageDraft(lineage: lineage, drafts: [draft], facts: [])],
+                environment: .unknown,
+                assertedAt: content.eventTime,
+                channel: resolved.channel
+            )
+        }
+    }
+
+    // MARK: Subscriptions
+
+    private func voidedSubscription(
+        _ hint: DeveloperNotification.VoidedPurchaseHint
+    ) throws(DeliveryError) -> Normalization {
+        guard let answer = resolution.subscription() else { return Normalization(noChange: .init(.needsLookup)) }
+        guard answer.outcome == .found else { return try voidedUnanswered(hint, answer) }
+        let items = try items(answer, token: hint.purchaseToken, type: nil)
+        guard let item = items.first(where: { $0.item.latestSuccessfulOrderID == hint.orderID }) ?? items.first
+        else { return Normalization(noChange: .init(.stale)) }
+
+        let order = voidedOrder(hint)
+        let isCurrent = item.item.latestSuccessfulOrderID == hint.orderID
+        let endsAccess = isCurrent && item.purchase.state == .expired
+        // Of the current order of a purchase that goes on, the answer does not say why access stayed.
+        let affectsCurrentPeriod: Bool? = isCurrent ? (endsAccess ? true : nil) : false
+        let scope = order?.refundScope ?? .full
+        guard order?.isPaidInFull != true else {
+            return normalization(
+                of: [lineage(item, drafts: [])],
+                environment: item.environment,
+                assertedAt: item.assertedAt
+            )
+        }
+        var drafts = [
+            moneyBack(
+                lineage: item.lineage,
+                transaction: hint.orderID,
+                scope: scope,
+                order: order,
+                affectsCurrentPeriod: affectsCurrentPeriod
+            )
+        ]
+        if endsAccess { drafts += SubscriptionMapping(item: item).drafts }
+        var part = lineage(item, drafts: drafts)
+        part.facts.append(
+            .refund(
+                Fact.RefundState(
+                    transaction: isCurrent ? item.transaction ?? hint.orderID : hint.orderID,
+                    scope: scope,
+                    at: order?.refund?.time ?? content.eventTime,
+                    periodStart: isCurrent ? item.start : nil,
+                    endsAccess: endsAccess
+                )
+            )
+        )
+        return normalization(
+            of: [part],
+            environment: item.environment,
+            assertedAt: item.assertedAt,
+            anomalies: item.purchase.anomalies
+        )
+    }
+
+    // MARK: One-time products
+
+    private func voidedProduct(
+        _ hint: DeveloperNotification.VoidedPurchaseHint
+    ) throws(DeliveryError) -> Normalization {
+        guard let answer = resolution.product else { return Normalization(noChange: .init(.needsLookup)) }
+        guard answer.outcome == .found else { return try voidedUnanswered(hint, answer) }
+        let products = try products(answer, token: hint.purchaseToken)
+        let order = voidedOrder(hint)
+        var lineages: [LineageDraft] = []
+        for index in products.purchase.lineItems.indices {
+            guard let scope = scope(of: products.purchase, item: products.purchase.lineItems[index], hint.refundType)
+            else { continue }
+            let transaction = index == 0 ? hint.orderID : products.transaction(index)
+            let draft = moneyBack(
+                lineage: products.lineage,
+                transaction: transaction,
+                scope: scope,
+                order: order,
+                affectsCurrentPeriod: scope == .full
+            )
+            lineages.append(
+                products.lineage(
+                    index,
+                    drafts: [draft],
+                    facts: products.facts(index) + [products.refundFact(index, scope: scope)]
+                )
+            )
+        }
+        if lineages.isEmpty, hint.refundType == .quantityBasedPartial || hint.refundType?.isKnown == false {
+            // Part of it, and the answer does not say how much: not a full refund, and no number to make up.
+            let draft = EventDraft(
+                id: .notified(products.lineage, by: .google, notification: notificationKey),
+                event: unmapped,
+                transaction: hint.orderID
+            )
+            lineages = [products.lineage(0, drafts: [draft], facts: products.facts(0))]
+        }
+        return normalization(
+            of: lineages,
+            environment: products.environment,
+            assertedAt: products.assertedAt,
+            anomalies: products.purchase.anomalies
+        )
+    }
+
+    /// How much of an item went back by now: absolute, so that a redelivery says the same. Nil where nothing has, or
+    /// nobody knows.
+    private func scope(
+        of purchase: ProductPurchase,
+        item: ProductPurchase.LineItem,
+        _ refundType: DeveloperNotification.RefundType?
+    ) -> LifecycleEvent.Refund.Scope? {
+        if purchase.state == .cancelled { return .full }
+        let quantity = item.quantity ?? 1
+        guard let refundable = item.refundableQuantity else {
+            // The API leaves out what is zero, yet absence may mean more: the notification decides.
+            return refundType == .full ? .full : nil
+        }
+        if refundable == 0 { return .full }
+        return refundable < quantity ? .quantity(quantity - refundable) : nil
+    }
+
+    // MARK: Shapes
+
+    /// The order that the notification names, if it is of that purchase.
+    private func voidedOrder(_ hint: DeveloperNotification.VoidedPurchaseHint) -> PlayOrder? {
+        guard let order = order(hint.orderID), order.orderID == hint.orderID,
+            order.purchaseToken == nil || order.purchaseToken == hint.purchaseToken
+        else { return nil }
+        return order
+    }
+
+    /// A refund, or a chargeback where the order says that the bank took the money.
+    private func moneyBack(
+        lineage: SubscriptionID,
+        transaction: String,
+        scope: LifecycleEvent.Refund.Scope,
+        order: PlayOrder?,
+        affectsCurrentPeriod: Bool?
+    ) -> EventDraft {
+        if order?.refund?.reason == .chargeback {
+            return EventDraft(
+                id: .chargeback(lineage, dispute: transaction, stage: .lost),
+                event: .chargeback(.init(stage: .lost, transaction: transaction, amount: order?.refund?.total)),
+                occurredAt: order?.refund?.time,
+                transaction: transaction,
+                price: order?.refunded
+            )
+        }
+        return EventDraft(
+            id: .refunded(lineage, refund: Self.refund(transaction, scope)),
+            event: .refunded(
+                .init(
+                    transaction: transaction,
+                    scope: scope,
+                    reason: .unknown,
+                    affectsCurrentPeriod: affectsCurrentPeriod
+                )
+            ),
+            occurredAt: order?.refund?.time,
+            transaction: transaction,
+            price: order?.refunded
+        )
+    }
+
+    /// Names a refund: by its order, and by how much has gone back where it is not all.
+    private static func refund(_ transaction: String, _ scope: LifecycleEvent.Refund.Scope) -> String {
+        switch scope {
+        case .quantity(let quantity): "\(transaction)*\(quantity)"
+        case .amount(let money): "\(transaction)*\(money)"
+        case .full, .fraction: transaction
+        }
+    }
+
+    /// The purchase is not kept any more: that money of an order went back, the notification says.
+    private func voidedUnanswered(
+        _ hint: DeveloperNotification.VoidedPurchaseHint,
+        _ answer: PlayAnswer
+    ) throws(DeliveryError) -> Normalization {
+        let order = voidedOrder(hint)
+        return try unanswered(
+            answer,
+            token: hint.purchaseToken,
+            transaction: hint.orderID,
+            id: { lineage in
+                guard hint.refundType == .full else {
+                    return .notified(lineage, by: .google, notification: notificationKey)
+                }
+                return moneyBack(
+                    lineage: lineage,
+                    transaction: hint.orderID,
+                    scope: .full,
+                    order: order,
+                    affectsCurrentPeriod: nil
+                ).id
+            },
+            terminal: {
+                guard hint.refundType == .full else { return unmapped }
+                return moneyBack(
+                    lineage: SubscriptionID(store: .playStore, environment: .unknown, id: ""),
+                    transaction: hint.orderID,
+                    scope: .full,
+                    order: order,
+                    affectsCurrentPeriod: nil
+                ).event
+            }
+        )
+    }
+}
+
+extension PlayOrder {
+    /// Whether the order says that nothing went back: it is older than the refund, or there was none.
+    fileprivate var isPaidInFull: Bool { state == .processed && refund == nil && partialRefunds.isEmpty }
+
+    /// What went back, where the order says that it was not all.
+    fileprivate var refundScope: LifecycleEvent.Refund.Scope? {
+        guard state == .partiallyRefunded, refund == nil, let amount = sumOfPartialRefunds else { return nil }
+        return .amount(amount)
+    }
+
+    /// The amount that went back.
+    fileprivate var refunded: Price? {
+        (refund?.total ?? sumOfPartialRefunds).map { Price($0, .refund) }
+    }
+
+    private var sumOfPartialRefunds: Money? {
+        let amounts = partialRefunds.filter(\.isProcessed).compactMap(\.total)
+        guard let first = amounts.first, amounts.allSatisfy({ $0.currency == first.currency }) else { return nil }
+        // Google's amounts have at most nine decimals.
+        let billionths = amounts.reduce(Int128(0)) { sum, amount in
+            sum + amount.amount.coefficient * ExactDecimal.power(9 - min(amount.amount.scale, 9))
+        }
+        return ExactDecimal(coefficient: billionths, scale: 9).map { Money($0, first.currency) }
+    }
+}
+
+extension DeveloperNotification.RefundType {
+    fileprivate var isKnown: Bool { self == .full || self == .quantityBasedPartial }
+}

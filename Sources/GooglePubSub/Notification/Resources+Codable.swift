@@ -1,0 +1,91 @@
+import FoundationEssentials
+
+// What crosses a queue is the resource as received. It is read again at the other end, so that both ends see every
+// member, known or not. Resources hold personal data: what prints them shows how long they are.
+
+extension SubscriptionPurchase: Codable {
+    /// Reads the resource again.
+    public init(from decoder: any Decoder) throws {
+        try self.init(payload: Array(try decoder.singleValueContainer().decode(Data.self)))
+    }
+
+    /// Writes the resource.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(Data(payload))
+    }
+}
+
+extension SubscriptionPurchase: CustomStringConvertible, CustomReflectable {
+    /// The length of the resource.
+    public var description: String { "subscription purchase (\(payload.count) bytes)" }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension ProductPurchase: Codable {
+    /// Reads the resource again.
+    public init(from decoder: any Decoder) throws {
+        try self.init(payload: Array(try decoder.singleValueContainer().decode(Data.self)))
+    }
+
+    /// Writes the resource.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(Data(payload))
+    }
+}
+
+extension ProductPurchase: CustomStringConvertible, CustomReflectable {
+    /// The length of the resource.
+    public var description: String { "product purchase (\(payload.count) bytes)" }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension PlayOrder: Codable {
+    /// Reads the resource again.
+    public init(from decoder: any Decoder) throws {
+        try self.init(payload: Array(try decoder.singleValueContainer().decode(Data.self)))
+    }
+
+    /// Writes the resource.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(Data(payload))
+    }
+}
+
+extension PlayOrder: CustomStringConvertible, CustomReflectable {
+    /// The length of the resource.
+    public var description: String { "order (\(payload.count) bytes)" }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+// Whom a purchase belongs to is personal data wherever it stands.
+extension SubscriptionPurchase.AccountIdentifiers: CustomStringConvertible, CustomReflectable {
+    /// Which identifiers are there, without them.
+    public var description: String {
+        let names = [
+            externalAccountID.map { _ in "externalAccountId" },
+            obfuscatedAccountID.map { _ in "obfuscatedExternalAccountId" },
+            obfuscatedProfileID.map { _ in "obfuscatedExternalProfileId" },
+        ]
+        return names.compactMap(\.self).map { "\($0):<redacted>" }.joined(separator: ", ")
+    }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension DeveloperNotification.PendingRefundReview: CustomStringConvertible, CustomReflectable {
+    /// The reason's number.
+    public var description: String { "refund review, reason \(refundReason.map { String($0) } ?? "not stated")" }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

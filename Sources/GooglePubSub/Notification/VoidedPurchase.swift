@@ -1,0 +1,89 @@
+public import FoundationEssentials
+import Normalizer
+package import WireJSON
+
+/// One row of the Play Developer API's list of voided purchases (`purchases.voidedpurchases.list`).
+///
+/// The list holds what was taken back together with access: a refund without revocation is not on it. A row is named by
+/// its order, since the renewals of a subscription share one token.
+public struct VoidedPurchase: Sendable, Hashable {
+    /// The purchase.
+    public let purchaseToken: PurchaseToken
+    /// The order whose money went back.
+    public let orderID: String
+    /// When it was bought.
+    public let purchaseTime: Date?
+    /// When it was voided.
+    public let voidedTime: Date?
+    /// Who voided it.
+    public let source: Source?
+    /// Why.
+    public let reason: Reason?
+    /// How many of the items went back; absent when all that were left did.
+    public let quantity: Int64?
+
+    /// `voidedSource`
+    public struct Source: OpenNumber {
+        /// Google's number.
+        public let rawValue: Int64
+        /// Keeps a number as it is.
+        public init(rawValue: Int64) { self.rawValue = rawValue }
+        /// The customer.
+        public static let user: Source = 0
+        /// The developer.
+        public static let developer: Source = 1
+        /// Google.
+        public static let google: Source = 2
+    }
+
+    /// `voidedReason`
+    public struct Reason: OpenNumber {
+        /// Google's number.
+        public let rawValue: Int64
+        /// Keeps a number as it is.
+        public init(rawValue: Int64) { self.rawValue = rawValue }
+        /// Some other reason.
+        public static let other: Reason = 0
+        /// The customer changed their mind.
+        public static let remorse: Reason = 1
+        /// It did not arrive.
+        public static let notReceived: Reason = 2
+        /// It does not work.
+        public static let defective: Reason = 3
+        /// It was bought by accident.
+        public static let accidental: Reason = 4
+        /// Somebody else paid with the customer's means.
+        public static let fraud: Reason = 5
+        /// Somebody close to the customer did.
+        public static let friendlyFraud: Reason = 6
+        /// The customer's bank took it back.
+        public static let chargeback: Reason = 7
+        /// The developer did not acknowledge it in time.
+        public static let unacknowledged: Reason = 8
+    }
+}
+
+extension VoidedPurchase: JSONReadable {
+    package init(reading reader: inout ObjectReader) throws(JSONError) {
+        purchaseToken = PurchaseToken(try reader.identifier("purchaseToken"))
+        orderID = try reader.identifier("orderId")
+        purchaseTime = try reader.optionalMillisecondTime("purchaseTimeMillis")
+        voidedTime = try reader.optionalMillisecondTime("voidedTimeMillis")
+        source = try reader.optionalNumber("voidedSource")
+        reason = try reader.optionalNumber("voidedReason")
+        quantity = try reader.optionalQuantity("voidedQuantity")
+    }
+}
+
+/// One page of the list of voided purchases.
+package struct VoidedPurchasePage: Sendable {
+    package let rows: [VoidedPurchase]
+    /// What asks for the next page; absent on the last.
+    package let nextPageToken: String?
+
+    package init(payload: [UInt8]) throws(JSONError) {
+        var reader = try ObjectReader(parsing: payload)
+        rows = try reader.optionalObjects("voidedPurchases") ?? []
+        nextPageToken = try reader.optionalReader("tokenPagination")?.optionalIdentifier("nextPageToken")
+    }
+}

@@ -1,0 +1,48 @@
+public import Normalizer
+
+/// Where access tokens for Google's APIs come from (RFC 6750).
+///
+/// ``ServiceAccountTokenSource`` signs for them with a key file. A host with a credential of another kind, such as a
+/// workload identity, conforms a type of its own.
+public protocol AccessTokenSource: Sendable {
+    /// A token that is valid for some time to come.
+    func accessToken() async throws(AccessTokenError) -> Secret
+
+    /// Says that Google has refused this token, so that it is not given out again.
+    func discard(_ token: Secret)
+}
+
+extension AccessTokenSource {
+    /// Does nothing.
+    public func discard(_ token: Secret) {}
+}
+
+/// Why there is no access token.
+public struct AccessTokenError: Error, Sendable, CustomStringConvertible {
+    /// Whether the same can succeed later without anybody changing anything.
+    public var isRetryable: Bool
+    /// What went wrong; never a token or a key.
+    public var message: String
+
+    /// Makes an error.
+    public init(_ message: String, isRetryable: Bool) {
+        self.message = message
+        self.isRetryable = isRetryable
+    }
+
+    /// The message.
+    public var description: String { message }
+}
+
+/// A token that somebody else obtained, for tests and scripts.
+public struct FixedAccessToken: AccessTokenSource {
+    private let token: Secret
+
+    /// Keeps a token.
+    public init(_ token: Secret) {
+        self.token = token
+    }
+
+    /// The token.
+    public func accessToken() -> Secret { token }
+}

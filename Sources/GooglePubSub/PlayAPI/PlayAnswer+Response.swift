@@ -1,0 +1,111 @@
+import FoundationEssentials
+import HTTPTransport
+import Normalizer
+import WireJSON
+
+extension PlayAnswer {
+    /// A question that cannot be put into a request.
+    static let refusedHere = PlayAnswer(.invalid, status: 0, reason: "request_not_sent")
+
+    /// Reads a final answer.
+    ///
+    /// - Parameter hasBody: whether success without a JSON object is none. A proxy's page is not a purchase.
+    init(_ response: HTTPTransportResponse, hasBody: Bool) {
+        let date = response.headers["Date"].flatMap(HTTPDate.init)
+            .map { Date(millisecondsSince1970: $0.seconds * 1000) }
+        if response.isSuccess {
+            guard hasBody else {
+                self.init(.done, status: response.status, answeredAt: date)
+                return
+            }
+            guard (try? JSONDocument(parsing: response.body).root.object()) != nil else {
+                self.init(.unavailable, status: response.status, reason: "not_json", answeredAt: date)
+                return
+            }
+            self.init(.found, status: response.status, body: response.body, answeredAt: date)
+            return
+        }
+        let error = APIErrorBody(response.body)
+        self.init(
+            Self.outcome(response, error),
+            status: response.status,
+            reason: error.reason,
+            answeredAt: date
+        )
+    }
+
+    private static func outcome(_ response: HTTPTransportResponse, _ error: APIErrorBody) -> Outcome {
+        if isTransient(response, error) { return .unavailable }
+        switch response.status {
+        case 400: return .invalid
+        case 404: return .notFound
+        case 410: return .gone
+        // Nothing else says anything about the purchase; somebody has to look at the set-up.
+        case 400..<500: return .denied
+        default: return .unavailable
+        }
+    }
+
+    /// Whether the same request may fare better later.
+    static func isTransient(_ response: HTTPTransportResponse) -> Bool {
+        isTransient(response, APIErrorBody(response.body))
+    }
+
+    private static func isTransient(_ response: HTTPTransportResponse, _ error: APIErrorBody) -> Bool {
+        switch response.status {
+        case 408, 409, 429, 500, 502, 503, 504: true
+        case 403: error.isAboutQuota
+        default: false
+        }
+    }
+
+    /// Where the next page of a list is (`tokenPagination.nextPageToken`).
+    var nextPageToken: String? {
+        guard outcome == .found, let reader = try? ObjectReader(parsing: body),
+            let pagination = try? reader.optionalValue("tokenPagination")?.object(),
+            let token = try? pagination["nextPageToken"]?.string(), !token.isEmpty
+        else { return nil }
+        return token
+    }
+}
+
+/// What Google's APIs say about an error; also where a proxy says something else.
+struct APIErrorBody {
+    private static let quotaReasons = [
+        "rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded", "RESOURCE_EXHAUSTED",
+        "RATE_LIMIT_EXCEEDED",
+    ]
+    private static let permissionReasons = ["permissionDenied", "PERMISSION_DENIED"]
+
+    /// Every reason that is a word, and the error's status.
+    private let reasons: [String]
+    private let domains: [String]
+
+    init(_ body: [UInt8]) {
+        var reasons: [String] = []
+        var domains: [String] = []
+        if let error = try? ObjectReader(parsing: body).optionalValue("error")?.object() {
+            for list in [error["errors"], error["details"]] {
+                guard let entries = try? list?.array() else { continue }
+                for entry in entries.prefix(16) {
+                    guard let members = try? entry.object() else { continue }
+                    if let reason = try? members["reason"]?.string().asReason { reasons.append(reason) }
+                    if let domain = try? members["domain"]?.string() { domains.append(domain) }
+                }
+            }
+            if let status = try? error["status"]?.string().asReason { reasons.append(status) }
+        }
+        self.reasons = reasons
+        self.domains = domains
+    }
+
+    /// The most exact of the reasons.
+    var reason: String? { reasons.first }
+
+    var isAboutQuota: Bool { reasons.contains(where: Self.quotaReasons.contains) }
+
+    /// Rights that are missing, which Google Play answers with 401 as well, and a new access token does not help.
+    var isAboutPermissions: Bool {
+        reasons.contains(where: Self.permissionReasons.contains) || domains.contains("androidpublisher")
+    }
+}

@@ -1,0 +1,93 @@
+public import FoundationEssentials
+public import Normalizer
+
+/// What came of one question to the Play Developer API.
+///
+/// Only ``Outcome-swift.enum/found`` says anything about a purchase. ``Outcome-swift.enum/gone`` and
+/// ``Outcome-swift.enum/notFound`` are facts about what Google still keeps, and neither ends a subscription.
+public struct PlayAnswer: Sendable, Hashable, Codable {
+    /// The kinds of answer.
+    @nonexhaustive
+    public enum Outcome: String, Sendable, Hashable, Codable {
+        /// The resource, in ``PlayAnswer/body``.
+        case found
+        /// What was asked for is done; there is nothing to read.
+        case done
+        /// Google no longer keeps it (410): more than 60 days after its end, or the account is deleted.
+        case gone
+        /// Google does not know it (404), or not yet.
+        case notFound = "not_found"
+        /// The request cannot be right (400), such as a token of another app; or it was refused before it was sent.
+        case invalid
+        /// Google will not tell us (401, 403): rights or the set-up of the project are missing.
+        case denied
+        /// It cannot be said now: quota, network, Google's own trouble. Ask again later.
+        case unavailable
+    }
+
+    /// What kind of answer it is.
+    public var outcome: Outcome
+    /// The HTTP status; 0 where there was no answer.
+    public var status: Int
+    /// Google's reason for an error, such as `purchaseTokenNoLongerValid`.
+    public var reason: String?
+    /// The resource's JSON as received; empty unless it was found.
+    public var body: [UInt8]
+    /// Google's own time of the answer (`Date`), to the second.
+    @OptionalEventTime public var answeredAt: Date?
+
+    /// Makes an answer.
+    public init(
+        _ outcome: Outcome,
+        status: Int,
+        reason: String? = nil,
+        body: [UInt8] = [],
+        answeredAt: Date? = nil
+    ) {
+        self.outcome = outcome
+        self.status = status
+        self.reason = reason
+        self.body = body
+        self._answeredAt = OptionalEventTime(wrappedValue: answeredAt)
+    }
+}
+
+extension PlayAnswer {
+    private enum CodingKeys: String, CodingKey {
+        case outcome, status, reason, body
+        case answeredAt = "answered_at"
+    }
+
+    /// Reads what `encode(to:)` wrote.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        outcome = try container.decode(Outcome.self, forKey: .outcome)
+        status = try container.decode(Int.self, forKey: .status)
+        reason = try container.decodeIfPresent(String.self, forKey: .reason)
+        body = try container.decodeIfPresent(Data.self, forKey: .body).map(Array.init) ?? []
+        _answeredAt = try container.decode(OptionalEventTime.self, forKey: .answeredAt)
+    }
+
+    /// Writes the body in base64 and leaves out what is absent.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(outcome, forKey: .outcome)
+        try container.encode(status, forKey: .status)
+        try container.encodeIfPresent(reason, forKey: .reason)
+        if !body.isEmpty { try container.encode(Data(body), forKey: .body) }
+        try container.encode(_answeredAt, forKey: .answeredAt)
+    }
+}
+
+extension PlayAnswer: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Outcome, status and reason; never the body.
+    public var description: String {
+        "\(outcome.rawValue) (\(status)\(reason.map { ", \($0)" } ?? "")), body of \(body.count) bytes"
+    }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

@@ -1,0 +1,325 @@
+public import FoundationEssentials
+public import HTTPTransport
+public import Normalizer
+import WireJSON
+
+/// Asks Google Play about purchases (Google Play Developer API v3, `androidpublisher`).
+///
+/// Every question is answered by a ``PlayAnswer``; nothing throws, since no failure to ask may look like an answer.
+/// Requests go to one host. Whatever comes from outside becomes a percent-encoded path segment, or no request at all.
+public struct PlayDeveloperAPI: Sendable {
+    /// The longest purchase token that is sent, in bytes.
+    public static let maximumTokenBytes = 2048
+    /// How many orders one request asks for, so that its URL has a length that every server takes.
+    static let ordersPerRequest = 100
+    static let host = "androidpublisher.googleapis.com"
+
+    /// Up to three attempts within the ten seconds that Pub/Sub gives a push by default.
+    public static let standardRetry = RetryPolicy(
+        maximumAttempts: 3,
+        baseDelay: .milliseconds(500),
+        maximumDelay: .seconds(2),
+        deadline: .seconds(8)
+    )
+
+    private let transport: any HTTPTransport
+    private let tokens: any AccessTokenSource
+    private let base: HTTPSURL
+    private let retry: RetryPolicy
+    private let clock: any Clock<Duration>
+
+    /// Prepares a client.
+    ///
+    /// - Parameters:
+    ///   - base: where the API is; Google's own host unless given.
+    ///   - retry: how often and for how long to try; which answers are worth it, the client knows.
+    ///   - clock: what waits are taken on.
+    /// - Throws: ``ConfigurationError``; never without a `base`.
+    public init(
+        transport: any HTTPTransport,
+        tokens: any AccessTokenSource,
+        base: HTTPSURL? = nil,
+        retry: RetryPolicy = PlayDeveloperAPI.standardRetry,
+        clock: any Clock<Duration> = ContinuousClock()
+    ) throws(ConfigurationError) {
+        self.transport = transport
+        self.tokens = tokens
+        do {
+            self.base = try base ?? HTTPSURL(host: Self.host)
+        } catch {
+            throw ConfigurationError("Play Developer API: \(error)")
+        }
+        self.retry = retry
+        self.clock = clock
+    }
+
+    // MARK: Purchases
+
+    /// The state of a subscription (`purchases.subscriptionsv2.get`).
+    public func subscription(purchaseToken: String, packageName: String) async -> PlayAnswer {
+        guard purchaseToken.utf8.count <= Self.maximumTokenBytes else { return .refusedHere }
+        return await get(packageName, ["purchases", "subscriptionsv2", "tokens", .init(purchaseToken)])
+    }
+
+    /// The state of a one-time purchase (`purchases.productsv2.getproductpurchasev2`).
+    public func product(purchaseToken: String, packageName: String) async -> PlayAnswer {
+        guard purchaseToken.utf8.count <= Self.maximumTokenBytes else { return .refusedHere }
+        return await get(packageName, ["purchases", "productsv2", "tokens", .init(purchaseToken)])
+    }
+
+    /// Tells Google that a subscription was granted, without which it is revoked after three days
+    /// (`purchases.subscriptions.acknowledge`).
+    ///
+    /// An out-of-app resubscription names its predecessor only until then: ask about it first.
+    public func acknowledgeSubscription(
+        id: String,
+        purchaseToken: String,
+        packageName: String
+    ) async -> PlayAnswer {
+        await acknowledge("subscriptions", id, purchaseToken, packageName)
+    }
+
+    /// Tells Google that a one-time purchase was granted (`purchases.products.acknowledge`).
+    public func acknowledgeProduct(id: String, purchaseToken: String, packageName: String) async -> PlayAnswer {
+        await acknowledge("products", id, purchaseToken, packageName)
+    }
+
+    // MARK: Orders
+
+    /// An order (`orders.get`): the only place for amounts, tax and refunds without revocation.
+    public func order(_ orderID: String, packageName: String) async -> PlayAnswer {
+        guard OrderID.isValid(orderID) else { return .refusedHere }
+        return await get(packageName, ["orders", .init(orderID)])
+    }
+
+    /// Orders, a hundred to an answer (`orders.batchget`). Where one of a hundred is not found, none of them is.
+    public func orders(_ orderIDs: [String], packageName: String) async -> [PlayAnswer] {
+        var distinct: [String] = []
+        var known: Set<[UInt8]> = []
+        for id in orderIDs where known.insert(Array(id.utf8)).inserted { distinct.append(id) }
+        var answers: [PlayAnswer] = []
+        var rest = distinct[...]
+        while !rest.isEmpty {
+            let batch = rest.prefix(Self.ordersPerRequest)
+            rest = rest.dropFirst(Self.ordersPerRequest)
+            guard batch.allSatisfy(OrderID.isValid) else {
+                answers.append(.refusedHere)
+                continue
+            }
+            answers.append(
+                await get(
+                    packageName,
+                    [.init("orders", verb: "batchGet")],
+                    query: batch.map { .init("orderIds", $0) }
+                )
+            )
+        }
+        return answers
+    }
+
+    // MARK: Voided purchases
+
+    /// One page of what was voided in the last thirty days (`purchases.voidedpurchases.list`), oldest first.
+    public func voidedPurchases(
+        packageName: String,
+        _ query: VoidedPurchasesQuery = VoidedPurchasesQuery(),
+        pageToken: String? = nil
+    ) async -> PlayAnswer {
+        await get(packageName, ["purchases", "voidedpurchases"], query: query.items(pageToken: pageToken))
+    }
+
+    /// All pages of what was voided, until one is not found or the last is reached.
+    public func voidedPurchasePages(
+        packageName: String,
+        _ query: VoidedPurchasesQuery = VoidedPurchasesQuery()
+    ) -> VoidedPurchasePages {
+        VoidedPurchasePages(api: self, packageName: packageName, query: query)
+    }
+}
+
+extension PlayDeveloperAPI {
+    /// Waits on the client's clock; ends early when the task is canceled.
+    func pause(for duration: Duration) async {
+        try? await clock.sleep(for: duration)
+    }
+
+    private func acknowledge(
+        _ kind: HTTPSURL.PathSegment,
+        _ id: String,
+        _ purchaseToken: String,
+        _ packageName: String
+    ) async -> PlayAnswer {
+        guard purchaseToken.utf8.count <= Self.maximumTokenBytes else { return .refusedHere }
+        let path: [HTTPSURL.PathSegment] = [
+            "purchases", kind, .init(id), "tokens", .init(purchaseToken, verb: "acknowledge"),
+        ]
+        return await ask(.post, packageName, path, body: Array("{}".utf8))
+    }
+
+    private func get(
+        _ packageName: String,
+        _ path: [HTTPSURL.PathSegment],
+        query: [HTTPSURL.QueryItem] = []
+    ) async -> PlayAnswer {
+        await ask(.get, packageName, path, query: query)
+    }
+
+    private func ask(
+        _ method: HTTPTransportRequest.Method,
+        _ packageName: String,
+        _ path: [HTTPSURL.PathSegment],
+        query: [HTTPSURL.QueryItem] = [],
+        body: [UInt8] = []
+    ) async -> PlayAnswer {
+        guard PackageName.isValid(packageName) else { return .refusedHere }
+        let root: [HTTPSURL.PathSegment] = ["androidpublisher", "v3", "applications", .init(packageName)]
+        guard let url = try? base.appending(path: root + path, query: query) else { return .refusedHere }
+        var (answer, isStaleToken) = await ask(method, url, body)
+        if isStaleToken { (answer, _) = await ask(method, url, body) }
+        return answer
+    }
+
+    /// - Returns: the answer, and whether Google refused the access token rather than us; it is then forgotten.
+    private func ask(
+        _ method: HTTPTransportRequest.Method,
+        _ url: HTTPSURL,
+        _ body: [UInt8]
+    ) async -> (PlayAnswer, isStaleToken: Bool) {
+        let token: Secret
+        do throws(AccessTokenError) {
+            token = try await tokens.accessToken()
+        } catch {
+            return (PlayAnswer(error.isRetryable ? .unavailable : .denied, status: 0, reason: error.message), false)
+        }
+        guard let request = try? request(method, url, body, token) else { return (.refusedHere, false) }
+        var policy = retry
+        policy.verdict = Self.verdict
+        let response: HTTPTransportResponse
+        do throws(HTTPTransportError) {
+            response = try await transport.send(request, retrying: policy, clock: clock)
+        } catch {
+            return (PlayAnswer(.unavailable, status: 0, reason: error.code.rawValue), false)
+        }
+        let answer = PlayAnswer(response, hasBody: method == .get)
+        guard response.status == 401, !APIErrorBody(response.body).isAboutPermissions else { return (answer, false) }
+        tokens.discard(token)
+        return (answer, true)
+    }
+
+    private func request(
+        _ method: HTTPTransportRequest.Method,
+        _ url: HTTPSURL,
+        _ body: [UInt8],
+        _ token: Secret
+    ) throws(HTTPTransportError) -> HTTPTransportRequest {
+        var request = try HTTPTransportRequest(
+            method,
+            url,
+            headers: [
+                "Accept": "application/json",
+                "Authorization": "Bearer \(String(decoding: token.bytes, as: UTF8.self))",
+            ],
+            body: body
+        )
+        if !body.isEmpty { try request.setHeader("Content-Type", to: "application/json") }
+        // An acknowledgement does the same the second time.
+        request.isIdempotent = true
+        return request
+    }
+
+    private static func verdict(
+        _ request: HTTPTransportRequest,
+        _ outcome: RetryPolicy.Outcome
+    ) -> RetryPolicy.Verdict {
+        guard case .success(let response) = outcome else {
+            return RetryPolicy.standardVerdict(for: request, outcome)
+        }
+        return PlayAnswer.isTransient(response) ? .retry : .stop
+    }
+}
+
+/// Which voided purchases are asked for.
+public struct VoidedPurchasesQuery: Sendable, Hashable {
+    /// Subscriptions too; without them Google lists one-time purchases only.
+    public var includesSubscriptions = true
+    /// Refunds of a part of a quantity too.
+    public var includesPartialRefunds = true
+    /// Records that appeared from then on.
+    public var from: Date?
+    /// Records that appeared before then.
+    public var until: Date?
+    /// How many records a page has at most, 1 to 1000.
+    public var pageSize = 1000
+
+    /// Asks for everything of the last thirty days.
+    public init() {}
+
+    func items(pageToken: String?) -> [HTTPSURL.QueryItem] {
+        var items: [HTTPSURL.QueryItem] = [
+            .init("type", includesSubscriptions ? "1" : "0"),
+            .init("maxResults", String(min(max(pageSize, 1), 1000))),
+        ]
+        if includesPartialRefunds { items.append(.init("includeQuantityBasedPartialRefund", "true")) }
+        if let pageToken {
+            items.append(.init("token", pageToken))
+        } else {
+            if let from { items.append(.init("startTime", String(from.millisecondsSince1970))) }
+            if let until { items.append(.init("endTime", String(until.millisecondsSince1970))) }
+        }
+        return items
+    }
+}
+
+/// Pages of voided purchases, each asked for when it is wanted.
+///
+/// The last element is either a page behind which there is none, or the answer that kept a page from being found.
+public struct VoidedPurchasePages: AsyncSequence, Sendable {
+    /// A page, as an answer.
+    public typealias Element = PlayAnswer
+    /// No page is lost in an error.
+    public typealias Failure = Never
+
+    /// A thousand records to a page make ten million; whoever has more asks for shorter periods.
+    static let maximumPages = 10_000
+
+    let api: PlayDeveloperAPI
+    let packageName: String
+    let query: VoidedPurchasesQuery
+
+    /// Asks for the first page when it is wanted.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(pages: self)
+    }
+
+    /// Follows the pages.
+    public struct Iterator: AsyncIteratorProtocol, Sendable {
+        private let pages: VoidedPurchasePages
+        private var pageToken: String?
+        private var seen: Set<String> = []
+        private var isFinished = false
+
+        init(pages: VoidedPurchasePages) {
+            self.pages = pages
+        }
+
+        /// The next page.
+        public mutating func next() async -> PlayAnswer? {
+            guard !isFinished else { return nil }
+            let page = await pages.api.voidedPurchases(
+                packageName: pages.packageName,
+                pages.query,
+                pageToken: pageToken
+            )
+            pageToken = page.nextPageToken
+            // A token that comes again would lead round in a circle.
+            isFinished = pageToken.map { !seen.insert($0).inserted } ?? true
+            if seen.count >= VoidedPurchasePages.maximumPages { isFinished = true }
+            return page
+        }
+
+        /// The next page.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(Never) -> PlayAnswer? {
+            await next()
+        }
+    }
+}

@@ -1,0 +1,304 @@
+public import FoundationEssentials
+public import HTTPTransport
+public import Normalizer
+import SignatureCore
+import Synchronization
+import WireJSON
+
+/// Access tokens for a service account (RFC 7523), kept until shortly before their end.
+///
+/// One request serves all who wait. While a new token cannot be had, the old one is given out as long as it is valid.
+public final class ServiceAccountTokenSource: AccessTokenSource {
+    /// What a token is for.
+    public struct Scope: Hashable, Sendable {
+        /// The scope's URL.
+        public var url: String
+
+        /// Keeps a scope.
+        public init(url: String) { self.url = url }
+
+        /// The Play Developer API.
+        public static let androidPublisher = Scope(url: "https://www.googleapis.com/auth/androidpublisher")
+        /// Pulling from Pub/Sub.
+        public static let pubSub = Scope(url: "https://www.googleapis.com/auth/pubsub")
+    }
+
+    private struct Token {
+        var secret: Secret
+        var expiry: Duration
+    }
+
+    private typealias Outcome = Result<Secret, AccessTokenError>
+
+    private struct State {
+        var token: Token?
+        var lastFailure: (at: Duration, error: AccessTokenError)?
+        var flight: Task<Outcome, Never>?
+    }
+
+    private enum Step {
+        case answer(Outcome)
+        case wait(Task<Outcome, Never>)
+    }
+
+    /// Google's libraries renew a token when less than this remains.
+    private static let refreshMargin: Duration = .seconds(225)
+    /// How long a failure is given as the answer before Google is asked again.
+    private static let failureInterval: Duration = .seconds(5)
+
+    private let account: ServiceAccount
+    private let scopes: [Scope]
+    private let transport: any HTTPTransport
+    private let url: HTTPSURL
+    private let retry: RetryPolicy
+    private let clock: any Clock<Duration>
+    private let time: ElapsedTime
+    private let now: @Sendable () -> Date
+    private let state = Mutex(State())
+
+    /// Prepares the source; nothing is requested before a token is asked for.
+    ///
+    /// - Parameters:
+    ///   - now: the time of day, which goes into what the account signs.
+    ///   - clock: measures how long tokens are kept.
+    /// - Throws: ``ConfigurationError`` where no scope is given.
+    public convenience init(
+        _ account: ServiceAccount,
+        scopes: [Scope] = [.androidPublisher],
+        transport: any HTTPTransport,
+        clock: any Clock<Duration> = ContinuousClock(),
+        now: @escaping @Sendable () -> Date
+    ) throws(ConfigurationError) {
+        try self.init(account, scopes: scopes, transport: transport, clock: clock, tokenURL: nil, now: now)
+    }
+
+    /// - Parameter tokenURL: Google's own endpoint unless a test plays it.
+    package init(
+        _ account: ServiceAccount,
+        scopes: [Scope] = [.androidPublisher],
+        transport: any HTTPTransport,
+        clock: any Clock<Duration> = ContinuousClock(),
+        tokenURL: HTTPSURL?,
+        now: @escaping @Sendable () -> Date
+    ) throws(ConfigurationError) {
+        guard !scopes.isEmpty, scopes.allSatisfy({ !$0.url.isBlank }) else {
+            throw ConfigurationError("no scope, or a blank one, is configured for the access token")
+        }
+        do {
+            url = try tokenURL ?? HTTPSURL(host: ServiceAccount.tokenHost, path: ["token"])
+        } catch {
+            throw ConfigurationError("token endpoint: \(error)")
+        }
+        self.account = account
+        self.scopes = scopes
+        self.transport = transport
+        self.clock = clock
+        self.time = ElapsedTime(clock)
+        self.now = now
+        retry = RetryPolicy(
+            maximumAttempts: 3,
+            baseDelay: .seconds(1),
+            maximumDelay: .seconds(2),
+            maximumRetryAfter: .seconds(10),
+            deadline: .seconds(20),
+            verdict: Self.verdict
+        )
+    }
+
+    /// A token that is valid for some time to come.
+    ///
+    /// - Throws: ``AccessTokenError``, which can be retried where Google could not be reached or had trouble, and cannot
+    ///   where it refuses the account, its key or its scopes.
+    public func accessToken() async throws(AccessTokenError) -> Secret {
+        switch step() {
+        case .answer(let outcome): return try outcome.get()
+        case .wait(let flight): return try await flight.value.get()
+        }
+    }
+
+    /// Forgets the token, if it is still the one that is given out.
+    public func discard(_ token: Secret) {
+        state.withLock { state in
+            if let known = state.token, known.secret.bytes == token.bytes { state.token = nil }
+        }
+    }
+
+    private func step() -> Step {
+        state.withLock { state in
+            let now = time.now
+            if let token = state.token, now < token.expiry - Self.refreshMargin {
+                return .answer(.success(token.secret))
+            }
+            if let flight = state.flight { return .wait(flight) }
+            if let failure = state.lastFailure, now - failure.at < Self.failureInterval {
+                return .answer(Self.fallback(state.token, now) ?? .failure(failure.error))
+            }
+            // Not a child of whoever asked first: the others must not lose it when that one is canceled.
+            let flight = Task { await self.fetch() }
+            state.flight = flight
+            return .wait(flight)
+        }
+    }
+
+    /// The token that is there, while it is valid.
+    private static func fallback(_ token: Token?, _ now: Duration) -> Outcome? {
+        guard let token, now < token.expiry else { return nil }
+        return .success(token.secret)
+    }
+
+    private func fetch() async -> Outcome {
+        let outcome: Result<Token, AccessTokenError>
+        do throws(AccessTokenError) {
+            outcome = .success(try await fetchOnce())
+        } catch {
+            outcome = .failure(error)
+        }
+        return state.withLock { state in
+            state.flight = nil
+            switch outcome {
+            case .success(let token):
+                state.token = token
+                state.lastFailure = nil
+                return .success(token.secret)
+            case .failure(let error):
+                let now = time.now
+                state.lastFailure = (now, error)
+                return Self.fallback(state.token, now) ?? .failure(error)
+            }
+        }
+    }
+
+    private func fetchOnce() async throws(AccessTokenError) -> Token {
+        let issuedAt = now().millisecondsSince1970 / 1000
+        // Its life is counted from before the request, so that no delay of ours lengthens it.
+        let start = time.now
+        let request = try request(issuedAt: issuedAt)
+        let response: HTTPTransportResponse
+        do throws(HTTPTransportError) {
+            response = try await transport.send(request, retrying: retry, clock: clock)
+        } catch {
+            throw AccessTokenError("token endpoint: \(error.code)", isRetryable: error.code != .tls)
+        }
+        guard response.status == 200 else { throw Self.refusal(response, issuedAt: issuedAt) }
+        return try Self.token(response.body, requestedAt: start)
+    }
+
+    private func request(issuedAt: Int64) throws(AccessTokenError) -> HTTPTransportRequest {
+        do {
+            let assertion = try account.assertion(scopes: scopes.map(\.url), issuedAt: issuedAt)
+            let body = Array("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=".utf8)
+            var request = try HTTPTransportRequest(
+                .post,
+                url,
+                headers: [
+                    "Accept": "application/json",
+                    "Content-Type": "application/x-www-form-urlencoded",
+                ],
+                body: body + assertion,
+                timeout: .seconds(10),
+                maximumResponseBytes: 64 * 1024
+            )
+            // A second token for the same assertion does no harm.
+            request.isIdempotent = true
+            return request
+        } catch let error as SignatureError {
+            throw AccessTokenError("assertion not signed: \(error.kind)", isRetryable: false)
+        } catch {
+            throw AccessTokenError("token request: \(error)", isRetryable: false)
+        }
+    }
+
+    private static func token(_ body: [UInt8], requestedAt start: Duration) throws(AccessTokenError) -> Token {
+        let answer: TokenAnswer
+        do throws(JSONError) {
+            var reader = try ObjectReader(parsing: body)
+            answer = try TokenAnswer(reading: &reader)
+        } catch {
+            // Google was not the one who said this: a proxy, or a truncated answer.
+            throw AccessTokenError("token endpoint: answer is not a token: \(error)", isRetryable: true)
+        }
+        guard let token = answer.accessToken, !token.isEmpty, token.count <= 8192,
+            token.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { throw AccessTokenError("token endpoint: answer has no access_token", isRetryable: false) }
+        guard answer.isBearer else {
+            throw AccessTokenError("token endpoint: token_type is not Bearer", isRetryable: false)
+        }
+        return Token(secret: Secret(bytes: token), expiry: start + .seconds(answer.lifetime))
+    }
+
+    private static func refusal(_ response: HTTPTransportResponse, issuedAt: Int64) -> AccessTokenError {
+        let error = OAuthError(response.body)
+        var message = "token endpoint: status \(response.status)"
+        if let code = error.code { message += ", \(code)" }
+        if error.code == "invalid_grant", let date = response.headers["Date"].flatMap(HTTPDate.init) {
+            // The account signs the time; a clock that is off is the most frequent cause and the hardest to see.
+            let difference = issuedAt.subtractingReportingOverflow(date.seconds).partialValue
+            if difference.magnitude > 60 { message += "; the clock here differs from Google's by \(difference) s" }
+        }
+        let isRetryable = isTransient(response.status) || error.isTransient
+        return AccessTokenError(message, isRetryable: isRetryable)
+    }
+
+    private static func isTransient(_ status: Int) -> Bool {
+        [408, 429, 500, 502, 503, 504].contains(status) || 300..<400 ~= status
+    }
+
+    private static func verdict(
+        _ request: HTTPTransportRequest,
+        _ outcome: RetryPolicy.Outcome
+    ) -> RetryPolicy.Verdict {
+        if case .success(let response) = outcome, !response.isSuccess, OAuthError(response.body).isTransient {
+            return .retry
+        }
+        return RetryPolicy.standardVerdict(for: request, outcome)
+    }
+}
+
+/// A successful answer of the token endpoint (RFC 6749, section 5.1).
+private struct TokenAnswer: JSONReadable {
+    let accessToken: [UInt8]?
+    let isBearer: Bool
+    /// In seconds.
+    let lifetime: Int64
+
+    init(reading reader: inout ObjectReader) throws(JSONError) {
+        accessToken = try? reader.optionalValue("access_token")?.utf8()
+        isBearer = reader.descriptiveString("token_type").map { $0.lowercased() == "bearer" } ?? true
+        let stated = reader.optionalValue("expires_in")
+        let seconds = (try? stated?.int64()) ?? (try? stated?.string()).flatMap { Int64($0) }
+        // Where Google does not say, not for long.
+        lifetime = min(max(seconds ?? 600, 0), 86_400)
+    }
+}
+
+/// An error of the token endpoint (RFC 6749, section 5.2).
+private struct OAuthError {
+    private static let transient = ["internal_failure", "server_error", "temporarily_unavailable"]
+
+    /// The code, if it looks like one.
+    let code: String?
+    let isTransient: Bool
+
+    init(_ body: [UInt8]) {
+        guard var reader = try? ObjectReader(parsing: body) else {
+            code = nil
+            isTransient = false
+            return
+        }
+        let stated = reader.descriptiveString("error")
+        let description = reader.descriptiveString("error_description")
+        code = stated.flatMap(\.asReason)
+        isTransient = [stated, description].contains { $0.map(Self.transient.contains) ?? false }
+    }
+}
+
+extension String {
+    /// The text where it is a word such as Google's error reasons are, and can be shown.
+    var asReason: String? {
+        let isWord = utf8.allSatisfy {
+            (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0) || $0 == 0x5F
+                || $0 == 0x2D || $0 == 0x2E
+        }
+        return isWord && 1...64 ~= utf8.count ? self : nil
+    }
+}

@@ -1,0 +1,199 @@
+import HTTPTransport
+import Normalizer
+import WireJSON
+
+/// The three requests of pulling (Pub/Sub API v1, `projects.subscriptions`).
+struct PubSubAPI: Sendable {
+    enum Failure: Error {
+        /// The same may succeed later.
+        case transient(String)
+        /// More came than was allowed.
+        case tooLarge
+        case canceled
+        case permanent(PullError)
+
+        var reason: String {
+            switch self {
+            case .transient(let reason): reason
+            case .tooLarge: "responseTooLarge"
+            case .canceled: "canceled"
+            case .permanent(let error): error.message
+            }
+        }
+    }
+
+    struct Received: Sendable {
+        var acknowledgementID: String
+        /// Nothing where the message could not be read.
+        var message: PubSubMessage?
+    }
+
+    /// How many ids one request names; the limit of a request is 512 KiB.
+    static let idsPerRequest = 500
+    private static let retry = RetryPolicy(
+        maximumAttempts: 3,
+        baseDelay: .milliseconds(200),
+        maximumDelay: .seconds(1),
+        deadline: .seconds(5)
+    )
+
+    private let transport: any HTTPTransport
+    private let tokens: (any AccessTokenSource)?
+    private let clock: any Clock<Duration>
+    private let base: HTTPSURL
+    private let name: SubscriptionName
+    private let subscription: String
+
+    init(
+        _ configuration: PullConfiguration,
+        transport: any HTTPTransport,
+        tokens: (any AccessTokenSource)?,
+        clock: any Clock<Duration>
+    ) throws(ConfigurationError) {
+        guard let name = SubscriptionName(configuration.subscription) else {
+            throw ConfigurationError("subscription is not of the form projects/P/subscriptions/S")
+        }
+        do {
+            base = try configuration.endpoint ?? HTTPSURL(host: "pubsub.googleapis.com")
+        } catch {
+            throw ConfigurationError("Pub/Sub: \(error)")
+        }
+        guard tokens != nil || base.isEmulator else {
+            throw ConfigurationError("only an emulator is pulled from without access tokens")
+        }
+        guard tokens == nil || !base.isEmulator else {
+            throw ConfigurationError("an access token is not sent to an emulator, which has no TLS")
+        }
+        self.transport = transport
+        self.tokens = tokens
+        self.clock = clock
+        self.name = name
+        subscription = configuration.subscription
+    }
+
+    func pull(_ count: Int, timeout: Duration, maximumBytes: Int) async throws(Failure) -> [Received] {
+        let response = try await post(
+            "pull",
+            [("maxMessages", .integer(Int64(count)))],
+            timeout: timeout,
+            maximumBytes: maximumBytes,
+            retrying: .never
+        )
+        var limits = JSONLimits()
+        limits.maximumBytes = maximumBytes
+        limits.maximumNodes = 1 << 20
+        do throws(JSONError) {
+            let reader = try ObjectReader(parsing: response.body, limits: limits)
+            guard let entries = try reader.optionalArray("receivedMessages") else { return [] }
+            var received: [Received] = []
+            for entry in entries { received.append(try self.received(entry)) }
+            return received
+        } catch {
+            throw .transient("answer to a pull: \(error)")
+        }
+    }
+
+    private func received(_ entry: JSONValue) throws(JSONError) -> Received {
+        var reader = try ObjectReader(entry)
+        let id = try reader.string("ackId")
+        let attempt = reader.descriptiveInt64("deliveryAttempt")
+        let message = try? PubSubMessage(
+            reading: reader.value("message"),
+            subscription: subscription,
+            deliveryAttempt: attempt
+        )
+        return Received(acknowledgementID: id, message: message)
+    }
+
+    func acknowledge(_ ids: [String]) async throws(Failure) {
+        _ = try await post("acknowledge", [("ackIds", .strings(ids))])
+    }
+
+    /// - Parameter deadline: from now on; zero gives the messages back.
+    func modifyAckDeadline(_ ids: [String], _ deadline: Duration) async throws(Failure) {
+        _ = try await post(
+            "modifyAckDeadline",
+            [("ackIds", .strings(ids)), ("ackDeadlineSeconds", .integer(deadline.components.seconds))]
+        )
+    }
+
+    private func post(
+        _ verb: StaticString,
+        _ members: [(String, JSONText.Value)],
+        timeout: Duration = .seconds(10),
+        maximumBytes: Int = 64 * 1024,
+        retrying policy: RetryPolicy = retry
+    ) async throws(Failure) -> HTTPTransportResponse {
+        var isSecond = false
+        while true {
+            let (request, token) = try await request(verb, members, timeout, maximumBytes)
+            let response: HTTPTransportResponse
+            do throws(HTTPTransportError) {
+                response = try await transport.send(request, retrying: policy, clock: clock)
+            } catch {
+                switch error.code {
+                case .responseTooLarge: throw .tooLarge
+                case .canceled: throw .canceled
+                case .invalidRequest: throw .permanent(PullError(cause: .invalid, message: error.message))
+                default: throw .transient(error.code.rawValue)
+                }
+            }
+            if response.isSuccess { return response }
+            let error = APIErrorBody(response.body)
+            if response.status == 401, !isSecond, let token, !error.isAboutPermissions {
+                isSecond = true
+                tokens?.discard(token)
+                continue
+            }
+            throw Self.failure(response.status, error)
+        }
+    }
+
+    private func request(
+        _ verb: StaticString,
+        _ members: [(String, JSONText.Value)],
+        _ timeout: Duration,
+        _ maximumBytes: Int
+    ) async throws(Failure) -> (HTTPTransportRequest, Secret?) {
+        let token: Secret?
+        do throws(AccessTokenError) {
+            token = try await tokens?.accessToken()
+        } catch {
+            guard error.isRetryable else { throw .permanent(PullError(cause: .denied, message: error.message)) }
+            throw .transient(error.message)
+        }
+        do throws(HTTPTransportError) {
+            let url = try base.appending(path: [
+                "v1", "projects", .init(name.project), "subscriptions", .init(name.name, verb: verb),
+            ])
+            var request = try HTTPTransportRequest(
+                .post,
+                url,
+                headers: ["Accept": "application/json", "Content-Type": "application/json"],
+                body: JSONText.object(members),
+                timeout: timeout,
+                maximumResponseBytes: maximumBytes
+            )
+            if let token {
+                try request.setHeader("Authorization", to: "Bearer \(String(decoding: token.bytes, as: UTF8.self))")
+            }
+            // To acknowledge, or to move a deadline, twice does no harm.
+            request.isIdempotent = true
+            return (request, token)
+        } catch {
+            throw .permanent(PullError(cause: .invalid, message: error.message))
+        }
+    }
+
+    private static func failure(_ status: Int, _ error: APIErrorBody) -> Failure {
+        let message = "status \(status)\(error.reason.map { ", \($0)" } ?? "")"
+        switch status {
+        case 403 where error.isAboutQuota: return .transient(message)
+        case 401, 403: return .permanent(PullError(cause: .denied, message: message))
+        case 404: return .permanent(PullError(cause: .notFound, message: message))
+        case 408, 409, 429: return .transient(message)
+        case 400..<500: return .permanent(PullError(cause: .invalid, message: message))
+        default: return .transient(message)
+        }
+    }
+}

@@ -1,0 +1,126 @@
+public import HTTPTransport
+import Normalizer
+
+/// From where, how much at a time, and how long messages are pulled.
+public struct PullConfiguration: Sendable {
+    /// The subscription's full name, `projects/P/subscriptions/S`.
+    public var subscription: String
+    /// Where Pub/Sub is: Google unless set, for example to `HTTPSURL.emulator(host:port:)`.
+    public var endpoint: HTTPSURL?
+    /// How many messages are worked on at once at most.
+    public var maximumOutstandingMessages: Int = 200
+    /// How many bytes of data are worked on at once. No more is pulled from there on, so one pull can exceed it.
+    public var maximumOutstandingBytes: Int = 16 << 20
+    /// How many messages one pull asks for at most.
+    public var maximumMessagesPerPull: Int = 100
+    /// The largest answer to one pull. One that is larger makes the next ask for fewer messages.
+    public var maximumResponseBytes: Int = 16 << 20
+    /// The subscription's own acknowledgement deadline. Too long a value here has messages delivered twice.
+    public var acknowledgementDeadline: Duration = .seconds(10)
+    /// How far the deadline is moved each time while a message is worked on, 10 to 600 seconds.
+    public var leaseExtension: Duration = .seconds(60)
+    /// For how long a message's deadline is extended; behind that Pub/Sub delivers it again.
+    public var maximumExtension: Duration = .seconds(3600)
+    /// How long Pub/Sub may keep a pull waiting for messages.
+    public var pullTimeout: Duration = .seconds(90)
+    /// How many messages that were worked on are remembered, so that none is handed over again when its
+    /// acknowledgement was lost.
+    public var rememberedMessages: Int = 10_000
+    /// Is told what happens, for metrics and logs. Nothing in it is secret.
+    public var report: (@Sendable (PullReport) -> Void)?
+
+    /// Names the subscription.
+    public init(subscription: String, endpoint: HTTPSURL? = nil) {
+        self.subscription = subscription
+        self.endpoint = endpoint
+    }
+
+    func validate() throws(ConfigurationError) {
+        guard SubscriptionName(subscription) != nil else {
+            throw ConfigurationError("subscription is not of the form projects/P/subscriptions/S")
+        }
+        guard 1...10_000 ~= maximumOutstandingMessages, 1...1000 ~= maximumMessagesPerPull,
+            maximumOutstandingBytes > 0, maximumResponseBytes > 0, rememberedMessages >= 0
+        else { throw ConfigurationError("a limit of the pull worker is out of range") }
+        guard .seconds(10) ... .seconds(600) ~= leaseExtension,
+            .seconds(1) ... .seconds(600) ~= acknowledgementDeadline,
+            maximumExtension >= .zero, pullTimeout > .zero
+        else { throw ConfigurationError("a duration of the pull worker is out of range") }
+    }
+}
+
+/// The parts of a subscription's full name.
+struct SubscriptionName {
+    let project: String
+    let name: String
+
+    init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 4, parts[0] == "projects", parts[2] == "subscriptions",
+            Self.isName(parts[1]), Self.isName(parts[3])
+        else { return nil }
+        (project, name) = (parts[1], parts[3])
+    }
+
+    /// Letters, digits and `-._~+%`, and old project ids have a colon; a letter comes first.
+    private static func isName(_ text: String) -> Bool {
+        guard let first = text.utf8.first, 3...255 ~= text.utf8.count else { return false }
+        let isLetter = (0x41...0x5A).contains(first) || (0x61...0x7A).contains(first)
+        return isLetter
+            && text.utf8.allSatisfy {
+                (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
+                    || "-._~+%:".utf8.contains($0)
+            }
+    }
+}
+
+/// What a pull worker tells about its work.
+@nonexhaustive
+public enum PullReport: Sendable, Hashable {
+    /// So many messages came.
+    case pulled(Int)
+    /// So many acknowledgements were taken.
+    case acknowledged(Int)
+    /// So many messages were given back, to be delivered again.
+    case returned(Int)
+    /// The deadline of so many messages was moved.
+    case extended(Int)
+    /// A message came again and was not handed over: it is being worked on, or was.
+    case repeated
+    /// A message could not be read. It is left alone; a dead-letter topic will get it in the end.
+    case unreadable
+    /// A request failed, for the reason given; it is repeated where that makes sense.
+    case trouble(PullRequest, String)
+    /// So many acknowledgements were given up. The messages will come again.
+    case acknowledgementsLost(Int)
+}
+
+/// The requests that a pull worker makes.
+@nonexhaustive
+public enum PullRequest: String, Sendable, Hashable {
+    case pull, acknowledge, modifyAckDeadline
+}
+
+/// Why pulling has ended before it was stopped.
+public struct PullError: Error, Sendable, CustomStringConvertible {
+    /// The causes.
+    @nonexhaustive
+    public enum Cause: String, Sendable, Hashable {
+        /// Rights are missing (401, 403).
+        case denied
+        /// There is no such subscription (404).
+        case notFound = "not_found"
+        /// Pub/Sub does not take the request.
+        case invalid
+        /// The worker runs already, or has run.
+        case alreadyRun = "already_run"
+    }
+
+    /// The cause.
+    public var cause: Cause
+    /// What exactly went wrong.
+    public var message: String
+
+    /// `cause: message`
+    public var description: String { "\(cause.rawValue): \(message)" }
+}

@@ -1,0 +1,374 @@
+public import FoundationEssentials
+public import HTTPTransport
+public import Normalizer
+import Synchronization
+
+/// Pulls messages from a Pub/Sub subscription and hands them over, each until somebody has dealt with it.
+///
+/// A message is acknowledged after its handler said so, and not before; given back at once when the handler wants it
+/// again; and held by moving its deadline while the handler works. What comes again while it is worked on, or after it
+/// was, is not handed over a second time by the same worker.
+public final class PullWorker: Sendable {
+    /// What Pub/Sub is told about a message.
+    public enum Disposition: Sendable, Hashable {
+        /// It is dealt with.
+        case acknowledge
+        /// It is wanted again.
+        case redeliver
+    }
+
+    /// A message in hand.
+    public struct Message: Sendable {
+        /// The message.
+        public let content: PubSubMessage
+        /// When it was received.
+        public let receivedAt: Date
+    }
+
+    /// Deals with one message.
+    public typealias Handler = @Sendable (Message) async -> Disposition
+
+    private struct State {
+        var outstanding: Outstanding
+        var hasRun = false
+        var isStopping = false
+        /// What has to be interrupted when the worker is stopped: a pull, or a wait before the next.
+        var interruptible: Task<Void, Never>?
+    }
+
+    /// One part of the work, ended.
+    private enum Part: Sendable {
+        case pulling(PullError?)
+        case telling
+        case holding
+    }
+
+    private let configuration: PullConfiguration
+    private let api: PubSubAPI
+    private let clock: any Clock<Duration>
+    private let time: ElapsedTime
+    private let now: @Sendable () -> Date
+    private let state: Mutex<State>
+    /// There may be room for more messages, or it is time to stop.
+    private let room = Signal()
+    /// There may be something to tell Pub/Sub.
+    private let news = Signal()
+
+    /// Prepares a worker, which runs once.
+    ///
+    /// - Parameters:
+    ///   - tokens: access tokens with the scope of Pub/Sub; nil for an emulator, and only for one.
+    ///   - now: the time of day, which becomes a message's time of receipt.
+    /// - Throws: ``ConfigurationError``.
+    public init(
+        _ configuration: PullConfiguration,
+        transport: any HTTPTransport,
+        tokens: (any AccessTokenSource)?,
+        clock: any Clock<Duration> = ContinuousClock(),
+        now: @escaping @Sendable () -> Date
+    ) throws(ConfigurationError) {
+        try configuration.validate()
+        self.configuration = configuration
+        api = try PubSubAPI(configuration, transport: transport, tokens: tokens, clock: clock)
+        self.clock = clock
+        time = ElapsedTime(clock)
+        self.now = now
+        state = Mutex(State(outstanding: Outstanding(remembering: configuration.rememberedMessages)))
+    }
+
+    /// Works until ``stop()``, or until Pub/Sub says that it cannot go on.
+    ///
+    /// Network trouble and quotas are waited out. When the task is canceled, handlers are, and what they answer is still
+    /// told to Pub/Sub.
+    ///
+    /// - Throws: ``PullError``, after every message in hand is dealt with.
+    public func run(_ handler: @escaping Handler) async throws(PullError) {
+        let isFirst = state.withLock { state in
+            defer { state.hasRun = true }
+            return !state.hasRun
+        }
+        guard isFirst else { throw PullError(cause: .alreadyRun, message: "a worker runs once") }
+        let failure = await withTaskGroup(of: Part.self, returning: PullError?.self) { group in
+            group.addTask { .pulling(await self.pullUntilStopped(handler)) }
+            group.addTask {
+                for await _ in self.news.stream { await self.tellNews() }
+                return .telling
+            }
+            group.addTask {
+                await self.holdMessages()
+                return .holding
+            }
+            var failure: PullError?
+            for await part in group {
+                switch part {
+                case .pulling(let error):
+                    failure = error
+                    news.finish()
+                case .telling: group.cancelAll()
+                case .holding: break
+                }
+            }
+            return failure
+        }
+        // A task of its own, which is not canceled where this one is.
+        await Task { await self.tellNews() }.value
+        if let failure { throw failure }
+    }
+
+    /// Works with an adapter until ``stop()``.
+    ///
+    /// Every message is decoded, looked up and mapped, and the outcome handed to `store`, failures too. It is
+    /// acknowledged where ``Acknowledgement`` accepts the outcome, which `store` has then kept; where `store` throws,
+    /// and where Google could not be asked, it comes again.
+    ///
+    /// - Throws: ``PullError`` as for ``run(_:)``.
+    public func run(
+        _ adapter: GooglePlayAdapter,
+        _ store: @escaping @Sendable (Message, Result<Normalization, DeliveryError>) async throws -> Void
+    ) async throws(PullError) {
+        try await run { message in
+            let outcome = await adapter.outcome(ofPulled: message.content, receivedAt: message.receivedAt)
+            do { try await store(message, outcome) } catch { return .redeliver }
+            switch adapter.acknowledgement(for: outcome).decision {
+            case .accept, .acceptAndQuarantine: return .acknowledge
+            default: return .redeliver
+            }
+        }
+    }
+
+    /// Has the worker pull no more, finish what is in hand, and return.
+    public func stop() {
+        let interrupted = state.withLock { state in
+            state.isStopping = true
+            return state.interruptible
+        }
+        interrupted?.cancel()
+        room.send()
+    }
+}
+
+// MARK: Pulling
+
+extension PullWorker {
+    private func pullUntilStopped(_ handler: @escaping Handler) async -> PullError? {
+        await withDiscardingTaskGroup(returning: PullError?.self) { handlers in
+            var changes = room.stream.makeAsyncIterator()
+            var batch = configuration.maximumMessagesPerPull
+            var failures = 0
+            while !Task.isCancelled {
+                switch freeRoom(batch) {
+                case nil: return nil
+                case 0?:
+                    guard await changes.next() != nil else { return nil }
+                    continue
+                case let count?:
+                    switch await pull(count) {
+                    case .success(let received):
+                        failures = 0
+                        batch = min(max(batch, received.count) * 2, configuration.maximumMessagesPerPull)
+                        for (key, message) in admit(received) {
+                            handlers.addTask {
+                                let disposition = await handler(message)
+                                self.finish(key, disposition)
+                            }
+                        }
+                    case .failure(.tooLarge) where count > 1:
+                        configuration.report?(.trouble(.pull, "responseTooLarge"))
+                        batch = max(count / 2, 1)
+                    case .failure(.canceled): continue
+                    case .failure(.permanent(let error)): return error
+                    case .failure(let failure):
+                        configuration.report?(.trouble(.pull, failure.reason))
+                        failures += 1
+                        await wait(afterFailures: failures)
+                    }
+                }
+            }
+            return nil
+        }
+    }
+
+    /// How many messages may be pulled now; nil when it is time to stop.
+    private func freeRoom(_ batch: Int) -> Int? {
+        state.withLock { state in
+            guard !state.isStopping else { return nil }
+            guard state.outstanding.bytes < configuration.maximumOutstandingBytes else { return 0 }
+            return min(batch, max(configuration.maximumOutstandingMessages - state.outstanding.count, 0))
+        }
+    }
+
+    private func pull(_ count: Int) async -> Result<[PubSubAPI.Received], PubSubAPI.Failure> {
+        let outcome = Mutex<Result<[PubSubAPI.Received], PubSubAPI.Failure>>(.failure(.canceled))
+        await interruptibly {
+            let result: Result<[PubSubAPI.Received], PubSubAPI.Failure>
+            do throws(PubSubAPI.Failure) {
+                result = .success(
+                    try await self.api.pull(
+                        count,
+                        timeout: self.configuration.pullTimeout,
+                        maximumBytes: self.configuration.maximumResponseBytes
+                    )
+                )
+            } catch {
+                // Nothing was published for as long as a pull waits.
+                if case .transient(HTTPTransportError.Code.timeout.rawValue) = error {
+                    result = .success([])
+                } else {
+                    result = .failure(error)
+                }
+            }
+            outcome.withLock { $0 = result }
+        }
+        return outcome.withLock { $0 }
+    }
+
+    private func wait(afterFailures failures: Int) async {
+        let ceiling = min(100 << min(failures, 10), 60_000)
+        let delay = Duration.milliseconds(Int64.random(in: Int64(ceiling / 2)...Int64(ceiling)))
+        await interruptibly { try? await self.clock.sleep(for: delay) }
+    }
+
+    /// Runs what ``stop()`` and cancellation of this task interrupt.
+    private func interruptibly(_ work: @escaping @Sendable () async -> Void) async {
+        let task = state.withLock { state -> Task<Void, Never>? in
+            guard !state.isStopping else { return nil }
+            let task = Task { await work() }
+            state.interruptible = task
+            return task
+        }
+        guard let task else { return }
+        await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        state.withLock { $0.interruptible = nil }
+    }
+
+    private func admit(_ received: [PubSubAPI.Received]) -> [(key: String, message: Message)] {
+        guard !received.isEmpty else { return [] }
+        let receivedAt = now()
+        let elapsed = time.now
+        var admitted: [(key: String, message: Message)] = []
+        var hasRepeated = false
+        configuration.report?(.pulled(received.count))
+        for one in received {
+            guard let message = one.message else {
+                configuration.report?(.unreadable)
+                continue
+            }
+            let key = message.messageID ?? one.acknowledgementID
+            let admission = state.withLock {
+                $0.outstanding.admit(
+                    key,
+                    one.acknowledgementID,
+                    bytes: message.data.count,
+                    now: elapsed,
+                    deadline: configuration.acknowledgementDeadline
+                )
+            }
+            switch admission {
+            case .new: admitted.append((key, Message(content: message, receivedAt: receivedAt)))
+            case .repeated:
+                hasRepeated = true
+                configuration.report?(.repeated)
+            }
+        }
+        if hasRepeated { news.send() }
+        return admitted
+    }
+
+    private func finish(_ key: String, _ disposition: Disposition) {
+        state.withLock { $0.outstanding.finish(key, acknowledge: disposition == .acknowledge) }
+        room.send()
+        news.send()
+    }
+}
+
+// MARK: Telling Pub/Sub
+
+extension PullWorker {
+    private func tellNews() async {
+        while await tellOnce() {}
+    }
+
+    /// - Returns: whether there may be more to tell that can be told now.
+    private func tellOnce() async -> Bool {
+        let (due, returns) = state.withLock { state in
+            (
+                state.outstanding.takeAcknowledgements(PubSubAPI.idsPerRequest),
+                state.outstanding.takeReturns(PubSubAPI.idsPerRequest)
+            )
+        }
+        var hasFailed = false
+        if !due.isEmpty {
+            do throws(PubSubAPI.Failure) {
+                try await api.acknowledge(due.map(\.id))
+                configuration.report?(.acknowledged(due.count))
+            } catch {
+                hasFailed = true
+                configuration.report?(.trouble(.acknowledge, error.reason))
+                let isFinal = if case .permanent = error { true } else { false }
+                let lost = state.withLock { isFinal ? due.count : $0.outstanding.putBack(due, now: time.now) }
+                if lost > 0 { configuration.report?(.acknowledgementsLost(lost)) }
+            }
+        }
+        if !returns.isEmpty {
+            do throws(PubSubAPI.Failure) {
+                try await api.modifyAckDeadline(returns, .zero)
+                configuration.report?(.returned(returns.count))
+            } catch {
+                // They come again by themselves, later.
+                configuration.report?(.trouble(.modifyAckDeadline, error.reason))
+            }
+        }
+        return !hasFailed && state.withLock { $0.outstanding.hasNews }
+    }
+
+    /// Moves the deadlines of messages that are worked on, until canceled.
+    private func holdMessages() async {
+        let tick = min(configuration.acknowledgementDeadline, configuration.leaseExtension) / 4
+        // Two ticks at least, so that one that comes late is no harm.
+        let margin = max(tick * 2, configuration.leaseExtension / 4)
+        while (try? await clock.sleep(for: tick)) != nil, !Task.isCancelled {
+            let start = time.now
+            let due = state.withLock {
+                $0.outstanding.due(
+                    within: margin,
+                    now: start,
+                    longest: configuration.maximumExtension
+                )
+            }
+            var rest = due[...]
+            while !rest.isEmpty {
+                let batch = rest.prefix(PubSubAPI.idsPerRequest)
+                rest = rest.dropFirst(PubSubAPI.idsPerRequest)
+                do throws(PubSubAPI.Failure) {
+                    try await api.modifyAckDeadline(batch.map(\.id), configuration.leaseExtension)
+                    configuration.report?(.extended(batch.count))
+                    state.withLock {
+                        $0.outstanding.extended(batch.map(\.key), until: start + configuration.leaseExtension)
+                    }
+                } catch {
+                    configuration.report?(.trouble(.modifyAckDeadline, error.reason))
+                }
+            }
+            // Acknowledgements that could not be sent are tried again.
+            news.send()
+        }
+    }
+}
+
+/// Wakes one waiter; what is sent while nobody waits is kept, once.
+private struct Signal: Sendable {
+    let stream: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
+
+    init() {
+        (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    func send() { continuation.yield() }
+
+    func finish() { continuation.finish() }
+}

@@ -1,0 +1,39 @@
+/// A message from Google Play that is proven to have come through our subscription, decoded.
+///
+/// The proof covers the sender, not the content: it is a hint, and what it says is asked for again.
+public struct GoogleNotification: Sendable, Hashable {
+    /// The message that carried it. Its `messageID` identifies the delivery.
+    public let message: PubSubMessage
+    /// What the message says.
+    public let content: DeveloperNotification
+
+    package init(message: PubSubMessage, content: DeveloperNotification) {
+        self.message = message
+        self.content = content
+    }
+}
+
+// What crosses a queue is the message itself; its data is read again at the other end, so that both ends see all of it.
+extension GoogleNotification: Codable {
+    /// Reads what `encode(to:)` wrote.
+    public init(from decoder: any Decoder) throws {
+        message = try PubSubMessage(from: decoder)
+        content = try DeveloperNotification(payload: message.data)
+    }
+
+    /// Writes the message.
+    public func encode(to encoder: any Encoder) throws {
+        try message.encode(to: encoder)
+    }
+}
+
+extension GoogleNotification: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The message's description.
+    public var description: String { message.description }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

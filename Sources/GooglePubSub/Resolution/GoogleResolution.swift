@@ -1,0 +1,90 @@
+/// A notification with everything that Google Play answered about it, so that mapping needs no network.
+public struct GoogleResolution: Sendable, Hashable, Codable {
+    /// One look-up: what was asked, and the answer.
+    public struct Lookup: Sendable, Hashable, Codable {
+        /// A resource of the Play Developer API.
+        @nonexhaustive
+        public enum Resource: String, Sendable, Hashable, Codable {
+            /// `purchases.subscriptionsv2`, by purchase token.
+            case subscription
+            /// `purchases.productsv2`, by purchase token.
+            case product
+            /// `orders`, by order id.
+            case order
+        }
+
+        /// What was asked for.
+        public var resource: Resource
+        /// The purchase token or order id by which it was asked for.
+        public var key: String
+        /// What came back.
+        public var answer: PlayAnswer
+
+        /// Keeps a look-up.
+        public init(_ resource: Resource, _ key: String, _ answer: PlayAnswer) {
+            self.resource = resource
+            self.key = key
+            self.answer = answer
+        }
+    }
+
+    /// The notification.
+    public let notification: GoogleNotification
+    /// The look-ups in the order in which they were made; none where nothing had to be asked, or nobody could be.
+    ///
+    /// For a subscription the first is the notified token and those behind it its predecessors, newest first. None of
+    /// them is `unavailable`: then there is no resolution.
+    public let lookups: [Lookup]
+
+    package init(notification: GoogleNotification, lookups: [Lookup]) {
+        self.notification = notification
+        self.lookups = lookups
+    }
+
+    /// The answer about a subscription's token; by default the notified one.
+    public func subscription(_ purchaseToken: String? = nil) -> PlayAnswer? {
+        answer(.subscription, purchaseToken ?? notification.content.subject.purchaseToken)
+    }
+
+    /// The answer about the notified one-time purchase.
+    public var product: PlayAnswer? {
+        answer(.product, notification.content.subject.purchaseToken)
+    }
+
+    /// The answer about an order.
+    public func order(_ orderID: String) -> PlayAnswer? {
+        answer(.order, orderID)
+    }
+
+    /// The predecessors of the notified subscription token that were asked for, newest first.
+    public var predecessors: [Lookup] {
+        Array(lookups.filter { $0.resource == .subscription }.dropFirst())
+    }
+
+    private func answer(_ resource: Lookup.Resource, _ key: String?) -> PlayAnswer? {
+        guard let key else { return nil }
+        return lookups.first { $0.resource == resource && $0.key.utf8.elementsEqual(key.utf8) }?.answer
+    }
+}
+
+extension GoogleResolution: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// How many look-ups there are.
+    public var description: String { "\(notification), \(lookups.count) look-ups" }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension GoogleResolution.Lookup: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The resource and the answer's description; never the key.
+    public var description: String { "\(resource): \(answer)" }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

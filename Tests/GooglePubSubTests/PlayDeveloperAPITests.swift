@@ -1,0 +1,265 @@
+import FoundationEssentials
+import GooglePubSub
+import HTTPTransport
+import Normalizer
+import NormalizerTesting
+import Synchronization
+import Testing
+
+/// Gives `token-1`, `token-2` and so on, another one whenever one is discarded.
+final class CountingTokens: AccessTokenSource {
+    let count = Mutex(1)
+
+    func accessToken() -> Secret { Secret("token-\(count.withLock { $0 })") }
+
+    func discard(_ token: Secret) { count.withLock { $0 += 1 } }
+}
+
+struct FailingTokens: AccessTokenSource {
+    let isRetryable: Bool
+
+    func accessToken() throws(AccessTokenError) -> Secret {
+        throw AccessTokenError("no token", isRetryable: isRetryable)
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct PlayDeveloperAPITests {
+    let clock = TestClock(jumping: true)
+    let transport = StubTransport()
+    let tokens = CountingTokens()
+
+    func api(_ tokens: (any AccessTokenSource)? = nil) throws -> PlayDeveloperAPI {
+        try PlayDeveloperAPI(transport: transport, tokens: tokens ?? self.tokens, clock: clock)
+    }
+
+    static func error(
+        _ status: Int,
+        _ reason: String? = nil,
+        domain: String = "global",
+        _ headers: HTTPTransportHeaders = [:]
+    ) -> HTTPTransportResponse {
+        let errors = reason.map { #","errors":[{"domain":"\#(domain)","reason":"\#($0)","message":"secret"}]"# } ?? ""
+        return HTTPTransportResponse(
+            status: status,
+            headers: headers,
+            body: Array(#"{"error":{"code":\#(status),"message":"secret"\#(errors)}}"#.utf8)
+        )
+    }
+
+    static let found = HTTPTransportResponse(
+        status: 200,
+        headers: ["Date": "Thu, 28 May 2026 20:26:40 GMT"],
+        body: Array(#"{"kind":"x"}"#.utf8)
+    )
+
+    @Test func asksForEachResource() async throws {
+        transport.on(.any, respond: Self.found)
+        let api = try api()
+        let answers = [
+            await api.subscription(purchaseToken: "t/1", packageName: Google.package),
+            await api.product(purchaseToken: "t/1", packageName: Google.package),
+            await api.order("GPA.1-2..3", packageName: Google.package),
+            await api.orders(["GPA.1", "GPA.2", "GPA.1"], packageName: Google.package)[0],
+            await api.voidedPurchases(packageName: Google.package),
+            await api.acknowledgeSubscription(id: "monthly", purchaseToken: "t/1", packageName: Google.package),
+            await api.acknowledgeProduct(id: "coins", purchaseToken: "t:1", packageName: Google.package),
+        ]
+        let root = "https://androidpublisher.googleapis.com/androidpublisher/v3/applications/com.example.app"
+        #expect(
+            transport.requests.map { "\($0.method) \($0.url.absoluteString)" } == [
+                "GET \(root)/purchases/subscriptionsv2/tokens/t%2F1",
+                "GET \(root)/purchases/productsv2/tokens/t%2F1",
+                "GET \(root)/orders/GPA.1-2..3",
+                "GET \(root)/orders:batchGet?orderIds=GPA.1&orderIds=GPA.2",
+                "GET \(root)/purchases/voidedpurchases?type=1&maxResults=1000&includeQuantityBasedPartialRefund=true",
+                "POST \(root)/purchases/subscriptions/monthly/tokens/t%2F1:acknowledge",
+                "POST \(root)/purchases/products/coins/tokens/t%3A1:acknowledge",
+            ]
+        )
+        #expect(answers.map(\.outcome) == [.found, .found, .found, .found, .found, .done, .done])
+        #expect(answers[0].body == Self.found.body)
+        #expect(answers[0].answeredAt == Google.receivedAt)
+        #expect(transport.requests.allSatisfy { $0.headers["Authorization"] == "Bearer token-1" })
+        #expect(transport.requests[5].body == Array("{}".utf8))
+    }
+
+    static let hostileTokens = [
+        "", ".", "..", "a\r\nX: y", "a\u{0}", "a\u{7F}", "\u{85}", "\n", String(repeating: "x", count: 2049),
+    ]
+
+    @Test(arguments: hostileTokens)
+    func sendsNothingForTokensThatCannotBe(_ token: String) async throws {
+        transport.on(.any, respond: Self.found)
+        let api = try api()
+        for answer in [
+            await api.subscription(purchaseToken: token, packageName: Google.package),
+            await api.product(purchaseToken: token, packageName: Google.package),
+            await api.acknowledgeSubscription(id: "x", purchaseToken: token, packageName: Google.package),
+            await api.acknowledgeProduct(id: "x", purchaseToken: token, packageName: Google.package),
+        ] { #expect(answer.outcome == .invalid) }
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("a/b", "a%2Fb"), ("../../x", "..%2F..%2Fx"), ("a%2Fb", "a%252Fb"), ("a?b#c", "a%3Fb%23c"), ("a b", "a%20b"),
+        ("a:acknowledge", "a%3Aacknowledge"), ("%2e%2e", "%252e%252e"), ("ü", "%C3%BC"), ("a\\b", "a%5Cb"),
+        ("...", "..."), (";@&=+$,", "%3B%40%26%3D%2B%24%2C"), ("abc.AO-J1_x~", "abc.AO-J1_x~"),
+    ])
+    func encodesTokens(_ token: String, _ segment: String) async throws {
+        transport.on(.any, respond: Self.found)
+        _ = try await api().subscription(purchaseToken: token, packageName: Google.package)
+        #expect(transport.requests.first?.url.path.hasSuffix("/tokens/\(segment)") == true)
+        #expect(transport.requests.first?.url.query == nil)
+    }
+
+    @Test(arguments: [
+        "", "app", "com..app", "com.example/..", "com.example.app/../x", "com.exämple", "1com.example",
+        "com.example.app\n",
+    ])
+    func sendsNothingForOtherPackageNames(_ name: String) async throws {
+        transport.on(.any, respond: Self.found)
+        #expect(try await api().subscription(purchaseToken: "t", packageName: name).outcome == .invalid)
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test(arguments: ["", ".", "..", "a/b", "a b", "a?b", "ü", "a\r\n", String(repeating: "1", count: 129)])
+    func sendsNothingForOtherOrderIDs(_ id: String) async throws {
+        transport.on(.any, respond: Self.found)
+        #expect(try await api().order(id, packageName: Google.package).outcome == .invalid)
+        #expect(try await api().orders([id], packageName: Google.package).map(\.outcome) == [.invalid])
+        #expect(transport.requests.isEmpty)
+    }
+
+    /// What comes back for good, and after how many requests.
+    @Test(
+        arguments: [
+            (error(400, "invalid"), .invalid, 1), (error(404, "notFound"), .notFound, 1),
+            (error(410, "purchaseTokenNoLongerValid"), .gone, 1),
+            (error(401, "permissionDenied", domain: "androidpublisher"), .denied, 1),
+            (error(401, "other", domain: "androidpublisher"), .denied, 1), (error(401, "authError"), .denied, 2),
+            (error(401), .denied, 2), (error(403, "accessNotConfigured"), .denied, 1), (error(403), .denied, 1),
+            (error(403, "rateLimitExceeded"), .unavailable, 3), (error(403, "quotaExceeded"), .unavailable, 3),
+            (error(403, "dailyLimitExceeded"), .unavailable, 3), (error(429), .unavailable, 3),
+            (error(409), .unavailable, 3),
+            (error(408), .unavailable, 3), (error(500), .unavailable, 3), (error(502), .unavailable, 3),
+            (error(503), .unavailable, 3), (error(504), .unavailable, 3), (error(405), .denied, 1),
+            (error(501), .unavailable, 1),
+            (HTTPTransportResponse(status: 302, headers: ["Location": "https://evil.example/"]), .unavailable, 1),
+            (HTTPTransportResponse(status: 304), .unavailable, 1),
+            (HTTPTransportResponse(status: 204), .unavailable, 1),
+            (HTTPTransportResponse(status: 200), .unavailable, 1),
+            (HTTPTransportResponse(status: 200, body: Array("<html>gone".utf8)), .unavailable, 1),
+            (HTTPTransportResponse(status: 200, body: Array("[]".utf8)), .unavailable, 1),
+            (HTTPTransportResponse(status: 200, body: Array("{\"a\":".utf8)), .unavailable, 1),
+            (HTTPTransportResponse(status: 404, body: Array("<html>secret".utf8)), .notFound, 1),
+            (error(503, nil, domain: "", ["Retry-After": "3600"]), .unavailable, 1),
+        ] as [(HTTPTransportResponse, PlayAnswer.Outcome, Int)]
+    )
+    func outcomes(_ response: HTTPTransportResponse, _ outcome: PlayAnswer.Outcome, _ requests: Int) async throws {
+        transport.on(.any, respond: response)
+        let answer = try await api().subscription(purchaseToken: "purchase-token", packageName: Google.package)
+        #expect(answer.outcome == outcome)
+        #expect(transport.requests.count == requests)
+        #expect(answer.body.isEmpty)
+        #expect(!"\(answer)".contains("secret"))
+        #expect(transport.requests.allSatisfy { $0.url.host == "androidpublisher.googleapis.com" })
+    }
+
+    @Test(
+        arguments: [
+            .connectionFailed, .connectionLost, .timeout, .tls, .responseTooLarge, .protocolError, .canceled, .shutDown,
+        ] as [HTTPTransportError.Code]
+    )
+    func failuresAreNoAnswers(_ code: HTTPTransportError.Code) async throws {
+        transport.on(.any, fail: code)
+        let answer = try await api().subscription(purchaseToken: "t", packageName: Google.package)
+        #expect(answer == PlayAnswer(.unavailable, status: 0, reason: code.rawValue))
+    }
+
+    @Test func renewsARefusedAccessTokenOnce() async throws {
+        transport.on(.any, respond: Self.error(401, "authError"), Self.found)
+        #expect(try await api().subscription(purchaseToken: "t", packageName: Google.package).outcome == .found)
+        #expect(transport.requests.map { $0.headers["Authorization"] } == ["Bearer token-1", "Bearer token-2"])
+    }
+
+    @Test func keepsTheAccessTokenWhereRightsAreMissing() async throws {
+        transport.on(.any, respond: Self.error(401, "permissionDenied", domain: "androidpublisher"))
+        _ = try await api().subscription(purchaseToken: "t", packageName: Google.package)
+        #expect(tokens.count.withLock { $0 } == 1)
+    }
+
+    @Test func waitsAsLongAsGoogleAsks() async throws {
+        transport.on(.any, respond: Self.error(429, nil, domain: "", ["Retry-After": "3"]), Self.found)
+        #expect(try await api().subscription(purchaseToken: "t", packageName: Google.package).outcome == .found)
+        #expect(clock.sleeps.count == 1)
+        #expect(clock.sleeps.allSatisfy { $0 >= .seconds(3) })
+    }
+
+    @Test(arguments: [(true, PlayAnswer.Outcome.unavailable), (false, .denied)])
+    func withoutAnAccessTokenNothingIsSent(_ isRetryable: Bool, _ outcome: PlayAnswer.Outcome) async throws {
+        let api = try api(FailingTokens(isRetryable: isRetryable))
+        #expect(await api.subscription(purchaseToken: "t", packageName: Google.package).outcome == outcome)
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test func ordersAreAskedForInHundreds() async throws {
+        transport.on(.any, respond: Self.found)
+        let ids = (0..<250).map { "GPA.3333-4444-5555-\($0)..11" }
+        #expect(try await api().orders(ids, packageName: Google.package).count == 3)
+        let asked = transport.requests.compactMap(\.url.query).flatMap { $0.split(separator: "&") }
+        #expect(asked == ids.map { "orderIds=\($0)" })
+    }
+
+    static func page(_ next: String?) -> HTTPTransportResponse {
+        let more = next.map { #","tokenPagination":{"nextPageToken":"\#($0)"}"# } ?? ""
+        return HTTPTransportResponse(status: 200, body: Array(#"{"voidedPurchases":[]\#(more)}"#.utf8))
+    }
+
+    @Test func followsPages() async throws {
+        transport.on(.any, respond: Self.page("a/1"), Self.page("b"), Self.page(nil))
+        var query = VoidedPurchasesQuery()
+        query.from = Date(timeIntervalSince1970: 1)
+        query.until = Date(timeIntervalSince1970: 2)
+        var outcomes: [PlayAnswer.Outcome] = []
+        for await page in try api().voidedPurchasePages(packageName: Google.package, query) {
+            outcomes.append(page.outcome)
+        }
+        #expect(outcomes == [.found, .found, .found])
+        let common = "type=1&maxResults=1000&includeQuantityBasedPartialRefund=true"
+        #expect(
+            transport.requests.map(\.url.query) == [
+                "\(common)&startTime=1000&endTime=2000", "\(common)&token=a%2F1", "\(common)&token=b",
+            ]
+        )
+    }
+
+    @Test func pagesDoNotGoRoundInCircles() async throws {
+        transport.on(.any, respond: Self.page("a"), Self.page("b"), Self.page("a"))
+        var count = 0
+        for await _ in try api().voidedPurchasePages(packageName: Google.package) { count += 1 }
+        #expect(count == 3)
+    }
+
+    @Test func pagesEndWithWhatFailed() async throws {
+        transport.on(.any, respond: Self.page("a"), Self.error(403, "accessNotConfigured"))
+        var outcomes: [PlayAnswer.Outcome] = []
+        for await page in try api().voidedPurchasePages(packageName: Google.package) { outcomes.append(page.outcome) }
+        #expect(outcomes == [.found, .denied])
+    }
+
+    @Test func staysWithItsBase() async throws {
+        transport.on(.any, respond: Self.found)
+        let api = try PlayDeveloperAPI(
+            transport: transport,
+            tokens: tokens,
+            base: HTTPSURL(host: "play.test", port: 8443),
+            clock: clock
+        )
+        _ = await api.subscription(purchaseToken: "../../../../evil", packageName: Google.package)
+        #expect(transport.requests.first?.url.host == "play.test")
+        #expect(
+            transport.requests.first?.url.path.hasPrefix("/androidpublisher/v3/applications/com.example.app/") == true
+        )
+    }
+}

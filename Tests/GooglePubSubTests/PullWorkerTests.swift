@@ -1,0 +1,529 @@
+import Foundation
+import GooglePubSub
+import HTTPTransport
+import Normalizer
+import NormalizerTesting
+import Synchronization
+import Testing
+import WireJSON
+
+/// A subscription as the stub plays it: what is published is delivered until it is acknowledged.
+final class ScriptedSubscription: Sendable {
+    struct State {
+        var queue: [(id: String, data: [UInt8])] = []
+        var leased: [String: (id: String, data: [UInt8])] = [:]
+        var nextAcknowledgement = 0
+        var acknowledged: [String] = []
+        var returned: [String] = []
+        var extended: [String] = []
+        var sizes: [Int] = []
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        var outstanding = 0
+        var mostOutstanding = 0
+    }
+
+    let state = Mutex(State())
+    let transport = StubTransport()
+    private static let path = "/v1/projects/project-one/subscriptions/play-events"
+
+    init() {
+        transport.on(.init(.post, host: "pubsub.googleapis.com", path: Self.path + ":acknowledge")) {
+            [unowned self] (request) throws(HTTPTransportError) in
+            for id in Self.ids(request) {
+                state.withLock { state in
+                    guard let message = state.leased.removeValue(forKey: id) else { return }
+                    state.acknowledged.append(message.id)
+                    state.outstanding -= 1
+                }
+            }
+            return HTTPTransportResponse(status: 200, body: Array("{}".utf8))
+        }
+        transport.on(.init(.post, host: "pubsub.googleapis.com", path: Self.path + ":modifyAckDeadline")) {
+            [unowned self] (request) throws(HTTPTransportError) in
+            let isReturn = String(decoding: request.body, as: UTF8.self).contains("\"ackDeadlineSeconds\":0}")
+            for id in Self.ids(request) {
+                state.withLock { state in
+                    guard let message = state.leased[id] else { return }
+                    if isReturn {
+                        state.leased[id] = nil
+                        state.returned.append(message.id)
+                        state.queue.append(message)
+                        state.outstanding -= 1
+                    } else {
+                        state.extended.append(message.id)
+                    }
+                }
+            }
+            if isReturn { wake() }
+            return HTTPTransportResponse(status: 200, body: Array("{}".utf8))
+        }
+        transport.on(.init(.post, host: "pubsub.googleapis.com", path: Self.path + ":pull")) {
+            [unowned self] (request) throws(HTTPTransportError) in
+            let limit = (try? ObjectReader(parsing: request.body).int64("maxMessages")).map(Int.init) ?? 0
+            await waitForMessages()
+            if Task.isCancelled { throw HTTPTransportError(.canceled, "canceled") }
+            return HTTPTransportResponse(status: 200, body: deliver(limit))
+        }
+    }
+
+    private static func ids(_ request: HTTPTransportRequest) -> [String] {
+        (try? ObjectReader(parsing: request.body).strings("ackIds")) ?? []
+    }
+
+    private func deliver(_ limit: Int) -> [UInt8] {
+        state.withLock { state in
+            let batch = state.queue.prefix(limit)
+            state.queue.removeFirst(batch.count)
+            state.sizes.append(batch.count)
+            let entries = batch.map { message in
+                state.nextAcknowledgement += 1
+                state.outstanding += 1
+                state.mostOutstanding = max(state.mostOutstanding, state.outstanding)
+                let id = "ack-\(state.nextAcknowledgement)"
+                state.leased[id] = message
+                return
+                    #"{"ackId":"\#(id)","message":{"data":"\#(Google.base64(message.data))","messageId":"\#(message.id)"}}"#
+            }
+            return Array("{\"receivedMessages\":[\(entries.joined(separator: ","))]}".utf8)
+        }
+    }
+
+    private func waitForMessages() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state in
+                    if !state.queue.isEmpty || Task.isCancelled { return true }
+                    state.waiting.append(continuation)
+                    return false
+                }
+                if isReady { continuation.resume() }
+            }
+        } onCancel: {
+            wake()
+        }
+    }
+
+    private func wake() {
+        let waiting = state.withLock { state in
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    func publish(_ ids: some Sequence<String>, data: [UInt8] = Array("x".utf8)) {
+        state.withLock { state in
+            for id in ids { state.queue.append((id, data)) }
+        }
+        wake()
+    }
+
+    /// Delivers again what was not acknowledged, as Pub/Sub does when a deadline has passed.
+    func expireLeases() {
+        state.withLock { state in
+            state.queue += state.leased.values
+            state.outstanding = 0
+            state.leased = [:]
+        }
+        wake()
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct PullWorkerTests {
+    let clock = TestClock()
+    let subscription = ScriptedSubscription()
+    let reports = Reports()
+
+    final class Reports: Sendable {
+        let all = Mutex<[PullReport]>([])
+        func count(_ isCounted: (PullReport) -> Bool) -> Int { all.withLock { $0.count(where: isCounted) } }
+    }
+
+    func worker(
+        transport: (any HTTPTransport)? = nil,
+        _ change: (inout PullConfiguration) -> Void = { _ in }
+    ) throws -> PullWorker {
+        var configuration = PullConfiguration(subscription: Google.subscription)
+        configuration.report = { [reports] report in reports.all.withLock { $0.append(report) } }
+        change(&configuration)
+        return try PullWorker(
+            configuration,
+            transport: transport ?? subscription.transport,
+            tokens: FixedAccessToken(Secret("token")),
+            clock: clock,
+            now: { Google.receivedAt }
+        )
+    }
+
+    /// Moves the clock whenever somebody but the worker's own ticking waits on it.
+    func driveClock() -> Task<Void, Never> {
+        let clock = clock
+        return Task {
+            while !Task.isCancelled {
+                await clock.waitForSleepers(2)
+                clock.advance(by: .milliseconds(100))
+                await Task.yield()
+            }
+        }
+    }
+
+    /// Runs the worker until so many messages have been handled, then stops it.
+    func run(
+        _ worker: PullWorker,
+        until count: Int,
+        _ handler: @escaping @Sendable (PullWorker.Message) async -> PullWorker.Disposition
+    ) async throws -> [String] {
+        let handled = Mutex<[String]>([])
+        try await worker.run { message in
+            let disposition = await handler(message)
+            let total = handled.withLock { handled in
+                handled.append(message.content.messageID ?? "")
+                return handled.count
+            }
+            if total == count { worker.stop() }
+            return disposition
+        }
+        return handled.withLock { $0 }
+    }
+
+    @Test func acknowledgesWhatIsDealtWith() async throws {
+        let ids = (0..<1000).map { "m\($0)" }
+        subscription.publish(ids)
+        let handled = try await run(worker(), until: 1000) { _ in .acknowledge }
+        #expect(handled.sorted() == ids.sorted())
+        #expect(subscription.state.withLock { $0.acknowledged.sorted() } == ids.sorted())
+        #expect(subscription.transport.requests.allSatisfy { $0.headers["Authorization"] == "Bearer token" })
+    }
+
+    @Test func givesBackWhatIsWantedAgain() async throws {
+        subscription.publish(["a", "b", "c"])
+        let failed = Mutex<Set<String>>([])
+        let handled = try await run(worker(), until: 6) { message in
+            failed.withLock { $0.insert(message.content.messageID ?? "").inserted } ? .redeliver : .acknowledge
+        }
+        #expect(handled.sorted() == ["a", "a", "b", "b", "c", "c"])
+        #expect(subscription.state.withLock { $0.acknowledged.sorted() } == ["a", "b", "c"])
+        #expect(subscription.state.withLock { $0.returned.sorted() } == ["a", "b", "c"])
+    }
+
+    @Test func acknowledgesOnlyAfterwards() async throws {
+        subscription.publish(["a"])
+        let subscription = subscription
+        _ = try await run(worker(), until: 1) { _ in
+            for _ in 0..<100 { await Task.yield() }
+            #expect(subscription.state.withLock { $0.acknowledged.isEmpty })
+            return .acknowledge
+        }
+        #expect(subscription.state.withLock { $0.acknowledged } == ["a"])
+    }
+
+    @Test func holdsAMessageWhileItIsWorkedOn() async throws {
+        subscription.publish(["a"])
+        let (clock, subscription) = (clock, subscription)
+        _ = try await run(worker(), until: 1) { _ in
+            for round in 1...3 {
+                await clock.waitForSleepers()
+                // A quarter of the subscription's deadline, then nothing for as long as the extension lasts.
+                clock.advance(by: .milliseconds(2500))
+                while subscription.state.withLock({ $0.extended.count }) < round { await Task.yield() }
+                for _ in 0..<18 {
+                    await clock.waitForSleepers()
+                    clock.advance(by: .milliseconds(2500))
+                }
+            }
+            return .acknowledge
+        }
+        #expect(subscription.state.withLock { $0.extended.allSatisfy { $0 == "a" } })
+        #expect(subscription.state.withLock { $0.acknowledged } == ["a"])
+        let request = try #require(
+            subscription.transport.requests.first { $0.url.path.hasSuffix(":modifyAckDeadline") }
+        )
+        #expect(String(decoding: request.body, as: UTF8.self) == #"{"ackIds":["ack-1"],"ackDeadlineSeconds":60}"#)
+    }
+
+    @Test func letsGoOfAMessageThatTakesTooLong() async throws {
+        subscription.publish(["a"])
+        let (clock, subscription) = (clock, subscription)
+        _ = try await run(worker { $0.maximumExtension = .seconds(3) }, until: 1) { _ in
+            await clock.waitForSleepers()
+            clock.advance(by: .milliseconds(2500))
+            while subscription.state.withLock({ $0.extended.isEmpty }) { await Task.yield() }
+            for _ in 0..<100 {
+                await clock.waitForSleepers()
+                clock.advance(by: .milliseconds(2500))
+            }
+            return .acknowledge
+        }
+        #expect(subscription.state.withLock { $0.extended } == ["a"])
+    }
+
+    @Test func handsNothingOverTwice() async throws {
+        subscription.publish(["a"])
+        let subscription = subscription
+        let reports = reports
+        let handled = try await run(worker(), until: 2) { message in
+            if message.content.messageID == "a" {
+                // Comes again while it is worked on, and its first delivery becomes void.
+                subscription.expireLeases()
+                while reports.count({ $0 == .repeated }) < 1 { await Task.yield() }
+                subscription.publish(["b"])
+            }
+            return .acknowledge
+        }
+        #expect(handled.sorted() == ["a", "b"])
+        #expect(subscription.state.withLock { $0.acknowledged.sorted() } == ["a", "b"])
+    }
+
+    @Test func remembersWhatWasDealtWith() async throws {
+        let (subscription, reports) = (subscription, reports)
+        subscription.publish(["a"])
+        let handled = try await run(worker(), until: 2) { message in
+            if message.content.messageID == "a" {
+                subscription.publish(["b"])
+                return .acknowledge
+            }
+            while subscription.state.withLock({ $0.acknowledged.isEmpty }) { await Task.yield() }
+            // Published once, delivered again although it was acknowledged.
+            subscription.publish(["a"])
+            while reports.count({ $0 == .repeated }) < 1 { await Task.yield() }
+            return .acknowledge
+        }
+        #expect(handled == ["a", "b"])
+        #expect(subscription.state.withLock { $0.acknowledged.sorted() } == ["a", "a", "b"])
+    }
+
+    @Test(arguments: [1, 3, 7])
+    func keepsNoMoreInHandThanAllowed(_ limit: Int) async throws {
+        subscription.publish((0..<50).map { "m\($0)" })
+        let inHand = Mutex((now: 0, most: 0))
+        let worker = try worker { $0.maximumOutstandingMessages = limit }
+        _ = try await run(worker, until: 50) { _ in
+            inHand.withLock {
+                $0.now += 1
+                $0.most = max($0.most, $0.now)
+            }
+            for _ in 0..<20 { await Task.yield() }
+            inHand.withLock { $0.now -= 1 }
+            return .acknowledge
+        }
+        #expect(inHand.withLock { $0.most } <= limit)
+    }
+
+    @Test func pullsNoMoreBytesThanAllowed() async throws {
+        subscription.publish((0..<20).map { "m\($0)" }, data: [UInt8](repeating: 0x61, count: 1000))
+        let worker = try worker {
+            $0.maximumOutstandingBytes = 2500
+            $0.maximumMessagesPerPull = 1
+        }
+        let inHand = Mutex((now: 0, most: 0))
+        _ = try await run(worker, until: 20) { _ in
+            inHand.withLock {
+                $0.now += 1
+                $0.most = max($0.most, $0.now)
+            }
+            for _ in 0..<20 { await Task.yield() }
+            inHand.withLock { $0.now -= 1 }
+            return .acknowledge
+        }
+        #expect(inHand.withLock { $0.most } <= 3)
+    }
+
+    @Test func stopInterruptsAPullThatWaits() async throws {
+        let worker = try worker()
+        let transport = subscription.transport
+        async let running: Void = worker.run { _ in .acknowledge }
+        while transport.requests.isEmpty { await Task.yield() }
+        worker.stop()
+        try await running
+        await #expect(throws: PullError.self) { try await worker.run { _ in .acknowledge } }
+    }
+
+    @Test func stopFinishesWhatIsInHand() async throws {
+        subscription.publish(["a", "b", "c"])
+        let worker = try worker()
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let started = Mutex(0)
+        async let running: Void = worker.run { message in
+            started.withLock { $0 += 1 }
+            if message.content.messageID == "a" { for await _ in gate {} }
+            return .acknowledge
+        }
+        while started.withLock({ $0 }) < 3 { await Task.yield() }
+        worker.stop()
+        let pulls = subscription.transport.requests.count { $0.url.path.hasSuffix(":pull") }
+        subscription.publish(["d"])
+        open.finish()
+        try await running
+        #expect(subscription.state.withLock { $0.acknowledged.sorted() } == ["a", "b", "c"])
+        #expect(started.withLock { $0 } == 3)
+        #expect(subscription.transport.requests.count { $0.url.path.hasSuffix(":pull") } <= pulls + 1)
+    }
+
+    @Test func cancellationStillTellsWhatHandlersAnswered() async throws {
+        subscription.publish(["a", "b"])
+        let worker = try worker()
+        let started = Mutex(0)
+        let running = Task {
+            try await worker.run { message in
+                started.withLock { $0 += 1 }
+                while !Task.isCancelled { await Task.yield() }
+                return message.content.messageID == "a" ? .acknowledge : .redeliver
+            }
+        }
+        while started.withLock({ $0 }) < 2 { await Task.yield() }
+        running.cancel()
+        try await running.value
+        #expect(subscription.state.withLock { $0.acknowledged } == ["a"])
+        #expect(subscription.state.withLock { $0.returned } == ["b"])
+    }
+
+    static let pull = StubTransport.Pattern(where: { $0.url.path.hasSuffix(":pull") })
+
+    @Test(arguments: [
+        (401, "permissionDenied", PullError.Cause.denied), (403, "forbidden", .denied), (404, "notFound", .notFound),
+        (400, "badRequest", .invalid),
+    ])
+    func endsWhereItCannotGoOn(_ status: Int, _ reason: String, _ cause: PullError.Cause) async throws {
+        let transport = StubTransport()
+        transport.on(Self.pull, respond: PlayDeveloperAPITests.error(status, reason))
+        let error = await #expect(throws: PullError.self) {
+            try await worker(transport: transport).run { _ in .acknowledge }
+        }
+        #expect(error?.cause == cause)
+        #expect(error?.description.contains("secret") == false)
+    }
+
+    @Test func waitsOutTrouble() async throws {
+        let transport = StubTransport()
+        for answer in [
+            PlayDeveloperAPITests.error(500), PlayDeveloperAPITests.error(429),
+            HTTPTransportResponse(status: 200, body: [0x3C]),
+            PlayDeveloperAPITests.error(403, "rateLimitExceeded"),
+            HTTPTransportResponse(status: 200, body: Array("{}".utf8)),
+        ] { transport.on(Self.pull, times: 1) { (_) throws(HTTPTransportError) in answer } }
+        for code in [HTTPTransportError.Code.timeout, .connectionFailed, .tls, .protocolError] {
+            transport.on(Self.pull, times: 1, fail: code)
+        }
+        transport.on(Self.pull, respond: PlayDeveloperAPITests.error(404))
+        let driver = driveClock()
+        defer { driver.cancel() }
+        let error = await #expect(throws: PullError.self) {
+            try await worker(transport: transport).run { _ in .acknowledge }
+        }
+        #expect(error?.cause == .notFound)
+        #expect(transport.requests.count { $0.url.path.hasSuffix(":pull") } == 10)
+        #expect(reports.count { if case .trouble(.pull, _) = $0 { true } else { false } } == 7)
+    }
+
+    @Test func asksForLessWhereTooMuchCame() async throws {
+        let transport = StubTransport()
+        transport.on(Self.pull, times: 3, fail: .responseTooLarge)
+        transport.on(Self.pull, respond: PlayDeveloperAPITests.error(404))
+        let driver = driveClock()
+        defer { driver.cancel() }
+        await #expect(throws: PullError.self) {
+            try await worker(transport: transport).run { _ in .acknowledge }
+        }
+        let asked = try transport.requests.filter { $0.url.path.hasSuffix(":pull") }
+            .map { try ObjectReader(parsing: $0.body).int64("maxMessages") }
+        #expect(asked == [100, 50, 25, 12])
+    }
+
+    @Test func acknowledgementsAreTriedAgain() async throws {
+        let acknowledge = StubTransport.Pattern(where: { $0.url.path.hasSuffix(":acknowledge") })
+        let transport = StubTransport()
+        transport.on(acknowledge, times: 2, fail: .connectionFailed)
+        let inner = subscription.transport
+        transport.on(.any) { (request) throws(HTTPTransportError) in try await inner.send(request) }
+        subscription.publish(["a"])
+        let driver = driveClock()
+        defer { driver.cancel() }
+        let handled = try await run(
+            worker(transport: transport) {
+                $0.acknowledgementDeadline = .seconds(600)
+            },
+            until: 1
+        ) { _ in .acknowledge }
+        #expect(handled == ["a"])
+        #expect(subscription.state.withLock { $0.acknowledged } == ["a"])
+    }
+
+    @Test func unreadableMessagesDoNotStopTheOthers() async throws {
+        let transport = StubTransport()
+        let good = Google.base64(Array("x".utf8))
+        let body = """
+            {"receivedMessages":[{"ackId":"1"},{"ackId":"2","message":7},{"ackId":"3","message":{"data":"*"}},\
+            {"ackId":"4","message":{"data":"\(good)","messageId":"m"}}]}
+            """
+        transport.on(Self.pull, times: 1) { (_) throws(HTTPTransportError) in
+            HTTPTransportResponse(status: 200, body: Array(body.utf8))
+        }
+        transport.on(.any, respond: HTTPTransportResponse(status: 200, body: Array("{}".utf8)))
+        #expect(try await run(worker(transport: transport), until: 1) { _ in .acknowledge } == ["m"])
+        #expect(reports.count { $0 == .unreadable } == 3)
+        let acknowledged = transport.requests.filter { $0.url.path.hasSuffix(":acknowledge") }
+        #expect(acknowledged.map { String(decoding: $0.body, as: UTF8.self) } == [#"{"ackIds":["4"]}"#])
+    }
+
+    @Test func worksWithAnAdapter() async throws {
+        subscription.publish(["good"], data: Array(Google.notification().utf8))
+        subscription.publish(["broken"], data: Array("{".utf8))
+        subscription.publish(["later"], data: Array(Google.notification(token: "later").utf8))
+        subscription.publish(["unstored"], data: Array(Google.notification(token: "unstored").utf8))
+        let play = StubTransport()
+        play.on(.init(where: { $0.url.path.hasSuffix("/later") }), times: 1, fail: .connectionFailed)
+        play.on(.any, respond: ResolutionTests.subscription("ACTIVE"))
+        let api = try PlayDeveloperAPI(transport: play, tokens: CountingTokens(), retry: .never)
+        let adapter = try Google.adapter(api: api)
+        let worker = try worker()
+        let outcomes = Mutex<[String: [DeliveryError.Code?]]>([:])
+        struct Unstored: Error {}
+        try await worker.run(adapter) { message, outcome in
+            let id = message.content.messageID ?? ""
+            let code: DeliveryError.Code? = if case .failure(let error) = outcome { error.code } else { nil }
+            let (isFirst, total) = outcomes.withLock { outcomes in
+                outcomes[id, default: []].append(code)
+                return (outcomes[id]?.count == 1, outcomes.values.reduce(0) { $0 + $1.count })
+            }
+            if total == 6 { worker.stop() }
+            if id == "unstored", isFirst { throw Unstored() }
+        }
+        #expect(
+            outcomes.withLock { $0 } == [
+                "good": [nil], "broken": [.malformed], "later": [.unavailable, nil], "unstored": [nil, nil],
+            ]
+        )
+        #expect(subscription.state.withLock { $0.acknowledged.sorted() } == ["broken", "good", "later", "unstored"])
+    }
+
+    @Test(
+        arguments: [
+            { $0.subscription = "play-events" }, { $0.subscription = "projects/p/subscriptions/.." },
+            { $0.subscription = "projects/project-one/subscriptions/a/b" }, { $0.maximumOutstandingMessages = 0 },
+            { $0.maximumMessagesPerPull = 1001 }, { $0.leaseExtension = .seconds(9) },
+            { $0.leaseExtension = .seconds(601) },
+            { $0.pullTimeout = .zero }, { $0.maximumOutstandingBytes = 0 },
+        ] as [@Sendable (inout PullConfiguration) -> Void]
+    )
+    func refusesConfigurations(_ change: @Sendable (inout PullConfiguration) -> Void) {
+        #expect(throws: ConfigurationError.self) { try worker(change) }
+    }
+
+    @Test func tokensGoToGoogleOnly() throws {
+        var configuration = PullConfiguration(subscription: Google.subscription)
+        let transport = StubTransport()
+        #expect(throws: ConfigurationError.self) {
+            try PullWorker(configuration, transport: transport, tokens: nil, now: { Google.receivedAt })
+        }
+        configuration.endpoint = try .emulator(port: 8085)
+        #expect(throws: ConfigurationError.self) {
+            try PullWorker(
+                configuration,
+                transport: transport,
+                tokens: FixedAccessToken(Secret("token")),
+                now: { Google.receivedAt }
+            )
+        }
+    }
+}

@@ -1,0 +1,218 @@
+import Foundation
+import GooglePubSub
+import HTTPTransport
+import Normalizer
+import NormalizerTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ResolutionTests {
+    let clock = TestClock(jumping: true)
+    let transport = StubTransport()
+
+    static let root = "/androidpublisher/v3/applications/com.example.app"
+
+    func adapter(
+        _ change: (inout GooglePlayConfiguration) -> Void = { _ in }
+    ) throws -> GooglePlayAdapter {
+        var configuration = Google.configuration()
+        change(&configuration)
+        let api = try PlayDeveloperAPI(transport: transport, tokens: CountingTokens(), clock: clock)
+        return try Google.adapter(configuration, api: api)
+    }
+
+    func on(_ path: String, _ responses: HTTPTransportResponse...) {
+        for (index, response) in responses.enumerated() {
+            transport.on(.init(.get, path: Self.root + path), times: index == responses.count - 1 ? .max : 1) {
+                (_) throws(HTTPTransportError) in response
+            }
+        }
+    }
+
+    static func subscription(_ state: String, linked: String? = nil, _ more: String = "") -> HTTPTransportResponse {
+        let link = linked.map { #","linkedPurchaseToken":"\#($0)""# } ?? ""
+        let items =
+            more.contains("lineItems")
+            ? "" : #","lineItems":[{"productId":"p","expiryTime":"2026-12-31T00:00:00Z"}]"#
+        return HTTPTransportResponse(
+            status: 200,
+            body: Array(#"{"subscriptionState":"SUBSCRIPTION_STATE_\#(state)"\#(link)\#(items)\#(more)}"#.utf8)
+        )
+    }
+
+    func resolve(
+        _ notification: String,
+        _ adapter: GooglePlayAdapter
+    ) async throws(DeliveryError) -> GoogleResolution {
+        let message = PubSubMessage(subscription: Google.subscription, messageID: "1", data: Array(notification.utf8))
+        return try await adapter.resolve(adapter.receive(pulled: message, receivedAt: Google.receivedAt)).value
+    }
+
+    func refusal(_ notification: String, _ adapter: GooglePlayAdapter) async -> DeliveryError? {
+        do throws(DeliveryError) {
+            _ = try await resolve(notification, adapter)
+            return nil
+        } catch {
+            #expect(error.isAuthentic)
+            #expect(!error.description.contains("purchase-token"))
+            return error
+        }
+    }
+
+    static func tokens(_ path: String) -> String { "/purchases/subscriptionsv2/tokens/\(path)" }
+
+    @Test func asksForThePurchaseAndItsPredecessors() async throws {
+        on(Self.tokens("a"), Self.subscription("ACTIVE", linked: "b"))
+        on(Self.tokens("b"), Self.subscription("EXPIRED", linked: "c"))
+        on(Self.tokens("c"), HTTPTransportResponse(status: 410))
+        let resolution = try await resolve(Google.notification(token: "a"), adapter())
+        #expect(resolution.lookups.map(\.key) == ["a", "b", "c"])
+        #expect(resolution.lookups.map(\.answer.outcome) == [.found, .found, .gone])
+        #expect(resolution.predecessors.map(\.key) == ["b", "c"])
+        #expect(resolution.subscription()?.body == Self.subscription("ACTIVE", linked: "b").body)
+        #expect(transport.requests.count == 3)
+    }
+
+    @Test func endsWhereTheChainBitesItsTail() async throws {
+        on(Self.tokens("a"), Self.subscription("ACTIVE", linked: "b"))
+        on(Self.tokens("b"), Self.subscription("EXPIRED", linked: "c"))
+        on(Self.tokens("c"), Self.subscription("EXPIRED", linked: "a"))
+        #expect(try await resolve(Google.notification(token: "a"), adapter()).lookups.map(\.key) == ["a", "b", "c"])
+        transport.removeRules()
+        on(Self.tokens("a"), Self.subscription("ACTIVE", linked: "a"))
+        #expect(try await resolve(Google.notification(token: "a"), adapter()).lookups.map(\.key) == ["a"])
+    }
+
+    @Test(arguments: [0, 1, 10])
+    func walksOnlySoFar(_ limit: Int) async throws {
+        for number in 0..<100 {
+            on(Self.tokens("t\(number)"), Self.subscription("EXPIRED", linked: "t\(number + 1)"))
+        }
+        let adapter = try adapter { $0.maximumPredecessors = limit }
+        #expect(try await resolve(Google.notification(type: 13, token: "t0"), adapter).predecessors.count == limit)
+    }
+
+    @Test func hostilePredecessorsAreNotAskedFor() async throws {
+        for linked in ["..", "", "a\\r\\nb", "a\\u0000", String(repeating: "x", count: 3000)] {
+            transport.removeRules()
+            on(Self.tokens("a"), Self.subscription("ACTIVE", linked: linked))
+            let before = transport.requests.count
+            let resolution = try await resolve(Google.notification(token: "a"), adapter())
+            #expect(transport.requests.count == before + 1)
+            #expect(resolution.predecessors.allSatisfy { $0.answer.outcome == .invalid })
+        }
+    }
+
+    /// Whatever we cannot find out is not an answer.
+    @Test(
+        arguments: [
+            (HTTPTransportResponse(status: 500), .unavailable), (HTTPTransportResponse(status: 429), .unavailable),
+            (HTTPTransportResponse(status: 200), .unavailable), (HTTPTransportResponse(status: 302), .unavailable),
+            (HTTPTransportResponse(status: 200, body: Array("<html>".utf8)), .unavailable),
+            (PlayDeveloperAPITests.error(401, "permissionDenied", domain: "androidpublisher"), .unavailable),
+            (PlayDeveloperAPITests.error(403, "accessNotConfigured"), .unavailable),
+        ] as [(HTTPTransportResponse, DeliveryError.Code)]
+    )
+    func ownFailureIsNoAnswer(_ response: HTTPTransportResponse, _ code: DeliveryError.Code) async throws {
+        on(Self.tokens("purchase-token-secret"), response)
+        for type in [2, 3, 12, 13] {
+            let error = try #require(await refusal(Google.notification(type: type), adapter()))
+            #expect(error.code == code)
+            #expect(GooglePubSubStatus.of(error) == 503)
+        }
+    }
+
+    @Test func failureOnAPredecessorIsNoAnswerEither() async throws {
+        on(Self.tokens("a"), Self.subscription("ACTIVE", linked: "b"))
+        on(Self.tokens("b"), HTTPTransportResponse(status: 503))
+        #expect(try await refusal(Google.notification(token: "a"), adapter())?.code == .unavailable)
+    }
+
+    @Test func missingRightsAreWaitedForAndThenKept() async throws {
+        on(Self.tokens("purchase-token-secret"), PlayDeveloperAPITests.error(403, "accessNotConfigured"))
+        let day: Int64 = 86_400_000
+        let recent = Google.notification(at: Google.now * 1000 - 3 * day)
+        #expect(try await refusal(recent, adapter())?.code == .unavailable)
+        let old = Google.notification(at: Google.now * 1000 - 3 * day - 1)
+        let error = try #require(await refusal(old, adapter()))
+        #expect(error.code == .denied)
+        #expect(Acknowledgement(for: .failure(error), provider: .google).decision == .acceptAndQuarantine)
+    }
+
+    @Test(arguments: [(404, PlayAnswer.Outcome.notFound), (410, .gone), (400, .invalid)])
+    func factsAboutGooglesMemoryAreKept(_ status: Int, _ outcome: PlayAnswer.Outcome) async throws {
+        on(Self.tokens("purchase-token-secret"), HTTPTransportResponse(status: status))
+        let resolution = try await resolve(Google.notification(type: 13), adapter())
+        #expect(resolution.subscription()?.outcome == outcome)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func waitsForANewPurchase() async throws {
+        let fresh = Google.notification(token: "a", at: Google.now * 1000 - 1000)
+        on(
+            Self.tokens("a"),
+            HTTPTransportResponse(status: 404),
+            HTTPTransportResponse(status: 404),
+            Self.subscription("ACTIVE")
+        )
+        #expect(try await resolve(fresh, adapter()).subscription()?.outcome == .found)
+        #expect(clock.sleeps == [.seconds(2), .seconds(2)])
+        transport.removeRules()
+        on(Self.tokens("a"), HTTPTransportResponse(status: 404))
+        #expect(try await refusal(fresh, adapter())?.code == .unavailable)
+        #expect(transport.requests.count == 6)
+    }
+
+    @Test(arguments: [
+        (3, "ACTIVE", 2), (3, "CANCELED", 1), (12, "ACTIVE", 2), (12, "EXPIRED", 1), (13, "ACTIVE", 2),
+        (13, "CANCELED", 2), (13, "EXPIRED", 1), (20, "ACTIVE", 2), (20, "PENDING_PURCHASE_CANCELED", 1),
+        (4, "PENDING", 1), (4, "ACTIVE", 1), (2, "PENDING", 2), (2, "ACTIVE", 1), (1, "ACTIVE", 1), (6, "ON_HOLD", 1),
+        (99, "ACTIVE", 1), (3, "WORMHOLE", 1),
+    ])
+    func asksAgainWhereAFreshHintIsContradicted(_ type: Int, _ state: String, _ requests: Int) async throws {
+        on(Self.tokens("a"), Self.subscription(state))
+        let fresh = Google.notification(type: type, token: "a", at: Google.now * 1000 - 59_999)
+        #expect(try await resolve(fresh, adapter()).subscription()?.outcome == .found)
+        #expect(transport.requests.count == requests)
+        let old = Google.notification(type: type, token: "a", at: Google.now * 1000 - 60_000)
+        #expect(try await resolve(old, adapter()).subscription()?.outcome == .found)
+        #expect(transport.requests.count == requests + 1)
+    }
+
+    @Test func secondAnswerCounts() async throws {
+        on(Self.tokens("a"), Self.subscription("ACTIVE"), Self.subscription("EXPIRED"))
+        let fresh = Google.notification(type: 13, token: "a", at: Google.now * 1000)
+        #expect(try await resolve(fresh, adapter()).subscription()?.body == Self.subscription("EXPIRED").body)
+    }
+
+    @Test func withoutAnAPINothingIsAsked() async throws {
+        let adapter = try Google.adapter()
+        #expect(try await resolve(Google.notification(), adapter).lookups.isEmpty)
+    }
+
+    @Test func paidOrdersOnRequest() async throws {
+        on(
+            Self.tokens("a"),
+            Self.subscription(
+                "ACTIVE",
+                #","lineItems":[{"latestSuccessfulOrderId":"GPA.1..0"},{"x":1},{"latestSuccessfulOrderId":"GPA.1..0"}]"#
+            )
+        )
+        on("/orders/GPA.1..0", PlayDeveloperAPITests.error(403, "permissionDenied"))
+        #expect(try await resolve(Google.notification(token: "a"), adapter()).lookups.count == 1)
+        let charged = try adapter { $0.orderLookup = .charged }
+        let resolution = try await resolve(Google.notification(token: "a"), charged)
+        // Orders need a right of their own.
+        #expect(resolution.order("GPA.1..0")?.outcome == .denied)
+        #expect(try await resolve(Google.notification(type: 3, token: "a"), charged).lookups.count == 1)
+    }
+
+    @Test func resolutionsCrossAQueue() async throws {
+        on(Self.tokens("purchase-token-secret"), Self.subscription("ACTIVE", linked: "b"))
+        on(Self.tokens("b"), HTTPTransportResponse(status: 404))
+        let resolution = try await resolve(Google.notification(), adapter())
+        let stored = try JSONEncoder().encode(resolution)
+        #expect(try JSONDecoder().decode(GoogleResolution.self, from: stored) == resolution)
+        #expect(!"\(resolution)\(String(reflecting: resolution.lookups))".contains("secret"))
+    }
+}

@@ -1,0 +1,321 @@
+import FoundationEssentials
+import GooglePubSub
+import HTTPTransport
+import Normalizer
+import NormalizerTesting
+import SignatureCore
+import SignatureIssuing
+import Synchronization
+import Testing
+import WireJSON
+
+/// The key file of a service account, with members replaced (nil removes one). Values are JSON.
+enum KeyFile {
+    static let pem = Result { String(decoding: try Google.keys.get().current.privatePEM(), as: UTF8.self) }
+
+    static func escaped(_ text: String) -> String {
+        let escaped = text.unicodeScalars.map { scalar in
+            switch scalar {
+            case "\\": "\\\\"
+            case "\n": "\\n"
+            case "\r": "\\r"
+            default: String(scalar)
+            }
+        }
+        return "\"\(escaped.joined())\""
+    }
+
+    static func text(_ changes: KeyValuePairs<String, String?> = [:]) throws -> String {
+        var members: [(String, String)] = [
+            ("type", "\"service_account\""), ("project_id", "\"project-one\""), ("private_key_id", "\"key-1\""),
+            ("private_key", escaped(try pem.get())),
+            ("client_email", "\"reader@project-one.iam.gserviceaccount.com\""), ("client_id", "\"1\""),
+            ("auth_uri", "\"https://accounts.google.com/o/oauth2/auth\""),
+            ("token_uri", "\"https://oauth2.googleapis.com/token\""), ("universe_domain", "\"googleapis.com\""),
+        ]
+        for (name, value) in changes {
+            members.removeAll { $0.0 == name }
+            if let value { members.append((name, value)) }
+        }
+        return "{" + members.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
+    }
+
+    static func account(_ changes: KeyValuePairs<String, String?> = [:]) throws -> ServiceAccount {
+        try ServiceAccount(keyFile: Secret(text(changes)))
+    }
+}
+
+@Suite struct ServiceAccountTests {
+    struct Broken: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let text: @Sendable () throws -> String
+
+        init(_ name: String, _ text: @escaping @Sendable () throws -> String) {
+            testDescription = name
+            self.text = text
+        }
+
+        static func member(_ name: String, _ value: String?) -> Broken {
+            Broken("\(name) \(value?.prefix(40) ?? "absent")") { try KeyFile.text([name: value]) }
+        }
+    }
+
+    static let broken: [Broken] =
+        [
+            Broken("empty") { "" }, Broken("array") { "[]" }, Broken("no JSON") { "secret" },
+            Broken("byte order mark") { "\u{FEFF}" + (try KeyFile.text()) },
+            Broken("cut") { String(try KeyFile.text().dropLast()) },
+            Broken("twice") { try KeyFile.text() + KeyFile.text() },
+            Broken("member twice") { "{\"type\":\"service_account\"," + (try KeyFile.text().dropFirst()) },
+            Broken("large") { try KeyFile.text(["x": "\"\(String(repeating: "x", count: 70_000))\""]) },
+        ]
+        + [nil, "null", "7", "\"authorized_user\"", "\"external_account\""].map { .member("type", $0) }
+        + [nil, "\"\"", "7", "\"reader\"", "\"a@b@c\"", "\"a\\r\\n@b\"", "\"@b\"", "\"a @b\""].map {
+            .member("client_email", $0)
+        }
+        + [
+            "\"https://evil.example/token\"", "\"http://oauth2.googleapis.com/token\"",
+            "\"https://oauth2.googleapis.com/token/\"", "\"https://oauth2.googleapis.com.evil.example/token\"",
+            "\"https://oauth2.googleapis.com@evil.example/token\"", "\"HTTPS://oauth2.googleapis.com/token\"",
+            "\"https://accounts.google.com/o/oauth2/token\"", "\"file:///etc/passwd\"", "\"\"", "7", "[]",
+        ].map { .member("token_uri", $0) }
+        + ["\"evil.example\"", "7"].map { .member("universe_domain", $0) }
+        + ["\"\"", "7"].map { .member("private_key_id", $0) }
+        + [
+            nil, "null", "\"\"", "7", "\"secret\"",
+            "\"-----BEGIN PRIVATE KEY-----\\nc2VjcmV0\\n-----END PRIVATE KEY-----\"",
+        ].map { .member("private_key", $0) }
+        + [
+            Broken("public key") {
+                try KeyFile.text([
+                    "private_key": KeyFile.escaped(
+                        String(decoding: Google.keys.get().current.publicPEM(), as: UTF8.self)
+                    )
+                ])
+            },
+            Broken("1024 bits") {
+                try KeyFile.text([
+                    "private_key": KeyFile.escaped(String(decoding: Google.keys.get().weak.privatePEM(), as: UTF8.self))
+                ])
+            },
+            Broken("elliptic curve") {
+                let key = try SigningKey(.p256, seed: Google.seed, label: "curve")
+                return try KeyFile.text([
+                    "private_key": KeyFile.escaped(String(decoding: key.privatePEM(), as: UTF8.self))
+                ])
+            },
+            Broken("two keys") {
+                try KeyFile.text(["private_key": KeyFile.escaped(KeyFile.pem.get() + KeyFile.pem.get())])
+            },
+            Broken("half a key") {
+                try KeyFile.text(["private_key": KeyFile.escaped(String(KeyFile.pem.get().prefix(800)))])
+            },
+        ]
+
+    @Test(arguments: broken)
+    func refusesBrokenFiles(_ broken: Broken) throws {
+        let text = try broken.text()
+        let error = try #require(throws: ConfigurationError.self) { try ServiceAccount(keyFile: Secret(text)) }
+        #expect(error.message.hasPrefix("key file: "))
+        for secret in ["secret", "evil", "MII", "c2Vj", "BEGIN"] { #expect(!error.message.contains(secret)) }
+    }
+
+    @Test func readsAKeyFile() throws {
+        let account = try KeyFile.account()
+        #expect(account.email == "reader@project-one.iam.gserviceaccount.com")
+        #expect(account.keyID == "key-1")
+        #expect(!"\(account)\(String(reflecting: account))".contains("MII"))
+        var dumped = ""
+        dump(account, to: &dumped)
+        #expect(!dumped.contains("MII"))
+    }
+
+    @Test func readsWhatConfigurationsMakeOfAKey() throws {
+        _ = try KeyFile.account(["private_key": KeyFile.escaped(KeyFile.pem.get().replacing("\n", with: "\\n"))])
+        _ = try KeyFile.account(["private_key": KeyFile.escaped(KeyFile.pem.get().replacing("\n", with: "\r\n"))])
+        _ = try KeyFile.account(["token_uri": nil, "universe_domain": nil, "private_key_id": nil])
+        _ = try ServiceAccount(email: "a@b.c", keyID: nil, privateKeyPEM: Secret(KeyFile.pem.get()))
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct ServiceAccountTokenSourceTests {
+    let clock = TestClock(jumping: true)
+    let transport = StubTransport()
+
+    func source(_ scopes: [ServiceAccountTokenSource.Scope] = [.androidPublisher]) throws -> ServiceAccountTokenSource {
+        try ServiceAccountTokenSource(
+            KeyFile.account(),
+            scopes: scopes,
+            transport: transport,
+            clock: clock,
+            now: { Google.receivedAt }
+        )
+    }
+
+    static func answer(_ token: String, expiresIn: String = "3599") -> HTTPTransportResponse {
+        HTTPTransportResponse(
+            status: 200,
+            body: Array(#"{"access_token":"\#(token)","expires_in":\#(expiresIn),"token_type":"Bearer"}"#.utf8)
+        )
+    }
+
+    static func error(_ status: Int, _ code: String, _ description: String = "secret details") -> HTTPTransportResponse
+    {
+        HTTPTransportResponse(
+            status: status,
+            body: Array(#"{"error":"\#(code)","error_description":"\#(description)"}"#.utf8)
+        )
+    }
+
+    func token(_ source: ServiceAccountTokenSource) async throws -> String {
+        String(decoding: try await source.accessToken().bytes, as: UTF8.self)
+    }
+
+    func failure(_ source: ServiceAccountTokenSource) async -> AccessTokenError? {
+        do throws(AccessTokenError) {
+            _ = try await source.accessToken()
+            return nil
+        } catch {
+            #expect(!error.description.contains("secret"))
+            return error
+        }
+    }
+
+    @Test func signsWhatGoogleDocuments() async throws {
+        transport.on(.any, respond: Self.answer("a"))
+        #expect(try await token(source([.androidPublisher, .pubSub])) == "a")
+        let request = try #require(transport.requests.first)
+        #expect(request.url.absoluteString == "https://oauth2.googleapis.com/token")
+        #expect(request.method == .post)
+        #expect(request.headers["Content-Type"] == "application/x-www-form-urlencoded")
+        let parts = String(decoding: request.body, as: UTF8.self).split(separator: "&")
+        #expect(parts.first == "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer")
+        let assertion = Array(try #require(parts.last).dropFirst("assertion=".count).utf8)
+        let jws = try CompactJWS(assertion)
+        let (modulus, exponent) = try Google.keys.get().current.modulusAndExponent()
+        let payload = try jws.payload(verifiedBy: RSAPublicKey(modulus: modulus.span, exponent: exponent.span))
+        #expect(String(decoding: try jws.header(), as: UTF8.self) == #"{"alg":"RS256","typ":"JWT","kid":"key-1"}"#)
+        let claims = try ObjectReader(parsing: payload)
+        #expect(try claims.string("iss") == "reader@project-one.iam.gserviceaccount.com")
+        #expect(
+            try claims.string("scope")
+                == "https://www.googleapis.com/auth/androidpublisher https://www.googleapis.com/auth/pubsub"
+        )
+        #expect(try claims.string("aud") == "https://oauth2.googleapis.com/token")
+        #expect(try claims.int64("iat") == Google.now)
+        #expect(try claims.int64("exp") == Google.now + 3600)
+        #expect(claims.object.count == 5)
+    }
+
+    @Test func keepsATokenUntilShortlyBeforeItsEnd() async throws {
+        transport.on(.any, respond: Self.answer("a"), Self.answer("b"))
+        let source = try source()
+        #expect(try await token(source) == "a")
+        clock.advance(by: .seconds(3599 - 225) - .milliseconds(1))
+        #expect(try await token(source) == "a")
+        clock.advance(by: .milliseconds(1))
+        #expect(try await token(source) == "b")
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test func oneRequestServesAll() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        transport.on(.any) { (_) throws(HTTPTransportError) in
+            for await _ in gate {}
+            return Self.answer("a")
+        }
+        let source = try source()
+        try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<50 { group.addTask { try await token(source) } }
+            while transport.requests.isEmpty { await Task.yield() }
+            open.finish()
+            for try await token in group { #expect(token == "a") }
+        }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func givesTheOldTokenWhileANewOneCannotBeHad() async throws {
+        transport.on(.any, times: 1) { (_) throws(HTTPTransportError) in Self.answer("a") }
+        transport.on(.any, fail: .connectionFailed)
+        let source = try source()
+        #expect(try await token(source) == "a")
+        clock.advance(by: .seconds(3599 - 100))
+        #expect(try await token(source) == "a")
+        #expect(transport.requests.count > 1)
+        clock.advance(by: .seconds(100))
+        #expect(await failure(source)?.isRetryable == true)
+    }
+
+    @Test func forgetsADiscardedToken() async throws {
+        transport.on(.any, respond: Self.answer("a"), Self.answer("b"))
+        let source = try source()
+        let first = try await source.accessToken()
+        source.discard(first)
+        #expect(try await token(source) == "b")
+        source.discard(first)
+        #expect(try await token(source) == "b")
+    }
+
+    @Test(arguments: [
+        (error(400, "invalid_grant"), false, 1), (error(401, "invalid_client"), false, 1),
+        (error(400, "invalid_scope"), false, 1), (error(403, "unauthorized_client"), false, 1),
+        (error(400, "internal_failure"), true, 3), (error(400, "server_error"), true, 3),
+        (error(400, "temporarily_unavailable"), true, 3), (error(400, "x", "internal_failure"), true, 3),
+        (error(500, "x"), true, 3), (error(502, "x"), true, 3), (error(503, "x"), true, 3), (error(429, "x"), true, 3),
+        (error(408, "x"), true, 3), (error(504, "x"), true, 3), (HTTPTransportResponse(status: 404), false, 1),
+        (HTTPTransportResponse(status: 302, headers: ["Location": "https://evil.example/"]), true, 1),
+        (HTTPTransportResponse(status: 200), true, 1),
+        (HTTPTransportResponse(status: 200, body: Array("<html>secret".utf8)), true, 1),
+        (HTTPTransportResponse(status: 200, body: Array(#"{"id_token":"secret"}"#.utf8)), false, 1),
+        (HTTPTransportResponse(status: 200, body: Array(#"{"access_token":""}"#.utf8)), false, 1),
+        (HTTPTransportResponse(status: 200, body: Array(#"{"access_token":"secret\r\nX: y"}"#.utf8)), false, 1),
+        (HTTPTransportResponse(status: 200, body: Array(#"{"access_token":7}"#.utf8)), false, 1),
+        (
+            HTTPTransportResponse(status: 200, body: Array(#"{"access_token":"secret","token_type":"mac"}"#.utf8)),
+            false, 1
+        ),
+        (error(400, "secret code with spaces"), false, 1),
+    ])
+    func failures(_ answer: HTTPTransportResponse, _ isRetryable: Bool, _ attempts: Int) async throws {
+        transport.on(.any, respond: answer)
+        let error = try #require(await failure(source()))
+        #expect(error.isRetryable == isRetryable)
+        #expect(transport.requests.count == attempts)
+        #expect(transport.requests.allSatisfy { $0.url.host == "oauth2.googleapis.com" })
+    }
+
+    @Test func failuresAreNotHammered() async throws {
+        transport.on(.any, respond: Self.error(400, "invalid_grant"))
+        let source = try source()
+        for _ in 0..<20 { #expect(await failure(source)?.isRetryable == false) }
+        #expect(transport.requests.count == 1)
+        clock.advance(by: .seconds(5))
+        #expect(await failure(source) != nil)
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test(arguments: [
+        ("\"3599\"", 3599), ("60", 60), ("null", 600), ("\"x\"", 600), ("-5", 0), ("99999999999", 86_400),
+    ])
+    func lifetimes(_ text: String, _ seconds: Int) async throws {
+        transport.on(.any, respond: Self.answer("a", expiresIn: text), Self.answer("b"))
+        let source = try source()
+        #expect(try await token(source) == "a")
+        clock.advance(by: .seconds(max(seconds - 225, 0)))
+        #expect(try await token(source) == "b")
+    }
+
+    @Test func saysThatTheClockIsOff() async throws {
+        var answer = Self.error(400, "invalid_grant")
+        // 28 May 2026 20:26:40 is the time in the assertion.
+        answer.headers = ["Date": "Thu, 28 May 2026 20:36:40 GMT"]
+        transport.on(.any, respond: answer)
+        #expect(try await failure(source())?.message.contains("differs from Google's by -600 s") == true)
+    }
+
+    @Test func refusesToAskForNothing() throws {
+        #expect(throws: ConfigurationError.self) { try source([]) }
+        #expect(throws: ConfigurationError.self) { try source([.init(url: " ")]) }
+    }
+}
