@@ -41,7 +41,12 @@ final class Transfer {
 
         try setConnection(configuration, timeout: request.timeout)
         // Not asked for by the URL's text: only an emulator's URL says so, and its host is a loopback one.
-        if request.url.isEmulator { try easy.allowHTTPOnly() }
+        if request.url.isEmulator {
+            try easy.allowHTTPOnly()
+            // The proxy has another loopback interface.
+            try easy.set(CURLOPT_PROXY, "")
+            try easy.set(CURLOPT_NOPROXY, "*")
+        }
         try setMessage(request)
         try setCallbacks()
     }

@@ -193,7 +193,9 @@ struct EndToEndTests {
     @Test func emulatorIsSpokenToWithoutTLSAndOthersAreNot() async throws {
         let server = try LoopbackServer(nil) { $0.respond(200, body: Array("plain".utf8)) }
         defer { server.stop() }
-        let transport = try CurlTransport()
+        let proxy = try LoopbackServer(nil) { $0.respond(502) }
+        defer { proxy.stop() }
+        let transport = try CurlTransport(.init(proxy: .init(host: "127.0.0.1", port: proxy.port)))
         let url = try HTTPSURL.emulator(host: "127.0.0.1", port: server.port, path: ["v1"]).appending(path: ["x"])
         #expect(url.absoluteString == "http://127.0.0.1:\(server.port)/v1/x")
         #expect(try await transport.send(HTTPTransportRequest(.get, url)).body == Array("plain".utf8))
@@ -201,6 +203,7 @@ struct EndToEndTests {
             try await transport.send(HTTPTransportRequest(.get, HTTPSURL(host: "127.0.0.1", port: server.port)))
         }
         #expect(throws: HTTPTransportError.self) { try HTTPSURL(url.absoluteString) }
+        #expect(server.requestCount == 1)
         await transport.shutdown()
     }
 }

@@ -58,7 +58,7 @@ struct OIDCToken: Sendable {
             jws = try CompactJWS(token)
             let decoded = try jws.header()
             header = try JWSProtectedHeader(reading: decoded, algorithm: .rs256, certificates: .ignored)
-            guard hasAcceptableType(decoded) else { throw SignatureError(.header, "typ is not JWT") }
+            guard hasAcceptableType(header, decoded) else { throw SignatureError(.header, "typ is not JWT") }
         } catch {
             throw refusal(error)
         }
@@ -95,9 +95,10 @@ struct OIDCToken: Sendable {
     }
 
     /// `typ` is absent or `JWT` (RFC 7519, section 5.1).
-    private static func hasAcceptableType(_ header: [UInt8]) -> Bool {
-        guard let type = (try? ObjectReader(parsing: header))?.object["typ"] else { return true }
-        return type.isString("JWT")
+    private static func hasAcceptableType(_ header: JWSProtectedHeader, _ decoded: [UInt8]) -> Bool {
+        if let type = header.type { return type.utf8.elementsEqual("JWT".utf8) }
+        // Nothing was read where there is nothing, and also where there is no string.
+        return (try? ObjectReader(parsing: decoded))?.object["typ"] == nil
     }
 
     private static func refusal(_ error: SignatureError) -> DeliveryError {

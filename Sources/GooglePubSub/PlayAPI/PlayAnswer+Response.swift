@@ -25,17 +25,16 @@ extension PlayAnswer {
             self.init(.found, status: response.status, body: response.body, answeredAt: date)
             return
         }
-        let error = APIErrorBody(response.body)
         self.init(
-            Self.outcome(response, error),
+            Self.outcome(response),
             status: response.status,
-            reason: error.reason,
+            reason: APIErrorBody(response.body).reason,
             answeredAt: date
         )
     }
 
-    private static func outcome(_ response: HTTPTransportResponse, _ error: APIErrorBody) -> Outcome {
-        if isTransient(response, error) { return .unavailable }
+    private static func outcome(_ response: HTTPTransportResponse) -> Outcome {
+        if isTransient(response) { return .unavailable }
         switch response.status {
         case 400: return .invalid
         case 404: return .notFound
@@ -48,13 +47,9 @@ extension PlayAnswer {
 
     /// Whether the same request may fare better later.
     static func isTransient(_ response: HTTPTransportResponse) -> Bool {
-        isTransient(response, APIErrorBody(response.body))
-    }
-
-    private static func isTransient(_ response: HTTPTransportResponse, _ error: APIErrorBody) -> Bool {
         switch response.status {
         case 408, 409, 429, 500, 502, 503, 504: true
-        case 403: error.isAboutQuota
+        case 403: APIErrorBody(response.body).isAboutQuota
         default: false
         }
     }

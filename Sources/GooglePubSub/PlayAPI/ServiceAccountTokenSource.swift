@@ -177,7 +177,7 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
         do throws(HTTPTransportError) {
             response = try await transport.send(request, retrying: retry, clock: clock)
         } catch {
-            throw AccessTokenError("token endpoint: \(error.code)", isRetryable: error.code != .tls)
+            throw AccessTokenError("token endpoint: \(error.code)", isRetryable: true)
         }
         guard response.status == 200 else { throw Self.refusal(response, issuedAt: issuedAt) }
         return try Self.token(response.body, requestedAt: start)
