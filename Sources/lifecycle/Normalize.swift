@@ -18,7 +18,7 @@ struct Normalize: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "Who sent the bodies: apple, revenuecat or stripe.")
+    @Option(help: "Who sent the bodies: apple, google, revenuecat or stripe.")
     var provider: String
 
     @Option(help: ArgumentHelp("How the receiver is configured, as a JSON file.", valueName: "file"))

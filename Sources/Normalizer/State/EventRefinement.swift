@@ -238,7 +238,12 @@ extension EventRefinement {
         switch renewed.cause {
         case .scheduled, .unknown, .planChange: break
         case .recovery(.unknown):
-            if let trouble = trouble(before: before, period) { renewed.cause = .recovery(from: trouble) }
+            // Google Play has one notification for the end of account hold and for the end of a pause.
+            if before.cut?.reason == .paused {
+                renewed.cause = .resumption
+            } else if let trouble = trouble(before: before, period) {
+                renewed.cause = .recovery(from: trouble)
+            }
             return .renewed(renewed)
         case .trialConversion, .introductoryConversion, .recovery, .resumption, .topUp: return .renewed(renewed)
         }
