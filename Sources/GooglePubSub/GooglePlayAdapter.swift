@@ -3,6 +3,7 @@ public import Normalizer
 
 /// Takes Google Play's real-time developer notifications, pushed or pulled, to canonical events.
 public struct GooglePlayAdapter: ProviderAdapter {
+    /// Google Play.
     public let provider: Provider = .google
 
     package let configuration: GooglePlayConfiguration
