@@ -135,13 +135,14 @@ extension RevenueCatPurchase {
     }
 
     /// The event that the purchase's webhook gives, under the same id: for a webhook that never came. Apply it before
-    /// the ``statements(product:at:)``, which make it no news. Nil where a field is not told that it is made of.
+    /// the ``statements(product:at:)``, which make it no news. Nil where a field is not told that it is made of, and
+    /// once the money went back: nothing is to be given for it.
     ///
     /// - Parameters:
     ///   - product: the store's product id, where the purchase does not name it.
     ///   - date: when it was asked for.
     public func event(product: String? = nil, at date: Date) -> NormalizedEvent? {
-        guard let purchase = complete(product) else { return nil }
+        guard status != .refunded, let purchase = complete(product) else { return nil }
         let id: EventID
         let event: LifecycleEvent
         var period: ServicePeriod?
