@@ -369,6 +369,15 @@ struct PurchaseLookupTests {
         }
     }
 
+    @Test("an original transaction that is another names the lineage")
+    func original() async throws {
+        var purchase = try await Self.older(["store_transaction_id": "O2"])
+        let webhook = try Self.webhook(["transaction_id": "O2", "original_transaction_id": "O1"])
+        #expect(purchase.lineage != webhook.subscription)
+        purchase.originalTransaction = "O1"
+        try Self.expectSame(purchase, webhook)
+    }
+
     @Test("sandbox and production are apart, and an unstated world is neither")
     func worlds() async throws {
         var lineages: Set<SubscriptionID> = []

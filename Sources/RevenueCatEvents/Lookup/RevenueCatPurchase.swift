@@ -37,6 +37,9 @@ public struct RevenueCatPurchase: Hashable, Sendable {
     public var environment: StoreEnvironment
     /// The store's transaction or order. Without it the purchase has no identity, and gives no facts.
     public var transaction: String?
+    /// The transaction that the lineage is named after, where that is another. RevenueCat does not tell: set it where a
+    /// webhook or the store did.
+    public var originalTransaction: String?
     /// When it was bought.
     public var purchasedAt: Date?
     /// How many were bought.
@@ -62,7 +65,9 @@ public struct RevenueCatPurchase: Hashable, Sendable {
 
 extension RevenueCatPurchase {
     /// The lineage, as a webhook about the purchase has it.
-    public var lineage: SubscriptionID? { transaction.map { PurchaseStatement.lineage($0, store, environment) } }
+    public var lineage: SubscriptionID? {
+        transaction.map { PurchaseStatement.lineage(originalTransaction ?? $0, store, environment) }
+    }
 
     private var account: Account? { customerID.map { Account($0, .appUserID) } }
 
