@@ -539,6 +539,10 @@ struct PurchaseLookupTests {
         let purchase = try await Self.newer(["original_customer_id": "u0", "quantity": 3])
         #expect(purchase.originalCustomerID == "u0")
         #expect(purchase.quantity == 3)
+        #expect(
+            try await Self.newer(["product_id": .null]).statements(at: Self.asked).map(\.origin.type) == ["purchase"]
+        )
+        #expect(Set(try await Self.older().statements(at: Self.asked).map(\.origin.type)) == ["non_subscription"])
         #expect(try await Self.newer().originalCustomerID == nil)
     }
 }

@@ -55,6 +55,8 @@ public struct RevenueCatPurchase: Hashable, Sendable {
     /// What was charged. The newer version has an estimate in US dollars, which is no statement of a charge.
     public var price: Price?
 
+    /// Which version of the API it is from.
+    let form: LookupAnswer.Form
     /// Whether it is known that what it unlocks has an end, or has none.
     let knowsEnd: Bool
     /// The SHA-256 of the part of the answer that it was read from, in hexadecimal.
@@ -230,7 +232,7 @@ extension RevenueCatPurchase {
 
     private var origin: Origin {
         Origin(
-            type: productReference == nil ? "non_subscription" : "purchase",
+            type: form == .v1 ? "non_subscription" : "purchase",
             channel: .refetch,
             evidence: Origin.Evidence(.tls),
             digest: digest,
@@ -252,6 +254,7 @@ extension RevenueCatPurchase {
 
     private init(v2 value: JSONValue) throws(JSONError) {
         var fields = FieldReader(try ObjectReader(value), isStrict: true)
+        form = .v2
         digest = SHA256.hash(Array(value.rawBytes).span).hexadecimal
         id = try fields.identifier("id")
         customerID = try fields.identifier("customer_id")
@@ -341,6 +344,7 @@ extension RevenueCatPurchase {
         _ unlocked: [Unlocked]
     ) throws(JSONError) {
         var fields = FieldReader(try ObjectReader(value), isStrict: true)
+        form = .v1
         digest = SHA256.hash(Array(value.rawBytes).span).hexadecimal
         id = try fields.identifier("id")
         customerID = customer
