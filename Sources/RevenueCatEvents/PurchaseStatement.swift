@@ -18,13 +18,14 @@ struct PurchaseStatement {
         if let id = event.originalTransactionID ?? event.transactionID { nameLineage(id) }
     }
 
+    mutating func nameLineage(_ id: String) { lineage = Self.lineage(id, store, environment) }
+
     // Apple knows one App Store: a purchase keeps its identity whichever of the two apps reports it.
-    mutating func nameLineage(_ id: String) {
-        let store = store == .macAppStore ? Store.appStore : store
-        lineage = SubscriptionID(
-            store: store,
+    static func lineage(_ id: String, _ store: Store, _ environment: StoreEnvironment) -> SubscriptionID {
+        SubscriptionID(
+            store: store == .macAppStore ? .appStore : store,
             environment: environment,
-            id: store == .playStore ? Self.firstOrder(id) : id
+            id: store == .playStore ? firstOrder(id) : id
         )
     }
 

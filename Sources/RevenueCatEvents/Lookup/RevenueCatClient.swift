@@ -23,6 +23,14 @@ public struct RevenueCatClient: Sendable {
         case unknown
     }
 
+    /// What a customer bought once, as RevenueCat knows it.
+    public enum Purchases: Hashable, Sendable {
+        /// The one-time purchases.
+        case known([RevenueCatPurchase])
+        /// RevenueCat did not know the id, as of ``Customer/unknown``.
+        case unknown
+    }
+
     /// What became of a purchase that was sent to RevenueCat.
     public enum Submission: Hashable, Sendable {
         /// It counts for the customer, who now has these subscriptions.
@@ -70,7 +78,7 @@ public struct RevenueCatClient: Sendable {
         authorization = "Bearer " + String(decoding: apiKey.bytes, as: UTF8.self)
     }
 
-    /// All that a customer has.
+    /// All the subscriptions that a customer has.
     ///
     /// Ask only for ids from webhooks that were proven, never for one from a request: the older version makes a customer
     /// of every id.
@@ -92,8 +100,40 @@ public struct RevenueCatClient: Sendable {
                 "v2", "projects", HTTPSURL.PathSegment(project), "customers", HTTPSURL.PathSegment(id),
                 "subscriptions",
             ]
-            return try await list(path, query: []).map { .known($0) } ?? .unknown
+            return try await list(path, query: [], RevenueCatSubscription.list).map { .known($0) } ?? .unknown
         }
+    }
+
+    /// All that a customer bought once. The older version leaves out what was refunded, or does not say that it was.
+    ///
+    /// Ask only for ids from webhooks that were proven, as for ``customer(_:)``.
+    ///
+    /// - Throws: ``DeliveryError`` as for ``customer(_:)``.
+    public func purchases(ofCustomer id: String) async throws(DeliveryError) -> Purchases {
+        switch api {
+        case .v1:
+            let response = try await get(["v1", "subscribers", HTTPSURL.PathSegment(id)])
+            guard response.status == 200 else { return .unknown }
+            return .known(
+                try read(response.body) { (body) throws(JSONError) in try RevenueCatPurchase.subscriber(body) }
+            )
+        case .v2(let project):
+            let path: [HTTPSURL.PathSegment] = [
+                "v2", "projects", HTTPSURL.PathSegment(project), "customers", HTTPSURL.PathSegment(id), "purchases",
+            ]
+            return try await list(path, query: [], RevenueCatPurchase.list).map { .known($0) } ?? .unknown
+        }
+    }
+
+    /// The one-time purchases with a transaction or order of the store; none where RevenueCat knows none.
+    ///
+    /// - Throws: ``DeliveryError`` as for ``subscriptions(withTransaction:)``.
+    public func purchases(withTransaction transaction: String) async throws(DeliveryError) -> [RevenueCatPurchase] {
+        try await list(
+            try projectPath("purchases"),
+            query: [.init("store_purchase_identifier", transaction)],
+            RevenueCatPurchase.list
+        ) ?? []
     }
 
     /// The subscriptions that a transaction or order belongs to, be it a past one; none where RevenueCat knows none.
@@ -103,7 +143,11 @@ public struct RevenueCatClient: Sendable {
     public func subscriptions(
         withTransaction transaction: String
     ) async throws(DeliveryError) -> [RevenueCatSubscription] {
-        try await list(try subscriptionsPath, query: [.init("store_subscription_identifier", transaction)]) ?? []
+        try await list(
+            try projectPath("subscriptions"),
+            query: [.init("store_subscription_identifier", transaction)],
+            RevenueCatSubscription.list
+        ) ?? []
     }
 
     /// The store's id of a product; nil where RevenueCat knows no such product. Keep it: the limit on these requests is
@@ -183,7 +227,7 @@ public struct RevenueCatClient: Sendable {
         case .v2:
             guard let transaction = event.transactionID ?? event.originalTransactionID else { return nil }
             let response = try await get(
-                try subscriptionsPath,
+                try projectPath("subscriptions"),
                 query: [.init("store_subscription_identifier", transaction)]
             )
             guard response.status == 200 else { return nil }
@@ -194,11 +238,9 @@ public struct RevenueCatClient: Sendable {
 
     // MARK: Requests
 
-    private var subscriptionsPath: [HTTPSURL.PathSegment] {
-        get throws(DeliveryError) {
-            guard case .v2(let project) = api else { throw Self.unsupported }
-            return ["v2", "projects", HTTPSURL.PathSegment(project), "subscriptions"]
-        }
+    private func projectPath(_ list: HTTPSURL.PathSegment) throws(DeliveryError) -> [HTTPSURL.PathSegment] {
+        guard case .v2(let project) = api else { throw Self.unsupported }
+        return ["v2", "projects", HTTPSURL.PathSegment(project), list]
     }
 
     private static var unsupported: DeliveryError {
@@ -210,18 +252,19 @@ public struct RevenueCatClient: Sendable {
     }
 
     /// Reads every page; nil where RevenueCat knows no such thing.
-    private func list(
+    private func list<Item>(
         _ path: [HTTPSURL.PathSegment],
-        query: [HTTPSURL.QueryItem]
-    ) async throws(DeliveryError) -> [RevenueCatSubscription]? {
+        query: [HTTPSURL.QueryItem],
+        _ readPage: ([UInt8]) throws(JSONError) -> (items: [Item], nextPage: String?)
+    ) async throws(DeliveryError) -> [Item]? {
         var response = try await get(path, query: query)
         guard response.status == 200 else { return nil }
-        var subscriptions: [RevenueCatSubscription] = []
+        var items: [Item] = []
         var pages = 1
         while true {
-            let page = try read(response.body) { (body) throws(JSONError) in try RevenueCatSubscription.list(body) }
-            subscriptions += page.items
-            guard let next = page.nextPage, !next.isEmpty else { return subscriptions }
+            let page = try read(response.body, readPage)
+            items += page.items
+            guard let next = page.nextPage, !next.isEmpty else { return items }
             guard pages < maximumPages else {
                 throw DeliveryError(.unavailable, "list has more than \(maximumPages) pages", isAuthentic: true)
             }

@@ -149,7 +149,7 @@ extension RevenueCatSubscription {
     }
 
     /// The product as periods name it: with its base plan, where Google Play has one.
-    private static func name(_ product: PurchasedProduct) -> String {
+    static func name(_ product: PurchasedProduct) -> String {
         product.basePlan.map { "\(product.id):\($0)" } ?? product.id
     }
 
@@ -310,12 +310,7 @@ extension RevenueCatSubscription {
             case nil: .unknown
             }
         product = PurchasedProduct(id: productID, basePlan: try fields.identifier("product_plan_identifier"))
-        // Sometimes a number: then as it is written.
-        if let identifier = fields.reader.optionalValue("store_transaction_id") {
-            storeIdentifier =
-                identifier.kind == .number
-                ? String(try identifier.int64()) : try fields.identifier("store_transaction_id")
-        }
+        storeIdentifier = try fields.transaction("store_transaction_id")
         namesCurrentTransaction = storeIdentifier != nil && self.store != .stripe
         let start = try fields.text("purchase_date")
         let end = try fields.text("expires_date")
@@ -357,8 +352,14 @@ extension RevenueCatSubscription {
 }
 
 extension FieldReader {
+    /// A transaction, which sometimes is a number: then as it is written.
+    mutating func transaction(_ name: MemberName) throws(JSONError) -> String? {
+        guard let value = reader.optionalValue(name), value.kind == .number else { return try identifier(name) }
+        return String(try value.int64())
+    }
+
     /// A time as RFC 3339 text.
-    fileprivate mutating func text(_ name: MemberName) throws(JSONError) -> Date? {
+    mutating func text(_ name: MemberName) throws(JSONError) -> Date? {
         guard let text = try identifier(name) else { return nil }
         guard let milliseconds = RFC3339.milliseconds(text), Limits.milliseconds.contains(milliseconds) else {
             throw try reader.value(name).error(.integerOutOfRange)

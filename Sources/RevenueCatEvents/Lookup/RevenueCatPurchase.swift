@@ -1,0 +1,377 @@
+public import FoundationEssentials
+public import Normalizer
+import SignatureCore
+import WireJSON
+
+/// A one-time purchase as RevenueCat's REST API shows it, in either version.
+///
+/// What was bought, when and for how much never changes. Whose it is, and whether the money went back, holds at the
+/// moment of the request.
+public struct RevenueCatPurchase: Hashable, Sendable {
+    /// `status`
+    public struct Status: OpenValue {
+        /// RevenueCat's name.
+        public let rawValue: String
+        /// Keeps a name as it is.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The customer has it.
+        public static let owned: Status = "owned"
+        /// Money went back.
+        public static let refunded: Status = "refunded"
+    }
+
+    /// RevenueCat's id of the purchase.
+    public var id: String?
+    /// The customer that it belongs to.
+    public var customerID: String?
+    /// The customer that bought it, where another has it now. Only the newer version tells.
+    public var originalCustomerID: String?
+    /// The product in the store's words; the newer version names only its own id of it, ``productReference``.
+    public var product: PurchasedProduct?
+    /// RevenueCat's id of the product.
+    public var productReference: String?
+    /// Where the purchase lives.
+    public var store: Store
+    /// The store's world that it lives in.
+    public var environment: StoreEnvironment
+    /// The store's transaction or order. Without it the purchase has no identity, and gives no facts.
+    public var transaction: String?
+    /// The transaction that the lineage is named after, where that is another. RevenueCat does not tell: set it where a
+    /// webhook or the store did.
+    public var originalTransaction: String?
+    /// When it was bought.
+    public var purchasedAt: Date?
+    /// How many were bought.
+    public var quantity: Int64
+    /// How it stands; the older version does not say.
+    public var status: Status?
+    /// The entitlements that it unlocks.
+    public var entitlements: [String]
+    /// When what it unlocks ends. Only the older version tells.
+    public var expiresAt: Date?
+    /// Whether it was bought or shared.
+    public var ownership: Fact.Ownership
+    /// What was charged. The newer version has an estimate in US dollars, which is no statement of a charge.
+    public var price: Price?
+
+    /// Which version of the API it is from.
+    let form: LookupAnswer.Form
+    /// Whether it is known that what it unlocks has an end, or has none.
+    let knowsEnd: Bool
+    /// The SHA-256 of the part of the answer that it was read from, in hexadecimal.
+    let digest: String
+}
+
+// MARK: Identity
+
+extension RevenueCatPurchase {
+    /// The lineage, as a webhook about the purchase has it.
+    public var lineage: SubscriptionID? {
+        transaction.map { PurchaseStatement.lineage(originalTransaction ?? $0, store, environment) }
+    }
+
+    private var account: Account? { customerID.map { Account($0, .appUserID) } }
+
+    // What no store sold was granted, and a grant is a period.
+    private var isGrant: Bool { store == .promotional }
+
+    /// What identity and facts cannot do without.
+    private struct Complete {
+        var lineage: SubscriptionID
+        var transaction: String
+        var product: String
+        var at: Date
+    }
+
+    private func complete(_ product: String?) -> Complete? {
+        guard let lineage, let transaction, let purchasedAt,
+            let product = self.product.map(RevenueCatSubscription.name) ?? product, !product.isEmpty
+        else { return nil }
+        return Complete(lineage: lineage, transaction: transaction, product: product, at: purchasedAt)
+    }
+
+    private var detail: LifecycleEvent.OneTimePurchase {
+        LifecycleEvent.OneTimePurchase(
+            type: expiresAt != nil ? .nonRenewing : entitlements.isEmpty ? .unknown : .nonConsumable,
+            quantity: quantity,
+            price: price,
+            expires: expiresAt,
+            familyShared: ownership == .familyShared
+        )
+    }
+}
+
+// MARK: Facts
+
+extension RevenueCatPurchase {
+    /// What the purchase asserts, at the moment it was asked for: the facts that its webhook asserts, as far as
+    /// RevenueCat says what they are made of.
+    ///
+    /// - Parameters:
+    ///   - product: the store's product id, where the purchase does not name it; without either, no purchase is asserted.
+    ///   - date: when it was asked for. Of a refund, it is the moment that is known: RevenueCat does not tell when the
+    ///     money went back.
+    public func facts(product: String? = nil, at date: Date) -> [Fact] {
+        lastingFacts(product) + standingFacts(at: date)
+    }
+
+    /// The facts as statements about the lineage, to apply to its state. None where the store's transaction is not told.
+    ///
+    /// What was bought is stated as of the purchase, whose webhook says more and takes its place, be it applied before
+    /// or after; whose it is and whether the money went back, as of `date`.
+    ///
+    /// - Parameters:
+    ///   - product: the store's product id, where the purchase does not name it; without either, no purchase is asserted.
+    ///   - date: when it was asked for.
+    public func statements(product: String? = nil, at date: Date) -> [StoreStatement] {
+        guard let lineage else { return [] }
+        return [(lastingFacts(product), min(purchasedAt ?? date, date)), (standingFacts(at: date), date)].compactMap {
+            facts,
+            assertedAt in
+            facts.isEmpty
+                ? nil
+                : StoreStatement(
+                    subscription: lineage,
+                    provider: .revenuecat,
+                    assertedAt: assertedAt,
+                    facts: facts,
+                    origin: origin
+                )
+        }
+    }
+
+    /// The event that the purchase's webhook gives, under the same id: for a webhook that never came. Apply it before
+    /// the ``statements(product:at:)``, which make it no news. Nil where a field is not told that it is made of, and
+    /// once the money went back: nothing is to be given for it.
+    ///
+    /// - Parameters:
+    ///   - product: the store's product id, where the purchase does not name it.
+    ///   - date: when it was asked for.
+    public func event(product: String? = nil, at date: Date) -> NormalizedEvent? {
+        guard status != .refunded, let purchase = complete(product) else { return nil }
+        let id: EventID
+        let event: LifecycleEvent
+        var period: ServicePeriod?
+        if isGrant {
+            guard knowsEnd else { return nil }
+            let granted = ServicePeriod(start: purchase.at, end: expiresAt)
+            id = .periodBegan(purchase.lineage, transaction: purchase.transaction)
+            event = .started(.init(origin: .granted, phase: .promotional, period: granted))
+            period = granted
+        } else {
+            id = .purchased(purchase.lineage, transaction: purchase.transaction)
+            event = .oneTimePurchased(detail)
+        }
+        return NormalizedEvent(
+            id: id,
+            event: event,
+            provider: .revenuecat,
+            store: store,
+            environment: environment,
+            subscription: purchase.lineage,
+            transaction: purchase.transaction,
+            account: account,
+            product: self.product ?? PurchaseStatement.product(purchase.product, store),
+            period: period ?? ServicePeriod(start: purchase.at, end: expiresAt),
+            price: isGrant ? nil : price,
+            renewal: isGrant ? RenewalTerms(willRenew: false) : nil,
+            occurredAt: purchase.at,
+            effectiveAt: purchase.at,
+            assertedAt: min(purchase.at, date),
+            receivedAt: date,
+            facts: lastingFacts(product),
+            origin: origin
+        )
+    }
+
+    private func lastingFacts(_ product: String?) -> [Fact] {
+        guard let purchase = complete(product) else { return [] }
+        guard !isGrant else {
+            // Without an end that is known to be none, a grant would give access for ever.
+            guard knowsEnd else { return [] }
+            return [
+                .period(
+                    .init(
+                        ServicePeriod(start: purchase.at, end: expiresAt),
+                        product: purchase.product,
+                        phase: .promotional,
+                        transaction: purchase.transaction
+                    )
+                ),
+                .renewalIntent(.init(RenewalTerms(willRenew: false))),
+            ]
+        }
+        var facts: [Fact] = [
+            .purchase(
+                .init(
+                    transaction: purchase.transaction,
+                    product: purchase.product,
+                    purchase: detail,
+                    at: purchase.at
+                )
+            )
+        ]
+        if let price, price.role == .charged {
+            facts.append(.charge(.init(transaction: purchase.transaction, price: price, at: purchase.at)))
+        }
+        return facts
+    }
+
+    private func standingFacts(at date: Date) -> [Fact] {
+        guard let transaction else { return [] }
+        var facts: [Fact] = []
+        if status == .refunded {
+            facts.append(
+                .refund(.init(transaction: transaction, scope: .full, at: date, periodStart: nil, endsAccess: true))
+            )
+        }
+        if let account { facts.append(.owner(account)) }
+        return facts
+    }
+
+    private var origin: Origin {
+        Origin(
+            type: form == .v1 ? "non_subscription" : "purchase",
+            channel: .refetch,
+            evidence: Origin.Evidence(.tls),
+            digest: digest,
+            mapper: Mapping.version
+        )
+    }
+}
+
+// MARK: The newer version
+
+extension RevenueCatPurchase {
+    /// A list of purchases, with the address of its next page.
+    static func list(_ body: [UInt8]) throws(JSONError) -> (items: [RevenueCatPurchase], nextPage: String?) {
+        let reader = try ObjectReader(parsing: body)
+        var items: [RevenueCatPurchase] = []
+        for value in try reader.array("items") { items.append(try RevenueCatPurchase(v2: value)) }
+        return (items, try reader.optionalString("next_page"))
+    }
+
+    private init(v2 value: JSONValue) throws(JSONError) {
+        var fields = FieldReader(try ObjectReader(value), isStrict: true)
+        form = .v2
+        digest = SHA256.hash(Array(value.rawBytes).span).hexadecimal
+        id = try fields.identifier("id")
+        customerID = try fields.identifier("customer_id")
+        let original = try fields.identifier("original_customer_id")
+        originalCustomerID = original == customerID ? nil : original
+        productReference = try fields.identifier("product_id")
+        let store: RevenueCatEvent.StoreName? = try fields.open("store")
+        self.store = store?.canonical ?? .unknown
+        let environment: StoreEnvironment? = try fields.open("environment")
+        self.environment = environment ?? .unknown
+        transaction = try fields.identifier("store_purchase_identifier")
+        purchasedAt = try fields.date("purchased_at")
+        quantity = try fields.reader.optionalInt64("quantity") ?? 1
+        status = try fields.open("status")
+        ownership = try fields.identifier("ownership") == "family_shared" ? .familyShared : .purchased
+        var entitlements: [String] = []
+        if let list = fields.reader.optionalValue("entitlements"),
+            let items = try ObjectReader(list).optionalArray("items")
+        {
+            for item in items {
+                var item = FieldReader(try ObjectReader(item), isStrict: true)
+                let id = try item.identifier("id")
+                if let name = try item.identifier("lookup_key") ?? id { entitlements.append(name) }
+            }
+        }
+        self.entitlements = entitlements
+        knowsEnd = false
+        // What is left after a refund is not what it cost.
+        if status != .refunded, let revenue = fields.reader.optionalValue("revenue_in_usd") {
+            var revenue = FieldReader(try ObjectReader(revenue), isStrict: true)
+            if let gross = try revenue.amount("gross") {
+                price = Price(Money(gross, try revenue.identifier("currency") ?? "USD"), .list)
+            }
+        }
+    }
+}
+
+// MARK: The older version
+
+extension RevenueCatPurchase {
+    /// What a customer bought once; each product has a list of its purchases.
+    static func subscriber(_ body: [UInt8]) throws(JSONError) -> [RevenueCatPurchase] {
+        let root = try ObjectReader(parsing: body)
+        let subscriber = try ObjectReader(try root.value("subscriber"))
+        let customer = try subscriber.optionalString("original_app_user_id")
+        guard let products = subscriber.optionalValue("non_subscriptions") else { return [] }
+        let unlocked = try Unlocked.byProduct(subscriber)
+        var purchases: [RevenueCatPurchase] = []
+        for (product, list) in try products.object().members {
+            for value in try list.array() {
+                purchases.append(
+                    try RevenueCatPurchase(v1: value, product, customer, unlocked[Array(product.utf8)] ?? [])
+                )
+            }
+        }
+        return purchases
+    }
+
+    /// An entitlement, which the older version lists apart from the purchases that unlock it.
+    private struct Unlocked {
+        var entitlement: String
+        var purchasedAt: Date?
+        /// The end; nil means for good.
+        var expiresAt: Date?
+
+        static func byProduct(_ subscriber: ObjectReader) throws(JSONError) -> [[UInt8]: [Unlocked]] {
+            var unlocked: [[UInt8]: [Unlocked]] = [:]
+            guard let entitlements = subscriber.optionalValue("entitlements") else { return [:] }
+            for (name, value) in try entitlements.object().members {
+                var fields = FieldReader(try ObjectReader(value), isStrict: true)
+                guard let product = try fields.identifier("product_identifier") else { continue }
+                let end = try fields.text("expires_date")
+                // An end that is null is none; one that is left out is not known.
+                guard try value.object()["expires_date"] != nil else { continue }
+                unlocked[Array(product.utf8), default: []].append(
+                    Unlocked(entitlement: name, purchasedAt: try fields.text("purchase_date"), expiresAt: end)
+                )
+            }
+            return unlocked
+        }
+    }
+
+    private init(
+        v1 value: JSONValue,
+        _ productID: String,
+        _ customer: String?,
+        _ unlocked: [Unlocked]
+    ) throws(JSONError) {
+        var fields = FieldReader(try ObjectReader(value), isStrict: true)
+        form = .v1
+        digest = SHA256.hash(Array(value.rawBytes).span).hexadecimal
+        id = try fields.identifier("id")
+        customerID = customer
+        let store: RevenueCatEvent.StoreName? = try fields.open("store")
+        self.store = store?.canonical ?? .unknown
+        product = PurchaseStatement.product(productID, self.store)
+        environment =
+            switch try fields.flag("is_sandbox") {
+            case true?: .sandbox
+            case false?: .production
+            case nil: .unknown
+            }
+        transaction = try fields.transaction("store_transaction_id")
+        let purchasedAt = try fields.text("purchase_date")
+        self.purchasedAt = purchasedAt
+        quantity = 1
+        ownership = try fields.identifier("ownership_type") == "FAMILY_SHARED" ? .familyShared : .purchased
+        // An end is that of the one purchase that it was counted from; what is unlocked for good, every purchase unlocks.
+        let matching = unlocked.filter { $0.expiresAt == nil || ($0.purchasedAt == purchasedAt && purchasedAt != nil) }
+        entitlements = matching.map(\.entitlement)
+        knowsEnd = !matching.isEmpty
+        if !matching.contains(where: { $0.expiresAt == nil }) { expiresAt = matching.compactMap(\.expiresAt).max() }
+        if let price = fields.reader.optionalValue("price") {
+            var price = FieldReader(try ObjectReader(price), isStrict: true)
+            if let amount = try price.amount("amount"), let currency = try price.identifier("currency") {
+                self.price = Price(Money(amount, currency), ownership == .familyShared ? .list : .charged)
+            }
+        }
+    }
+}
