@@ -117,7 +117,9 @@ extension AppleJWSVerifier {
         case .data(var data):
             let app = try requireApp(data.bundleID, data.appAppleID, data.environment, "notification")
             if let range = nested.transaction {
-                let transaction = try transaction(payload.bytes, range, receivedAt).value
+                let transaction: AppleTransaction = try inside { () throws(DeliveryError) in
+                    try self.transaction(payload.bytes, range, receivedAt).value
+                }
                 try requireSame(app.bundleID, transaction.bundleID, "bundleId of notification and transaction")
                 try requireSame(
                     data.environment,
@@ -127,7 +129,9 @@ extension AppleJWSVerifier {
                 data.transaction = transaction
             }
             if let range = nested.renewalInfo {
-                let renewalInfo = try renewalInfo(payload.bytes, range, receivedAt).value
+                let renewalInfo: AppleRenewalInfo = try inside { () throws(DeliveryError) in
+                    try self.renewalInfo(payload.bytes, range, receivedAt).value
+                }
                 try requireSame(data.environment, renewalInfo.environment, "environment of notification and renewal")
                 if let transaction = data.transaction {
                     try requireSame(
@@ -146,7 +150,9 @@ extension AppleJWSVerifier {
         case .appData(var data):
             let app = try requireApp(data.bundleID, data.appAppleID, data.environment, "notification")
             if let range = nested.appTransaction {
-                let appTransaction = try appTransaction(payload.bytes, range, receivedAt).value
+                let appTransaction: AppleAppTransaction = try inside { () throws(DeliveryError) in
+                    try self.appTransaction(payload.bytes, range, receivedAt).value
+                }
                 try requireSame(app.bundleID, appTransaction.bundleID, "bundleId of notification and app transaction")
                 try requireSame(data.environment, appTransaction.environment, "environment of both")
                 data.appTransaction = appTransaction
@@ -154,6 +160,17 @@ extension AppleJWSVerifier {
             notification = notification.with(.appData(data))
         }
         return (notification, payload.evidence)
+    }
+
+    /// What fails inside a notification that holds was sent by Apple all the same, and is worth keeping.
+    private func inside<Value>(_ verify: () throws(DeliveryError) -> Value) throws(DeliveryError) -> Value {
+        do throws(DeliveryError) {
+            return try verify()
+        } catch {
+            var error = error
+            error.isAuthentic = verification.isSigned
+            throw error
+        }
     }
 
     func transaction(

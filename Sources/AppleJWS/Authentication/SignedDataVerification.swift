@@ -60,8 +60,12 @@ struct SignedDataVerification: Sendable {
         do throws(SignatureError) {
             let jws = try CompactJWS(bytes, in: range)
             if isSigned {
-                let validated = try self.chain(of: jws)
+                let known = cache.chain(for: jws.headerSegment)
+                let validated: ValidatedChain
+                if let known { validated = known } else { validated = try self.chain(of: jws) }
                 payload = try jws.payload(verifiedBy: validated.leafKey)
+                // Only a header that Apple's key signed is remembered: anybody can put a member beside a genuine chain.
+                if known == nil { cache.insert(validated, for: jws.headerSegment) }
                 chain = validated
             } else {
                 // Configured for Xcode or unit tests, whose data nobody's root vouches for.
@@ -75,15 +79,12 @@ struct SignedDataVerification: Sendable {
     }
 
     private func chain(of jws: CompactJWS) throws(SignatureError) -> ValidatedChain {
-        if let known = cache.chain(for: jws.headerSegment) { return known }
         let header = try JWSProtectedHeader(
             reading: try jws.header(),
             algorithm: .es256,
             certificates: .required(count: 3)
         )
-        let chain = try chains.verify(header.certificates, at: nil)
-        cache.insert(chain, for: jws.headerSegment)
-        return chain
+        return try chains.verify(header.certificates, at: nil)
     }
 
     private func open(
@@ -106,26 +107,18 @@ struct SignedDataVerification: Sendable {
         guard signedDate - receivedAt <= futureSkew else {
             throw DeliveryError(.stale, "\(role): \(dateMember.text) lies ahead of the time of receipt")
         }
-        if let maximumAge, receivedAt - signedDate > maximumAge {
-            throw DeliveryError(.stale, "\(role): \(dateMember.text) lies too far back", isAuthentic: true)
-        }
-        guard let chain else {
-            return VerifiedPayload(
-                bytes: payload,
-                document: document,
-                signedDate: signedDate,
-                evidence: Origin.Evidence(.unchecked)
-            )
-        }
-        let judgedAt = certificateTime == .receipt ? receivedAt : signedDate
-        guard chain.isValid(at: judgedAt) else {
+        if let chain, !chain.isValid(at: certificateTime == .receipt ? receivedAt : signedDate) {
             throw DeliveryError(.untrusted, "\(role): a certificate is expired or not yet valid")
         }
+        if let maximumAge, receivedAt - signedDate > maximumAge {
+            throw DeliveryError(.stale, "\(role): \(dateMember.text) lies too far back", isAuthentic: isSigned)
+        }
+        let evidence = chain.map { Origin.Evidence(.jwsX5C, key: $0.leafFingerprint.hexadecimal) }
         return VerifiedPayload(
             bytes: payload,
             document: document,
             signedDate: signedDate,
-            evidence: Origin.Evidence(.jwsX5C, key: chain.leafFingerprint.hexadecimal)
+            evidence: evidence ?? Origin.Evidence(.unchecked)
         )
     }
 }

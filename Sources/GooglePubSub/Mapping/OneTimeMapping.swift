@@ -108,7 +108,8 @@ struct PlayProducts {
             account: account,
             product: product(item),
             price: price(item),
-            transaction: purchase.orderID
+            // What further items cost and grant is told apart by their names in the order.
+            transaction: index == 0 ? purchase.orderID : transaction(index)
         )
     }
 }

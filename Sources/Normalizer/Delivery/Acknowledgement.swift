@@ -28,9 +28,17 @@ public struct Acknowledgement: Hashable, Sendable {
     ///   - provider: who sent it. Stripe documents 400 for a failed signature; the others get 401, or 400 where the
     ///     form was wrong.
     public init(for outcome: Result<Normalization, DeliveryError>, provider: Provider) {
-        guard case .failure(let error) = outcome else {
+        let error: DeliveryError
+        switch outcome {
+        // Nobody asked the provider, so the delivery itself is all there is of the event.
+        case .success(let result) where result.noChange?.reason == .needsLookup:
+            (decision, status) = (.acceptAndQuarantine, 200)
+            return
+        case .success:
             (decision, status) = (.accept, 200)
             return
+        case .failure(let failure):
+            error = failure
         }
         switch error.code {
         case _ where error.code.isRetryable:

@@ -23,7 +23,7 @@ public struct SubscriptionID: Hashable, Sendable, Codable, CustomStringConvertib
     /// Reads the form that ``description`` writes; nil for anything else.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, !parts[2].isEmpty,
+        guard parts.count == 3,
             let store = Self.unescaped(parts[0]), let environment = Self.unescaped(parts[1])
         else { return nil }
         self.init(

@@ -150,6 +150,15 @@ extension NormalizedEvent: Codable {
     }
 }
 
+// An event holds what a provider knows of a person. What prints it shows which event it is and nothing of its content.
+extension NormalizedEvent: CustomStringConvertible, CustomReflectable {
+    /// Provider, kind and id.
+    public var description: String { "\(provider) \(kind) \(id)" }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 /// Where an event comes from: the provider's own words for it, and what proves them.
 public struct Origin: Hashable, Sendable, Codable {
     /// By which way a statement reached us.
