@@ -14,6 +14,33 @@ struct AppleReceivingTests {
         return data
     }
 
+    // MARK: Answers
+
+    @Test("what fails inside a genuine notification is kept, and what fails outside is refused")
+    func nestedFailure() throws {
+        let fixture = try AppleFixture()
+        let notification = try #require(try AppleStory.demo.notifications(from: AppleFixture.start).first)
+        let payload = String(decoding: try fixture.simulator.payload(notification).bytes, as: UTF8.self)
+        // The nested signature is the last segment before the closing quotation mark.
+        let member = try #require(payload.range(of: #""signedTransactionInfo":""#))
+        let end = try #require(payload[member.upperBound...].firstIndex(of: "\""))
+        let signature = try #require(payload[..<end].lastIndex(of: "."))
+        let broken = payload[...signature] + String(repeating: "A", count: 86) + payload[end...]
+        let inside = AppleSimulator.delivery(
+            of: try fixture.simulator.jws(Array(broken.utf8)),
+            receivedAt: notification.signedDate
+        )
+        let kept = #expect(throws: DeliveryError.self) { try fixture.adapter.authenticate(inside) }
+        #expect(kept?.code == .unauthenticated)
+        #expect(kept?.isAuthentic == true)
+        #expect(fixture.adapter.acknowledgement(for: .failure(try #require(kept))).decision == .acceptAndQuarantine)
+
+        let forged = try AppleSimulator(seed: "forger").delivery(notification)
+        let refused = #expect(throws: DeliveryError.self) { try fixture.adapter.authenticate(forged) }
+        #expect(refused?.isAuthentic == false)
+        #expect(fixture.adapter.acknowledgement(for: .failure(try #require(refused))).status == 401)
+    }
+
     // MARK: Identity
 
     @Test(

@@ -66,6 +66,15 @@ struct DeliveryTests {
         #expect(answer.status == status)
     }
 
+    @Test("A delivery that nobody looked up is kept; any other success is done")
+    func successes() {
+        let unasked = Acknowledgement(for: .success(Normalization(noChange: .init(.needsLookup))), provider: .google)
+        #expect(unasked.decision == .acceptAndQuarantine)
+        #expect(unasked.status == 200)
+        let unchanged = Acknowledgement(for: .success(Normalization(noChange: .init(.unchanged))), provider: .google)
+        #expect(unchanged.decision == .accept)
+    }
+
     @Test("An error says what and, to developers, where")
     func error() {
         let error = DeliveryError(.malformed, "x5c has 2 entries", file: "AppleJWS/X.swift", line: 7)

@@ -128,6 +128,17 @@ struct EventCodingTests {
         #expect(object["kind"]?.text == event.kind.rawValue)
     }
 
+    @Test("What prints an event shows which one it is, and nothing of a person")
+    func printing() {
+        let event = envelope(.unmapped(.init(type: "marker", subtype: "marker")))
+        var dumped = ""
+        dump(event, to: &dumped)
+        for text in ["\(event)", String(reflecting: event), "\([event])", dumped] {
+            #expect(text.contains(event.id.description))
+            #expect(!text.contains("marker"))
+        }
+    }
+
     @Test("Every case has a name of its own")
     func kinds() {
         #expect(Set(events.map(\.kind)).count == 28)

@@ -103,6 +103,41 @@ struct ProductsCredits {
         )
     }
 
+    @Test("A payment that only infers its period pays out, once, whichever statement of the period came first")
+    func inferredPeriod() throws {
+        let period = ServicePeriod(start: Self.day(31), end: Self.day(62))
+        let stated = Fact.Period(period, product: "basic", phase: .regular, transaction: nil)
+        var inferred = stated
+        inferred.isProvisional = true
+        let paid = Self.event(
+            .renewed(.init(cause: .scheduled, phase: .regular, period: period)),
+            at: Self.day(31),
+            "in_2",
+            facts: [.period(inferred)]
+        )
+        let rolled = StoreStatement(
+            subscription: Self.lineage,
+            provider: .stripe,
+            assertedAt: Self.day(31),
+            facts: [.period(stated)],
+            origin: paid.origin
+        )
+        for rollsFirst in [true, false] {
+            var state = SubscriptionState(Self.lineage)
+            var balances = Balances()
+            let began = state.apply(Self.begins("in_1", "basic", from: 0, to: 31))
+            balances.perform(Self.policy.actions(for: began.event, in: state))
+            balances.subscription -= 150
+            if rollsFirst { state.apply(rolled) }
+            let renewed = state.apply(paid)
+            balances.perform(Self.policy.actions(for: renewed.event, in: state))
+            #expect(balances.subscription == 200)
+            if !rollsFirst { state.apply(rolled) }
+            balances.perform(Self.policy.actions(for: renewed.event, in: state))
+            #expect(balances.subscription == 200)
+        }
+    }
+
     private func play(_ events: [NormalizedEvent], spending: [Int: Int64] = [:]) -> Balances {
         var balances = Balances()
         var state = SubscriptionState(Self.lineage)
