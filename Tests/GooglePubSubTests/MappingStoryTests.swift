@@ -94,7 +94,7 @@ struct MappingStoryTests {
                 "billing_issue", "billing_issue",
                 "renewed recovery(from: Normalizer.LifecycleEvent.Renewed.BillingTrouble.hold)", "pause_scheduled",
                 "paused",
-                "renewed recovery(from: Normalizer.LifecycleEvent.Renewed.BillingTrouble.unknown)",
+                "renewed resumption",
                 "auto_renew_disabled",
                 "auto_renew_enabled", "auto_renew_disabled", "expired",
             ]
