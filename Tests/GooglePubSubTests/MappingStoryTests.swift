@@ -93,9 +93,7 @@ struct MappingStoryTests {
                 "renewed recovery(from: Normalizer.LifecycleEvent.Renewed.BillingTrouble.grace)",
                 "billing_issue", "billing_issue",
                 "renewed recovery(from: Normalizer.LifecycleEvent.Renewed.BillingTrouble.hold)", "pause_scheduled",
-                "paused",
-                "renewed resumption",
-                "auto_renew_disabled",
+                "paused", "renewed resumption", "auto_renew_disabled",
                 "auto_renew_enabled", "auto_renew_disabled", "expired",
             ]
         )
