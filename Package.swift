@@ -221,6 +221,22 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // What two channels say of one fact, from end to end through their adapters.
+        .testTarget(
+            name: "ChannelIdentityTests",
+            dependencies: [
+                "AppleJWS",
+                "ConformanceVectors",
+                "GooglePubSub",
+                "HTTPTransport",
+                "NotificationSimulator",
+                "Normalizer",
+                "RevenueCatEvents",
+                "SignatureCore",
+                "SignatureIssuing",
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "CLITests",
             dependencies: ["lifecycle", "Normalizer", "NotificationSimulator"],

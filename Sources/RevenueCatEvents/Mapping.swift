@@ -439,7 +439,7 @@ extension Mapping {
         )
         return .events([
             EventDraft(
-                id: .refunded(lineage, transaction: transaction, at: at),
+                id: purchase.refundedID(lineage, transaction, at: at),
                 event: .refunded(
                     .init(
                         transaction: transaction,

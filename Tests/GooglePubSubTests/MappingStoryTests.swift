@@ -174,7 +174,7 @@ struct MappingStoryTests {
         #expect(ledger.states.count == 1)
         let state = try #require(ledger.states.first)
         #expect(state.access(at: Play.date(Self.changed + 20 * Self.day)).isGranted)
-        #expect(state.snapshot(at: Play.date(Self.changed + Self.day)).product == "family")
+        #expect(state.snapshot(at: Play.date(Self.changed + Self.day)).product == "family:monthly")
         for application in applications {
             if case .expired(let expired) = application.event.event { #expect(expired.reason == .replaced) }
         }

@@ -105,7 +105,7 @@ struct MappingTests {
         #expect(events.map(\.product?.id) == ["premium", "voice"])
         var ledger = AccountLedger()
         for event in events { _ = ledger.apply(event) }
-        for product in ["premium", "voice"] {
+        for product in ["premium:monthly", "voice:monthly"] {
             #expect(
                 ledger.states.contains { $0.snapshot(at: Play.date(Vectors.noon)).product == product },
                 "\(product) gives access"

@@ -148,7 +148,7 @@ extension GoogleVectors {
                 ])
             )
         case "items":
-            Expected("product_changed", #"{"direction":"add_ons","to":"premium","timing":"immediate"}"#)
+            Expected("product_changed", #"{"direction":"add_ons","to":"premium:monthly","timing":"immediate"}"#)
         case "price":
             Expected(
                 "price_change",

@@ -221,7 +221,7 @@ extension GoogleVectors {
                 others: [predecessor("basic")],
                 Expected(
                     "product_changed",
-                    #"{"from":"basic","to":"premium","timing":"immediate","direction":"unknown","basis":"store","proration":"\#(proration)"}"#
+                    #"{"from":"basic:monthly","to":"premium:monthly","timing":"immediate","direction":"unknown","basis":"store","proration":"\#(proration)"}"#
                 ),
                 acknowledge
             )
@@ -233,7 +233,7 @@ extension GoogleVectors {
                 Item(order: order, extra: ["itemReplacement": replaced("basic", mode: "CHARGE_LATER")])
             ) { $0.linked = oldToken },
             others: [predecessor("basic")],
-            Expected("product_changed", #"{"from":"basic","to":"premium"}"#),
+            Expected("product_changed", #"{"from":"basic:monthly","to":"premium:monthly"}"#),
             acknowledge
         )
         add(
@@ -247,7 +247,7 @@ extension GoogleVectors {
                 )
             ) { $0.linked = oldToken },
             others: [predecessor("premium")],
-            Expected("product_changed", #"{"from":"premium","to":"premium","proration":"full_charge"}"#),
+            Expected("product_changed", #"{"from":"premium:monthly","to":"premium:yearly","proration":"full_charge"}"#),
             acknowledge
         )
         add(
@@ -255,7 +255,7 @@ extension GoogleVectors {
             "only the purchase before tells that the product is another",
             bought { $0.linked = oldToken },
             others: [predecessor("basic")],
-            Expected("product_changed", #"{"from":"basic","to":"premium"}"#),
+            Expected("product_changed", #"{"from":"basic:monthly","to":"premium:monthly"}"#),
             acknowledge
         )
         add(
@@ -286,7 +286,7 @@ extension GoogleVectors {
                 subscriptionAnswer(chain.json, token: oldToken),
                 subscriptionAnswer(error(410, "subscriptionPurchaseNoLongerAvailable"), token: olderToken, status: 410),
             ],
-            Expected("product_changed", #"{"from":"basic","to":"premium"}"#),
+            Expected("product_changed", #"{"from":"basic:monthly","to":"premium:monthly"}"#),
             acknowledge
         )
         chain.linked = token
@@ -295,7 +295,7 @@ extension GoogleVectors {
             "a chain that leads back to itself",
             bought { $0.linked = oldToken },
             others: [subscriptionAnswer(chain.json, token: oldToken)],
-            Expected("product_changed", #"{"from":"basic","to":"premium"}"#),
+            Expected("product_changed", #"{"from":"basic:monthly","to":"premium:monthly"}"#),
             acknowledge
         )
         add(
@@ -303,7 +303,7 @@ extension GoogleVectors {
             "from renewing to paid in advance",
             bought(Item(order: order, basePlan: "prepaid30", phase: nil, isPrepaid: true)) { $0.linked = oldToken },
             others: [predecessor("premium")],
-            Expected("product_changed", #"{"from":"premium","to":"premium"}"#),
+            Expected("product_changed", #"{"from":"premium:monthly","to":"premium:prepaid30"}"#),
             acknowledge
         )
 
@@ -328,7 +328,7 @@ extension GoogleVectors {
             Expected(
                 "product_change_scheduled",
                 JSON.object([
-                    "from": "\"premium\"", "to": "\"basic\"", "timing": "\"at_period_end\"",
+                    "from": "\"premium:monthly\"", "to": "\"basic:monthly\"", "timing": "\"at_period_end\"",
                     "effective_at": JSON.time(event + 12 * day), "proration": "\"deferred\"",
                 ])
             ),
@@ -413,7 +413,7 @@ extension GoogleVectors {
             "paid in advance behind a purchase that nobody knows any more",
             bought(prepaid) { $0.linked = oldToken },
             others: [subscriptionAnswer(error(410, "purchaseTokenNoLongerValid"), token: oldToken, status: 410)],
-            Expected("product_changed", #"{"to":"premium","direction":"unknown"}"#),
+            Expected("product_changed", #"{"to":"premium:prepaid30","direction":"unknown"}"#),
             acknowledge
         )
         add(
@@ -459,7 +459,7 @@ extension GoogleVectors {
                 ]
             },
             others: [predecessor("premium")],
-            Expected("product_changed", #"{"direction":"add_ons","to":"premium"}"#),
+            Expected("product_changed", #"{"direction":"add_ons","to":"premium:monthly"}"#),
             acknowledge,
             Expected("started", #"{"origin":"new","price":{"amount":"2","currency":"EUR","role":"list"}}"#)
         )

@@ -52,6 +52,13 @@ extension PlayItem {
         PurchasedProduct(id: item.productID, basePlan: item.basePlanID, offer: offer)
     }
 
+    var productName: String { item.productName }
+
+    /// What a deferred change puts in this item's place; by its id alone where it is not listed.
+    var nextProductName: String? {
+        item.deferredReplacement.map { target in successor?.productName ?? target }
+    }
+
     private var offer: Offer? {
         let isCode = item.signupPromotion != nil
         guard item.offerID != nil || isCode else { return nil }
@@ -62,6 +69,18 @@ extension PlayItem {
         default: kind = .promotional
         }
         return Offer(kind: kind, id: item.offerID, payment: item.offerPhase == .freeTrial ? .freeTrial : nil)
+    }
+}
+
+extension SubscriptionPurchase.LineItem {
+    /// The product as periods and changes name it, and as relays do: a base plan decides on duration and price.
+    var productName: String { productID.naming(basePlan: basePlanID) }
+}
+
+extension String {
+    func naming(basePlan: String?) -> String {
+        guard let basePlan, !basePlan.isEmpty else { return self }
+        return "\(self):\(basePlan)"
     }
 }
 
@@ -153,7 +172,10 @@ extension PlayItem {
         if let stated = orderItem?.servicePeriodStart { return stated }
         if let known = priorPeriod?.period.start { return known }
         switch type {
-        case .renewed?, .recovered?, .deferred?:
+        case .renewed?, .recovered?:
+            return statesCharge ? eventTime : nil
+        // No charge: a first period keeps its start. Of a later one nobody states it, and the new end has to hold.
+        case .deferred? where isRenewalOrder:
             return statesCharge ? eventTime : nil
         default:
             // Before a deferred replacement the old item is listed with an order of the purchase before.
@@ -236,7 +258,7 @@ extension PlayItem {
             && (renewing.map { $0.autoRenewingPlan?.isAutoRenewEnabled ?? false } ?? true)
         return RenewalTerms(
             willRenew: willRenew,
-            nextProduct: isLive ? item.deferredReplacement : nil,
+            nextProduct: isLive ? nextProductName : nil,
             nextPrice: willRenew ? nextPrice : nil,
             renewsAt: willRenew && purchase.state == .active ? item.expiryTime : nil
         )
@@ -404,7 +426,7 @@ extension PlayItem {
                 .period(
                     Fact.Period(
                         period,
-                        product: item.productID,
+                        product: productName,
                         phase: phase,
                         transaction: transaction,
                         isProvisional: !isPeriodStated

@@ -127,7 +127,7 @@ extension SubscriptionMapping {
     /// What a new token stands for. The first rule that matches holds.
     private var began: EventDraft {
         let line = item.item
-        if let target = line.deferredReplacement { return changeScheduled(to: target) }
+        if let target = item.nextProductName { return changeScheduled(to: target) }
         guard let linked = purchase.linkedPurchaseToken, !linked.value.isEmpty else {
             return started(purchase.outOfAppPurchase == nil ? .new : .resubscribed)
         }
@@ -154,14 +154,21 @@ extension SubscriptionMapping {
             ?? items.first { $0.productID == item.item.productID } ?? items.first
     }
 
+    private func replacedPlan(of replacement: SubscriptionPurchase.Replacement) -> String? {
+        predecessorItem.flatMap { $0.productID == replacement.productID ? $0.basePlanID : nil }
+    }
+
     private var productChanged: EventDraft {
-        let replaced = item.item.replacement?.productID ?? predecessorItem?.productID
+        let replaced =
+            item.item.replacement.flatMap { replacement in
+                replacement.productID?.naming(basePlan: replacement.basePlanID ?? replacedPlan(of: replacement))
+            } ?? predecessorItem?.productName
         return EventDraft(
             id: periodBeganID,
             event: .productChanged(
                 .init(
                     from: replaced,
-                    to: item.item.productID,
+                    to: item.productName,
                     direction: .unknown,
                     timing: .immediate,
                     basis: .store,
@@ -176,10 +183,10 @@ extension SubscriptionMapping {
     private func changeScheduled(to target: String) -> EventDraft {
         let date = item.item.expiryTime
         return EventDraft(
-            id: .changeScheduled(item.lineage, from: item.item.productID, to: target, at: date),
+            id: .changeScheduled(item.lineage, from: item.productName, to: target, at: date),
             event: .productChangeScheduled(
                 .init(
-                    from: item.item.productID,
+                    from: item.productName,
                     to: target,
                     direction: .unknown,
                     timing: .atPeriodEnd(date),
@@ -225,7 +232,7 @@ extension SubscriptionMapping {
 
     private var periodBeganID: EventID {
         guard let transaction = item.transaction else {
-            return .periodBegan(item.lineage, product: item.item.productID, start: item.period.start)
+            return .periodBegan(item.lineage, product: item.productName, start: item.period.start)
         }
         return .periodBegan(item.lineage, transaction: transaction)
     }
@@ -285,8 +292,8 @@ extension SubscriptionMapping {
             id: item.type == .purchased ? notified("items", "purchased") : notifiedByTime,
             event: .productChanged(
                 .init(
-                    from: item.item.productID,
-                    to: item.item.productID,
+                    from: item.productName,
+                    to: item.productName,
                     direction: .addOns,
                     timing: .immediate,
                     basis: .store,

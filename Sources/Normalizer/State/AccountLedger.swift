@@ -37,10 +37,23 @@ public struct AccountLedger: Hashable, Sendable {
     /// - Returns: what the event was to that state, see ``SubscriptionState/apply(_:catalog:)``.
     public mutating func apply(_ event: NormalizedEvent, catalog: ProductCatalog? = nil) -> Application {
         guard let lineage = event.subscription, !lineage.id.isEmpty else { return applyToAccounts(event) }
+        follow(event.facts, of: lineage)
         var application = Application(disposition: .unrelated, event: event, nextCheckAt: nil)
         update(lineage) { application = $0.apply(event, catalog: catalog) }
         if application.disposition == .applied { refineAcrossLineages(&application, catalog: catalog) }
         return application
+    }
+
+    /// Joins what an event links its lineage to, before the event is judged: what another channel said of the same
+    /// purchase under another name is known.
+    private mutating func follow(_ facts: [Fact], of lineage: SubscriptionID) {
+        let name = names[lineage] ?? lineage
+        var state = SubscriptionState(lineage)
+        for case .link(let other) in facts where other.environment == lineage.environment && other != lineage {
+            guard (names[other] ?? other) != name, self[other] != nil else { continue }
+            state.links.insert(other)
+        }
+        if !state.links.isEmpty { insert(state) }
     }
 
     private mutating func applyToAccounts(_ event: NormalizedEvent) -> Application {

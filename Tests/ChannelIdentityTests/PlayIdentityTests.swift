@@ -1,0 +1,204 @@
+import ConformanceVectors
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import Testing
+
+/// What a backend does with events: it acts on news, and once on each identity.
+struct Backend {
+    var ledger = AccountLedger()
+    var acts: [NormalizedEvent] = []
+    var dispositions: [Application.Disposition] = []
+    /// What was done to credits, each action once.
+    var credits: [String: CreditAction] = [:]
+    private var seen: Set<EventID> = []
+
+    static let policy = CreditPolicy([
+        "premium:monthly": .init(credits: 200, trialCredits: 20, price: Money(ExactDecimal(10), "EUR")),
+        "premium:annual": .init(credits: 500, price: Money(ExactDecimal(10), "EUR")),
+        "family:monthly": .init(credits: 300, price: Money(ExactDecimal(10), "EUR")),
+    ])
+
+    init(_ events: [NormalizedEvent]) {
+        for event in events {
+            let application = ledger.apply(event)
+            dispositions.append(application.disposition)
+            guard let lineage = event.subscription, let state = ledger[lineage] else { continue }
+            // Also of what is no news: the index on the action's identity has to hold by itself.
+            for action in Self.policy.actions(for: application.event, in: state) { credits[action.id] = action }
+            if seen.insert(event.id).inserted, application.disposition == .applied { acts.append(application.event) }
+        }
+    }
+
+    /// Those of the acts that both channels can name.
+    var sharedActs: [NormalizedEvent] { acts.filter(\.isShared) }
+
+    var payouts: Int {
+        credits.values.count { action in
+            switch action.effect {
+            case .reset, .carryOver, .prorate: true
+            default: false
+            }
+        }
+    }
+}
+
+extension NormalizedEvent {
+    /// Whether the store gives the fact a name that every channel knows.
+    var isShared: Bool {
+        switch kind {
+        case .started, .renewed, .productChanged, .expired, .revoked, .paused, .refunded, .extended, .oneTimePurchased:
+            true
+        default: false
+        }
+    }
+}
+
+@Suite("One Play order, two channels")
+struct PlayIdentityTests {
+    @Test("what both report has one identity and one order", arguments: PlayStory.subscriptions)
+    func identities(_ story: PlayStory) async throws {
+        let channels = try await PlayChannels(story)
+        for (step, events) in zip(story.steps, channels.steps) {
+            let google = events.google.filter(\.isShared)
+            let relayed = events.relayed.filter(\.isShared)
+            if !step.isToldAtAnotherTime { #expect(Set(google.map(\.id)) == Set(relayed.map(\.id)), "\(step.name)") }
+            for event in relayed {
+                let twin = channels.google.first { $0.id == event.id }
+                #expect(twin?.transaction == event.transaction, "\(step.name)")
+                #expect(twin?.environment == event.environment, "\(step.name)")
+                #expect(twin?.product == event.product, "\(step.name)")
+            }
+        }
+        #expect(Set(channels.google.filter(\.isShared).map(\.id)) == Set(channels.relayed.filter(\.isShared).map(\.id)))
+        // Every fact of a story has a name of its own.
+        #expect(Set(channels.relayed.filter(\.isShared).map(\.id)).count == channels.relayed.count(where: \.isShared))
+    }
+
+    @Test("periods are named alike: product, phase, end and order", arguments: PlayStory.subscriptions)
+    func periods(_ story: PlayStory) async throws {
+        let channels = try await PlayChannels(story)
+        for (step, events) in zip(story.steps, channels.steps) {
+            func stated(_ events: [NormalizedEvent]) -> [Fact.Period] {
+                events.flatMap(\.facts).compactMap { fact in
+                    if case .period(let period) = fact, !period.isProvisional { period } else { nil }
+                }
+            }
+            for period in stated(events.relayed) {
+                let twin = stated(events.google).first { $0.transaction == period.transaction }
+                #expect(twin?.product == period.product, "\(step.name)")
+                #expect(twin?.phase == period.phase, "\(step.name)")
+                #expect(twin?.period.end == period.period.end, "\(step.name)")
+            }
+        }
+    }
+
+    @Test("interleaved, every fact acts once, whichever channel is first", arguments: PlayStory.subscriptions)
+    func interleaved(_ story: PlayStory) async throws {
+        let channels = try await PlayChannels(story)
+        // Where something else took access away already, the end of the period may be told as an echo.
+        var echoes: Set<EventID> = []
+        for (step, events) in zip(story.steps, channels.steps) where step.isEndEchoed {
+            for event in events.google + events.relayed where event.kind == .expired || event.kind == .revoked {
+                echoes.insert(event.id)
+            }
+        }
+        let expected = Set(channels.google.filter(\.isShared).map(\.id)).subtracting(echoes)
+        var orders = [channels.google, channels.relayed]
+        orders.append(channels.steps.flatMap { $0.google + $0.relayed })
+        orders.append(channels.steps.flatMap { $0.relayed + $0.google })
+        orders.append(channels.steps.flatMap { [$0.google, $0.relayed, $0.google, $0.relayed].flatMap(\.self) })
+        for (number, order) in orders.enumerated() {
+            let acts = Backend(order).sharedActs
+            #expect(Set(acts.map(\.id)).subtracting(echoes) == expected, "order \(number)")
+            #expect(acts.count == Set(acts.map(\.id)).count, "order \(number)")
+        }
+    }
+
+    @Test(
+        "in any order one purchase comes of it, one state, and nothing acts twice",
+        arguments: PlayStory.subscriptions
+    )
+    func shuffled(_ story: PlayStory) async throws {
+        let channels = try await PlayChannels(story)
+        let all = channels.google + channels.relayed
+        let expected = Backend(all)
+        #expect(expected.ledger.states.count == 1)
+        let facts = Set(channels.google.filter(\.isShared).map(\.id))
+        let periods = Set(all.flatMap(\.facts).compactMap(\.paidOrder)).count
+        #expect(expected.payouts == periods)
+        var generator = SplitMix(state: 29)
+        for round in 0..<60 {
+            let backend = Backend(all.shuffled(using: &generator))
+            #expect(backend.ledger == expected.ledger, "round \(round)")
+            #expect(Set(backend.sharedActs.map(\.id)).count == backend.sharedActs.count, "round \(round)")
+            #expect(Set(backend.sharedActs.map(\.id)).isSubset(of: facts), "round \(round)")
+            #expect(backend.payouts <= periods, "round \(round)")
+        }
+    }
+
+    private static let accounts = [
+        Account.Identifier("acct-7f3a", .obfuscatedAccountID), Account.Identifier("u1", .appUserID),
+    ]
+
+    @Test("as the story is told, the channels decide alike on access", arguments: PlayStory.subscriptions)
+    func accessAsItIsTold(_ story: PlayStory) async throws {
+        let steps = try await PlayChannels(story).steps
+        for index in steps.indices {
+            let told = steps[...index]
+            let google = Backend(told.flatMap(\.google)).ledger
+            let relayed = Backend(told.flatMap(\.relayed)).ledger
+            let both = Backend(told.flatMap { $0.google + $0.relayed }).ledger
+            let next = story.steps.indices.contains(index + 1) ? story.steps[index + 1].at : Day.of(160)
+            let moments = stride(from: story.steps[index].at + GoogleVectors.hour, to: next, by: 6 * 3_600_000)
+            for moment in moments {
+                let time = Date(millisecondsSince1970: moment)
+                let decision = google.access(of: Self.accounts, at: time).decision.isGranted
+                let after = "\(story.steps[index].name), day \((moment - Day.of(0)) / GoogleVectors.day)"
+                #expect(relayed.access(of: Self.accounts, at: time).decision.isGranted == decision, "\(after)")
+                let joint = both.access(of: Self.accounts, at: time)
+                #expect(joint.decision.isGranted == decision, "\(after), both")
+                // One purchase, whatever the number of names that it goes by.
+                #expect(joint.grantors.count + joint.others.count == 1)
+                #expect(joint.conflicts.isEmpty)
+            }
+        }
+    }
+
+    // A grace period that is over is no longer kept, so that only its own time tells of it.
+    @Test(
+        "looked back on, the channels decide alike on access",
+        arguments: PlayStory.subscriptions.filter { $0.name != PlayStory.troubled.name }
+    )
+    func accessInRetrospect(_ story: PlayStory) async throws {
+        let channels = try await PlayChannels(story)
+        let google = Backend(channels.google).ledger
+        let relayed = Backend(channels.relayed).ledger
+        let both = Backend(channels.google + channels.relayed).ledger
+        for hour in stride(from: Int64(1), to: 24 * 130, by: 6) {
+            let time = Date(millisecondsSince1970: Day.of(0) + hour * GoogleVectors.hour)
+            let decision = google.access(of: Self.accounts, at: time).decision.isGranted
+            #expect(relayed.access(of: Self.accounts, at: time).decision.isGranted == decision, "hour \(hour)")
+            #expect(both.access(of: Self.accounts, at: time).decision.isGranted == decision, "hour \(hour), both")
+        }
+    }
+}
+
+extension Fact {
+    fileprivate var paidOrder: String? {
+        if case .period(let period) = self, !period.isProvisional { period.transaction } else { nil }
+    }
+}
+
+/// The same numbers every time.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
