@@ -65,7 +65,12 @@ extension EventRefinement {
             if now.pendingProduct != nil { return .superseded }
             return prior.pendingProduct == nil && hasNoNews ? .duplicate : .applied
         case .pauseScheduled(let pause):
-            if prior.pause?.value == Fact.PauseState(.scheduled, resumesAt: pause.resumesAt) { return .duplicate }
+            // Not every channel says when a pause ends; its silence does not make another pause.
+            if let known = prior.pause?.value, known.status == .scheduled,
+                known.resumesAt == pause.resumesAt || known.resumesAt == nil || pause.resumesAt == nil
+            {
+                return .duplicate
+            }
             return now.pause?.value.status == .scheduled ? .applied : .superseded
         case .extended(let extended):
             let subject = subjectTransaction
