@@ -12,7 +12,7 @@ import WireJSON
 ///
 /// Verification is synchronous, shares no lock but a short read of the chain cache, and runs on any number of threads.
 public struct AppleJWSVerifier: Sendable {
-    private let verification: SignedDataVerification
+    let verification: SignedDataVerification
     private let apps: [AppleConfiguration.App]
     private let environments: Set<AppleEnvironment>
 

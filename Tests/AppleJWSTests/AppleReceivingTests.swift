@@ -41,6 +41,25 @@ struct AppleReceivingTests {
         #expect(fixture.adapter.acknowledgement(for: .failure(try #require(refused))).status == 401)
     }
 
+    @Test("a genuine chain in a header that its key did not sign is not remembered")
+    func unsignedHeader() throws {
+        let fixture = try AppleFixture()
+        let notification = try #require(try AppleStory.demo.notifications(from: AppleFixture.start).first)
+        let genuine = try fixture.simulator.signed(notification)
+        let segments = genuine.split(separator: UInt8(ascii: "."))
+        let header = try Base64URL.decode(Array(segments[0]).span)
+        let altered = Base64URL.encode((header.dropLast() + Array(#","x":1}"#.utf8)).span)
+        let forged = altered + [UInt8(ascii: ".")] + segments[1] + [UInt8(ascii: ".")] + segments[2]
+        let cache = fixture.adapter.verifier.verification.cache
+        let refused = #expect(throws: DeliveryError.self) {
+            try fixture.adapter.authenticate(AppleSimulator.delivery(of: forged, receivedAt: notification.signedDate))
+        }
+        #expect(refused?.code == .unauthenticated)
+        #expect(cache.chain(for: altered[...]) == nil)
+        _ = try fixture.adapter.authenticate(fixture.simulator.delivery(notification))
+        #expect(cache.chain(for: segments[0]) != nil)
+    }
+
     // MARK: Identity
 
     @Test(

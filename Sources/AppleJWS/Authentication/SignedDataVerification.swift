@@ -22,7 +22,7 @@ struct SignedDataVerification: Sendable {
 
     let isSigned: Bool
     private let chains: ChainVerification
-    private let cache: ChainCache
+    let cache: ChainCache
     private let certificateTime: AppleConfiguration.CertificateTime
     private let futureSkew: Int64
     private let maximumAge: Int64?
