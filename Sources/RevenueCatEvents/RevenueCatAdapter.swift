@@ -124,12 +124,12 @@ public struct RevenueCatAdapter: ProviderAdapter {
                 receivedAt: delivery.receivedAt.millisecondsSince1970,
                 tolerance: tolerance
             )
-            guard let signer = try signature.signer(of: delivery.body, among: keys) else {
+            guard let signer = try signature.signer(of: delivery.body.span, among: keys) else {
                 throw DeliveryError(
                     .unauthenticated,
-                    signature.codes.isEmpty
+                    signature.codeCount == 0
                         ? "header \(WebhookSignature.headerName) has no v1 signature"
-                        : "none of \(signature.codes.count) signatures was made with one of \(keys.count) secrets"
+                        : "none of \(signature.codeCount) signatures was made with one of \(keys.count) secrets"
                 )
             }
             evidence = Origin.Evidence(.hmac, key: "secret \(signer + 1)")

@@ -188,20 +188,13 @@ public struct StripeAdapter: ProviderAdapter {
                 "body has \(delivery.body.count) bytes, at most \(configuration.maximumBodyBytes)"
             )
         }
-        let headers = delivery.headers.values(StripeSignature.headerName)
-        guard let header = headers.first else {
-            throw DeliveryError(.unauthenticated, "header \(StripeSignature.headerName) is absent")
-        }
-        guard headers.count == 1 else {
-            throw DeliveryError(.malformed, "header \(StripeSignature.headerName) came \(headers.count) times")
-        }
-        let signature = try StripeSignature(header)
+        let signature = try StripeSignature(delivery.headers)
         guard let signer = try signature.signer(of: delivery.body.span, among: keys) else {
             throw DeliveryError(
                 .unauthenticated,
-                signature.codes.isEmpty
+                signature.codeCount == 0
                     ? "header \(StripeSignature.headerName) has no v1 signature"
-                    : "none of \(signature.codes.count) signatures was made with one of \(keys.count) secrets"
+                    : "none of \(signature.codeCount) signatures was made with one of \(keys.count) secrets"
             )
         }
         try checkAge(of: signature.timestamp, at: delivery.receivedAt)
