@@ -38,6 +38,14 @@ struct Mapping {
         case invoice, virtualCurrency, experiment, paywall, test
         case unknown
 
+        /// Whether it says something about one purchase, which lives in one environment and was bought in one app.
+        var isAboutPurchase: Bool {
+            switch self {
+            case .transfer, .redeemed, .aliased, .virtualCurrency, .experiment, .paywall, .test, .unknown: false
+            default: true
+            }
+        }
+
         init(_ event: RevenueCatEvent) {
             // The names of paywall types can be changed in the dashboard, also to one of those below.
             if event.isPaywallInteraction {
@@ -439,7 +447,7 @@ extension Mapping {
         )
         return .events([
             EventDraft(
-                id: purchase.refundedID(lineage, transaction, at: at),
+                id: .refunded(lineage, refund: transaction),
                 event: .refunded(
                     .init(
                         transaction: transaction,

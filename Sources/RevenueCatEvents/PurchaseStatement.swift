@@ -109,12 +109,6 @@ struct PurchaseStatement {
             ?? .periodBegan(period.lineage, product: period.product, start: period.start)
     }
 
-    /// Google Play names a refund by its order alone, and refunds it in full once.
-    func refundedID(_ lineage: SubscriptionID, _ transaction: String, at date: Date) -> EventID {
-        store == .playStore
-            ? .refunded(lineage, refund: transaction) : .refunded(lineage, transaction: transaction, at: date)
-    }
-
     func endedID(_ lineage: SubscriptionID, _ reason: LifecycleEvent.Expired.Reason) -> EventID {
         // Google Play restores nothing that was refunded, so that whatever took access away is the one end there is.
         let reason = store == .playStore && reason == .refunded ? .unknown : reason

@@ -173,7 +173,7 @@ class Lineage:
             "period_start": None if start is None else time(start), "ends_access": True})}]
         return self.event(at, "CANCELLATION", "refunded",
                           {"transaction": transaction, "scope": {"type": "full"}, "reason": "unknown"}, facts,
-                          self.identity("refunded", transaction, str(over // 1000), transaction=transaction),
+                          self.identity("refunded", transaction, transaction=transaction),
                           transaction, product, effective=over)
 
     def unrefund(self, at, start, end, transaction, product="pro"):
@@ -482,6 +482,11 @@ story("refund-reversed", "The refund is undone: access to the end of the period.
       refund + [o.unrefund(T0 + 13 * DAY, T0, T1, "t1")],
       [so(T0 + 14 * DAY, "active", until=T1), so(T1, "renewal_due", since=T1)])
 o = Lineage()
+story("refunded-again", "Refunded, restored, refunded again: access ends, under the first refund's identity.",
+      [o.begin(T0, T0, T1, "t1"), o.refund(T0 + 5 * DAY, T0, T0 + 5 * DAY, "t1"),
+       o.unrefund(T0 + 8 * DAY, T0, T1, "t1"), o.refund(T0 + 10 * DAY, T0, T0 + 10 * DAY, "t1")],
+      [so(T0 + 11 * DAY, "refunded", since=T0 + 10 * DAY)], distinct_ids=3,
+      dispositions=["applied", "applied", "applied", "applied"])
 story("refund-reversed-late", "Undone after the period was over: nothing comes back.",
       [o.begin(T0, T0, T1, "t1"), o.refund(T0 + 10 * DAY, T0, over, "t1"), o.unrefund(T1 + 13 * DAY, T0, T1, "t1")],
       [so(T1 + 14 * DAY, "renewal_due", since=T1)])
@@ -591,6 +596,13 @@ story("lost-then-resent", "A renewal resent by hand days later, under another no
       [o.begin(T0, T0, T1, "t1"), o.renew(T1, T1, T2, "t2"), o.renew(T1, T1, T2, "t2", note="resent")],
       [so(T1 + DAY, "active", until=T2)], distinct_ids=2,
       dispositions=["applied", "applied", "duplicate"])
+a, b = Lineage(provider="apple", account=None), Lineage()
+story("two-channels-refund", "A relay dates a refund otherwise, and tells of it before the store, and of its end after.",
+      [a.begin(T0, T0, T1, "t1"), b.refund(T0 + 5 * DAY + HOUR, T0, T0 + 5 * DAY + HOUR, "t1"),
+       a.refund(T0 + 5 * DAY, T0, T0 + 5 * DAY - MINUTE, "t1"), a.unrefund(T0 + 8 * DAY, T0, T1, "t1"),
+       b.unrefund(T0 + 8 * DAY + HOUR, T0, T1, "t1")],
+      [so(T0 + 9 * DAY, "active", until=T1)], distinct_ids=3,
+      dispositions=["applied", "applied", "duplicate", "applied", "duplicate"])
 a, b = Lineage(provider="apple", account=None), Lineage()
 story("two-channels", "The store and a relay tell of the same renewal and refund.",
       [a.begin(T0, T0, T1, "t1"), b.begin(T0 + 900, T0, T1, "t1"), a.renew(T1, T1, T2, "t2"),

@@ -33,6 +33,9 @@ struct Backend {
     /// Those of the acts that both channels can name.
     var sharedActs: [NormalizedEvent] { acts.filter(\.isShared) }
 
+    /// The identities of the actions that took credits away.
+    var revocations: Set<String> { Set(credits.values.filter { $0.effect == .revoke }.map(\.id)) }
+
     var payouts: Int {
         credits.values.count { action in
             switch action.effect {
@@ -47,7 +50,8 @@ extension NormalizedEvent {
     /// Whether the store gives the fact a name that every channel knows.
     var isShared: Bool {
         switch kind {
-        case .started, .renewed, .productChanged, .expired, .revoked, .paused, .refunded, .extended, .oneTimePurchased:
+        case .started, .renewed, .productChanged, .expired, .revoked, .paused, .refunded, .chargeback, .extended,
+            .oneTimePurchased:
             true
         default: false
         }
@@ -135,6 +139,30 @@ struct PlayIdentityTests {
             #expect(Set(backend.sharedActs.map(\.id)).isSubset(of: facts), "round \(round)")
             #expect(backend.payouts <= periods, "round \(round)")
         }
+    }
+
+    @Test(
+        "money that a bank took back acts once, though one channel calls it a refund",
+        arguments: [PlayStory.chargedBack, .refunded]
+    )
+    func chargeback(_ story: PlayStory) async throws {
+        let channels = try await PlayChannels(story)
+        let kinds: Set<LifecycleEvent.Kind> = [.chargeback, .refunded]
+        let google = try #require(channels.google.first { kinds.contains($0.kind) })
+        let relayed = try #require(channels.relayed.first { kinds.contains($0.kind) })
+        #expect(google.kind == (story.name == "chargeback" ? .chargeback : .refunded))
+        #expect(relayed.kind == .refunded)
+        #expect(google.id == relayed.id)
+        let alone = [Backend(channels.google), Backend(channels.relayed)]
+        #expect(alone.allSatisfy { !$0.revocations.isEmpty })
+        for order in [channels.google + channels.relayed, channels.relayed + channels.google] {
+            let backend = Backend(order)
+            #expect(backend.acts.count { kinds.contains($0.kind) } == 1)
+            let told = zip(order, backend.dispositions).filter { kinds.contains($0.0.kind) }
+            #expect(told.map(\.1) == [.applied, .duplicate])
+            #expect(backend.revocations == alone[0].revocations.union(alone[1].revocations))
+        }
+        #expect(alone[0].revocations.contains { alone[1].revocations.contains($0) })
     }
 
     private static let accounts = [

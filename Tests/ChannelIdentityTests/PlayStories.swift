@@ -74,10 +74,15 @@ struct Holding {
     }
 
     /// Money of the last order went back.
-    func voided(at time: Int64, _ purchase: GoogleVectors.Purchase, refundedAt: Int64) -> Hint {
+    func voided(
+        at time: Int64,
+        _ purchase: GoogleVectors.Purchase,
+        refundedAt: Int64,
+        reason: String = "OTHER"
+    ) -> Hint {
         let history = JSON.object([
             "refundEvent": JSON.object([
-                "eventTime": JSON.time(refundedAt), "refundReason": "\"OTHER\"",
+                "eventTime": JSON.time(refundedAt), "refundReason": JSON.string(reason),
                 "refundDetails": JSON.object(["total": GoogleVectors.money(9, 990_000_000)]),
             ])
         ])
@@ -241,7 +246,7 @@ extension PlayStory {
         )
     }
 
-    private static func refund(_ holding: Holding, at time: Int64) -> Step {
+    private static func refund(_ holding: Holding, at time: Int64, reason: String = "OTHER") -> Step {
         let ended = holding.resource(
             "EXPIRED",
             expiry: time,
@@ -250,7 +255,8 @@ extension PlayStory {
         return Step(
             name: "refund",
             hints: [
-                holding.voided(at: time + 2000, ended, refundedAt: time), holding.hint(12, at: time + 2500, ended),
+                holding.voided(at: time + 2000, ended, refundedAt: time, reason: reason),
+                holding.hint(12, at: time + 2500, ended),
             ],
             webhooks: [
                 holding.webhook(
@@ -320,6 +326,15 @@ extension PlayStory {
     static let refunded = PlayStory(
         name: "refund",
         steps: [purchase(first), renewal(first.renewed()), refund(first.renewed(), at: Day.of(35))]
+    )
+
+    /// The bank took the money back. RevenueCat has no word for it but a refund.
+    static let chargedBack = PlayStory(
+        name: "chargeback",
+        steps: [
+            purchase(first), renewal(first.renewed()),
+            refund(first.renewed(), at: Day.of(35), reason: "CHARGEBACK"),
+        ]
     )
 
     static let refundedAfterUpgrade: PlayStory = {
@@ -427,6 +442,6 @@ extension PlayStory {
     static let subscriptions = [
         renewals, trial, upgraded("upgrade to another base plan", product: "premium", plan: "annual"),
         upgraded("upgrade to another subscription", product: "family", plan: "monthly"), refunded,
-        refundedAfterUpgrade, paused, troubled, deferred,
+        chargedBack, refundedAfterUpgrade, paused, troubled, deferred,
     ]
 }

@@ -276,7 +276,7 @@ struct StateStories {
             case .started, .renewed: expected = .periodBegan(lineage, transaction: transaction)
             case .expired(let expired): expected = .ended(lineage, transaction: transaction, reason: expired.reason)
             case .paused: expected = .ended(lineage, transaction: transaction, reason: .paused)
-            case .refunded: expected = .refunded(lineage, transaction: transaction, at: event.effectiveAt)
+            case .refunded: expected = .refunded(lineage, refund: transaction)
             case .refundReversed: expected = .refundReversed(lineage, transaction: transaction)
             case .oneTimePurchased: expected = .purchased(lineage, transaction: transaction)
             case .extended(let extended): expected = .extended(lineage, transaction: transaction, to: extended.to)

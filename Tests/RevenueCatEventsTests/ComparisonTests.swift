@@ -9,7 +9,10 @@ struct ComparisonTests {
         try TwoChannelTests.channels(try TwoChannelTests.story("demo"))
     }
 
-    @Test("two channels of one story agree in everything", arguments: TwoChannelTests.stories)
+    @Test(
+        "two channels of one story agree in everything",
+        arguments: TwoChannelTests.stories.filter { !$0.hasPrefix("refund") }
+    )
     func agreement(_ name: String) throws {
         let channels = try TwoChannelTests.channels(try TwoChannelTests.story(name))
         var apple = channels.apple

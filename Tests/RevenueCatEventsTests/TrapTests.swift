@@ -239,6 +239,25 @@ struct TrapTests {
         }
         #expect(change.timing == .atPeriodEnd(nil))
         #expect(change.basis == .inferred)
+        // The App Store's rule tells, where the catalogue says which of the two is the higher level.
+        for (level, timing, direction) in [
+            (1, .immediate, .upgrade), (3, .atPeriodEnd(date(t1)), .downgrade),
+        ] as [(Int, LifecycleEvent.ProductChange.Timing, LifecycleEvent.ProductChange.Direction)] {
+            let catalog = ProductCatalog([
+                ProductCatalog.Product(id: "pro_m", group: "g", level: 2, duration: .month),
+                ProductCatalog.Product(id: "basic_m", group: "g", level: level, duration: .month),
+            ])
+            var ledger = try ledger(purchase)
+            guard
+                case .productChangeScheduled(let refined) = ledger.apply(try one(unknown), catalog: catalog).event.event
+            else {
+                Issue.record("no change")
+                return
+            }
+            #expect(refined.timing == timing)
+            #expect(refined.direction == direction)
+            #expect(refined.basis == .catalog)
+        }
     }
 
     @Test("14: the end of a replaced purchase does not touch the new one, whatever the new one is called")

@@ -11,8 +11,10 @@ struct TwoChannelTests {
     static let start = Date(timeIntervalSince1970: 1_767_225_600)
     static let stories = [
         "demo", "initial-purchase", "trial-conversion", "introductory-conversion", "renewals", "grace-recovery",
-        "grace-lapse", "retry-expiry",
+        "grace-lapse", "retry-expiry", "refund-current", "refund-prorated", "refund-consumable",
     ]
+
+    static let refundSkew: TimeInterval = 900
 
     struct Channels {
         /// Each of Apple's notifications with the webhooks that RevenueCat makes of it.
@@ -112,7 +114,9 @@ struct TwoChannelTests {
             return [
                 event(
                     "CANCELLATION",
-                    end: transaction.revocationDate,
+                    // RevenueCat's moment of a refund is not Apple's; of what has no end it states none.
+                    end: transaction.expiresDate == nil
+                        ? nil : transaction.revocationDate?.addingTimeInterval(-refundSkew),
                     [
                         "cancel_reason": "CUSTOMER_SUPPORT",
                         "price_in_purchased_currency": .raw("-" + (transaction.price?.amount.description ?? "0")),

@@ -217,11 +217,7 @@ extension AppleSnapshot {
         default: reason = .unknown
         }
         return EventDraft(
-            id: .refunded(
-                lineage,
-                transaction: transaction.transactionID,
-                at: transaction.revocationDate ?? assertedAt
-            ),
+            id: .refunded(lineage, refund: transaction.transactionID),
             event: .refunded(
                 .init(
                     transaction: transaction.transactionID,

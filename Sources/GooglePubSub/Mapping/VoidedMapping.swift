@@ -161,8 +161,9 @@ extension ResolutionMapping {
         affectsCurrentPeriod: Bool?
     ) -> EventDraft {
         if order?.refund?.reason == .chargeback {
+            // The same money, which relays call a refund: one identity.
             return EventDraft(
-                id: .chargeback(lineage, dispute: transaction, stage: .lost),
+                id: .refunded(lineage, refund: transaction),
                 event: .chargeback(.init(stage: .lost, transaction: transaction, amount: order?.refund?.total)),
                 occurredAt: order?.refund?.time,
                 transaction: transaction,

@@ -40,14 +40,15 @@ extension EventID {
         EventID(lineage, .ended, periodStart.secondsDiscriminator, reason.discriminator)
     }
 
-    /// Money went back, and the store names each refund.
+    /// Money went back, whoever made it go back.
+    ///
+    /// - Parameters:
+    ///   - lineage: the lineage.
+    ///   - refund: the store's name of the refund, or of the dispute that the bank decided; where it has none, that of
+    ///     the transaction. The time does not count, since relays do not know it: what is refunded, restored and
+    ///     refunded again has one identity.
     public static func refunded(_ lineage: SubscriptionID, refund: String) -> EventID {
         EventID(lineage.scope(of: refund), .refunded, refund)
-    }
-
-    /// Money went back, and the store names the transaction and the time of its revocation.
-    public static func refunded(_ lineage: SubscriptionID, transaction: String, at revocation: Date) -> EventID {
-        EventID(lineage.scope(of: transaction), .refunded, transaction, revocation.secondsDiscriminator)
     }
 
     /// A refund of a transaction was undone.

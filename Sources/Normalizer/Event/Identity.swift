@@ -89,7 +89,7 @@ public struct FactKind: OpenValue {
     public static let periodBegan: FactKind = "period_began"
     /// A period of access ended; told apart by the transaction that it ends.
     public static let ended: FactKind = "ended"
-    /// Money went back; told apart by the refund, or by transaction and revocation time.
+    /// Money went back; told apart by the refund, or by the transaction.
     public static let refunded: FactKind = "refunded"
     /// A refund was undone; told apart by the transaction.
     public static let refundReversed: FactKind = "refund_reversed"

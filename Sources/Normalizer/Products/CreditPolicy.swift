@@ -135,6 +135,8 @@ extension CreditPolicy {
             return ended(event, lineage, state)
         case .refunded(let refund):
             return refund.affectsCurrentPeriod == false ? [] : ended(event, lineage, state)
+        case .chargeback(let chargeback) where chargeback.stage == .lost:
+            return ended(event, lineage, state)
         case .refundReversed:
             return restored(event, lineage, state)
         default:
@@ -287,7 +289,8 @@ extension CreditPolicy {
         guard !state.access(at: moment).isGranted else { return [] }
         return [
             CreditAction(
-                id: EventID(lineage, "credits_revoked", event.id.description).description,
+                id: EventID(lineage.scope(of: event.transaction ?? ""), "credits_revoked", event.id.description)
+                    .description,
                 effect: .revoke,
                 effectiveAt: moment,
                 subscription: lineage

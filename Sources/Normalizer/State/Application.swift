@@ -98,7 +98,14 @@ extension SubscriptionState {
         case .pause(let pause): return compare(registers[lineage]?.pause, pause)
         case .priceChange(let change): return compare(registers[lineage]?.priceChange, change)
         case .charge(let charge): return compare(charges[charge.transaction], charge)
-        case .refund(let refund): return compare(refunds[refund.transaction], refund)
+        case .refund(let refund):
+            // What another channel says of the same money may differ in its time.
+            if let known = refunds[refund.transaction], known.by.provider != citation.provider,
+                known.value.scope == refund.scope
+            {
+                return .known
+            }
+            return compare(refunds[refund.transaction], refund)
         case .purchase(let purchase):
             return purchases[purchase.transaction] == nil ? .news : .known
         case .owner(let account):

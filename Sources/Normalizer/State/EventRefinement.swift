@@ -57,7 +57,10 @@ extension EventRefinement {
         case .expired, .paused, .revoked:
             return statedEnd.map(ending) ?? byFacts
         case .refunded, .refundReversed:
-            return standing { if case .refund = $0 { true } else { false } }.map(disposition(of:)) ?? byFacts
+            return refund ?? byFacts
+        case .chargeback(let chargeback):
+            // A bank's decision that another channel called a refund. All other stages no fact tells of.
+            return chargeback.stage == .lost && refund == .duplicate ? .duplicate : .applied
         case .productChangeScheduled(let change):
             if prior.pendingProduct == change.to { return .duplicate }
             return now.pendingProduct == change.to ? .applied : .superseded
@@ -85,13 +88,17 @@ extension EventRefinement {
         case .transferred:
             return byFacts
         case .purchasePending, .purchasePendingCanceled, .offerRedeemed, .refundRequested, .refundDeclined,
-            .chargeback, .acknowledgementRequired, .notice, .unmapped:
+            .acknowledgementRequired, .notice, .unmapped:
             // No fact says that these happened; the event's id tells a second delivery.
             return .applied
         }
     }
 
     private var subjectTransaction: String? { statedPeriod?.transaction ?? event.transaction }
+
+    private var refund: Application.Disposition? {
+        standing { if case .refund = $0 { true } else { false } }.map(disposition(of:))
+    }
 
     private var hasNoNews: Bool { standings.allSatisfy { $0 != .news } }
 
@@ -176,7 +183,14 @@ extension EventRefinement {
         case .productChangeScheduled(var change):
             let current = now.timeline.granting(at: event.assertedAt.millisecondsSince1970) ?? now.timeline.newest
             change.from = change.from ?? current?.fact.product
-            if case .atPeriodEnd(nil) = change.timing { change.timing = .atPeriodEnd(current?.fact.period.end) }
+            if change.basis == .inferred, event.store == .appStore, let from = change.from,
+                catalog?.appStoreChange(from: from, to: change.to)?.timing == .immediate
+            {
+                // A relay announces it without saying when; the period that begins at once is told by itself.
+                change.timing = .immediate
+            } else if case .atPeriodEnd(nil) = change.timing {
+                change.timing = .atPeriodEnd(current?.fact.period.end)
+            }
             refined.event = .productChangeScheduled(classified(change))
         case .expired(let expired):
             if let end = statedEnd, isReplacement(end, expired.reason) {
