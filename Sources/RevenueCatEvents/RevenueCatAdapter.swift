@@ -32,11 +32,11 @@ public struct RevenueCatAdapter: ProviderAdapter {
         /// How far the signed time may lie before or after the time of receipt. It never applies to times in a body: a
         /// redelivery may be days old.
         public var tolerance: Duration = .seconds(300)
-        /// The environments to take; nil takes all. A webhook that names none is taken, as RevenueCat names none in
-        /// some of its types; its events say `unknown`.
+        /// The environments to take; nil takes all. A webhook about a purchase has to name one of them. Types that need
+        /// not name any, such as tests and transfers, are taken without; their events say `unknown`.
         public var environments: Set<StoreEnvironment>?
-        /// RevenueCat's ids of the apps to take; nil takes all. Webhooks about no app, such as promotional grants, are
-        /// taken.
+        /// RevenueCat's ids of the apps to take; nil takes all. A webhook about a purchase has to name one of them, unless
+        /// it is about a promotional grant, which belongs to no app.
         public var appIDs: Set<String>?
         /// The longest body that is read, in bytes.
         public var maximumBodyBytes = 1 << 20
@@ -87,7 +87,8 @@ public struct RevenueCatAdapter: ProviderAdapter {
     ///
     /// - Throws: ``DeliveryError`` with `unauthenticated` for a missing or wrong credential; `stale` outside the time
     ///   window; `malformed` for a body that is too long, a signature header of another form, or a proven body that
-    ///   cannot be read; `misdirected` for another environment or app. The last two are marked authentic.
+    ///   cannot be read; `misdirected` for another environment or app, or where a purchase names none. The last two are
+    ///   marked authentic.
     public func authenticate(_ delivery: Delivery) throws(DeliveryError) -> Authenticated<RevenueCatNotification> {
         guard delivery.body.count <= configuration.maximumBodyBytes else {
             throw DeliveryError(
@@ -138,16 +139,25 @@ public struct RevenueCatAdapter: ProviderAdapter {
     }
 
     private func checkDestination(_ event: RevenueCatEvent) throws(DeliveryError) {
-        if let expected = configuration.environments, let environment = event.environment {
-            // Open values compare as text; octets decide here.
-            let stated = environment.canonical.rawValue.utf8
-            guard expected.contains(where: { $0.rawValue.utf8.elementsEqual(stated) }) else {
-                throw DeliveryError(.misdirected, "webhook is of another environment", isAuthentic: true)
+        let isAboutPurchase = Mapping.Row(event).isAboutPurchase
+        if let expected = configuration.environments {
+            if let environment = event.environment {
+                // Open values compare as text; octets decide here.
+                let stated = environment.canonical.rawValue.utf8
+                guard expected.contains(where: { $0.rawValue.utf8.elementsEqual(stated) }) else {
+                    throw DeliveryError(.misdirected, "webhook is of another environment", isAuthentic: true)
+                }
+            } else if isAboutPurchase {
+                throw DeliveryError(.misdirected, "webhook about a purchase names no environment", isAuthentic: true)
             }
         }
-        if let expected = configuration.appIDs, let app = event.appID {
-            guard expected.contains(where: { $0.utf8.elementsEqual(app.utf8) }) else {
-                throw DeliveryError(.misdirected, "webhook is about another app", isAuthentic: true)
+        if let expected = configuration.appIDs {
+            if let app = event.appID {
+                guard expected.contains(where: { $0.utf8.elementsEqual(app.utf8) }) else {
+                    throw DeliveryError(.misdirected, "webhook is about another app", isAuthentic: true)
+                }
+            } else if isAboutPurchase, event.store != .promotional {
+                throw DeliveryError(.misdirected, "webhook about a purchase names no app", isAuthentic: true)
             }
         }
     }

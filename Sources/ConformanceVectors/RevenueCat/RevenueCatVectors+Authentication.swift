@@ -347,16 +347,61 @@ extension RevenueCatVectors {
             _ changes: KeyValuePairs<String, JSONText?>,
             _ members: [(String, JSONText)],
             type: String = "UNCANCELLATION",
+            more: KeyValuePairs<String, JSONText?> = [:],
             _ expect: Expectation
         ) throws -> Case {
             var config = config(now: now)
             for (name, value) in members { config.append(name, value) }
-            let event = Event(type, id: "EVT-4", at: t0, .first, changes)
+            let event = Event(type, id: "EVT-4", at: t0, .first, changes).with(more)
             return try proven("destination/\(id)", why, body: event.body, now: now, config: config, expect)
         }
         let misdirected = Expectation.reject(.misdirected, isAuthentic: true)
         let production: [(String, JSONText)] = [("environment", "PRODUCTION")]
-        return [
+        let apps: [(String, JSONText)] = [("appIds", ["app2"])]
+        let ofPurchases = [
+            "INITIAL_PURCHASE", "RENEWAL", "CANCELLATION", "UNCANCELLATION", "NON_RENEWING_PURCHASE",
+            "SUBSCRIPTION_PAUSED", "EXPIRATION", "BILLING_ISSUE", "PRODUCT_CHANGE", "SUBSCRIPTION_EXTENDED",
+            "TEMPORARY_ENTITLEMENT_GRANT", "REFUND_REVERSED", "INVOICE_ISSUANCE", "PRICE_INCREASE_CONSENT_REQUIRED",
+            "PRICE_INCREASE_CONSENT_APPROVED",
+        ]
+        let ofOthers: [(String, KeyValuePairs<String, JSONText?>, LifecycleEvent.Kind)] = [
+            ("TEST", [:], .notice), ("EXPERIMENT_ENROLLMENT", [:], .notice),
+            ("VIRTUAL_CURRENCY_TRANSACTION", [:], .notice), ("SUBSCRIBER_ALIAS", [:], .notice),
+            ("PURCHASE_REDEEMED", ["redeemed_by": ["u1"]], .notice), ("PAYWALL_CLOSE", ["paywall_id": "p1"], .notice),
+            ("TRANSFER", ["transferred_from": ["u1"], "transferred_to": ["u2"]], .transferred),
+            ("SOMETHING_NEW", [:], .unmapped),
+        ]
+        var cases: [Case] = []
+        for (member, config) in [("environment", production), ("app_id", apps)] {
+            let name = member == "app_id" ? "no-app" : "no-environment"
+            for type in ofPurchases {
+                cases.append(
+                    try destined(
+                        "\(name)/\(type)",
+                        "a purchase of nowhere is not one of what is expected",
+                        [member: nil],
+                        config,
+                        type: type,
+                        misdirected
+                    )
+                )
+            }
+            for (type, changes, kind) in ofOthers {
+                let stripped = KeyValuePairs(dictionaryLiteral: (member, JSONText?.none))
+                cases.append(
+                    try destined(
+                        "\(name)/\(type)",
+                        "a type that need not say it, and gives nobody access",
+                        stripped,
+                        config,
+                        type: type,
+                        more: changes,
+                        .kinds([kind])
+                    )
+                )
+            }
+        }
+        cases += [
             try destined("environment", "the environment that is expected", [:], production, .event(.autoRenewEnabled)),
             try destined(
                 "sandbox",
@@ -388,10 +433,39 @@ extension RevenueCatVectors {
                 misdirected
             ),
             try destined(
-                "no-environment",
-                "an environment that is not stated is no other one",
-                ["environment": nil],
+                "purchase-environment",
+                "some types name the environment otherwise",
+                ["environment": nil, "purchase_environment": "PRODUCTION"],
                 production,
+                .event(.autoRenewEnabled)
+            ),
+            try destined(
+                "other-purchase-environment",
+                "and may name another",
+                ["environment": nil, "purchase_environment": "SANDBOX"],
+                production,
+                type: "VIRTUAL_CURRENCY_TRANSACTION",
+                misdirected
+            ),
+            try destined(
+                "null-environment",
+                "null is as good as absent",
+                ["environment": .null],
+                production,
+                misdirected
+            ),
+            try destined(
+                "empty-environment",
+                "so is nothing between quotation marks",
+                ["environment": ""],
+                production,
+                misdirected
+            ),
+            try destined(
+                "no-environment-unfiltered",
+                "without an expectation it is taken, and mixes with nothing",
+                ["environment": nil],
+                [],
                 .event(.autoRenewEnabled)
             ),
             try destined(
@@ -403,12 +477,22 @@ extension RevenueCatVectors {
             ),
             try destined("other-app", "another app", [:], [("appIds", ["app2"])], misdirected),
             try destined(
-                "no-app",
-                "grants and tests are about no app",
-                ["app_id": nil],
-                [("appIds", ["app2"])],
-                .event(.autoRenewEnabled)
+                "no-app-granted",
+                "a grant is about no app",
+                ["app_id": nil, "store": "PROMOTIONAL", "period_type": "PROMOTIONAL"],
+                apps,
+                type: "NON_RENEWING_PURCHASE",
+                .kinds([.started])
+            ),
+            try destined(
+                "other-app-granted",
+                "one that names another app is about that",
+                ["store": "PROMOTIONAL", "period_type": "PROMOTIONAL"],
+                apps,
+                type: "NON_RENEWING_PURCHASE",
+                misdirected
             ),
         ]
+        return cases
     }
 }
