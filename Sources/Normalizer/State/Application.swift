@@ -47,12 +47,16 @@ extension SubscriptionState {
         let citation = Citation(statement)
         let standings = event.facts.map { standing(of: $0, in: statement.subscription, by: citation) }
         let prior = Situation(self)
+        let isRefundKnown = event.facts.contains { fact in
+            if case .refund(let refund) = fact { refunds[refund.transaction]?.value.scope != nil } else { false }
+        }
         apply(statement)
         let refinement = EventRefinement(
             event: event,
             standings: standings,
             prior: prior,
             now: standings.allSatisfy { $0 == .known } ? prior : Situation(self),
+            isRefundKnown: isRefundKnown,
             isPurchaseKnown: purchases[event.transaction ?? ""] != nil,
             catalog: catalog
         )

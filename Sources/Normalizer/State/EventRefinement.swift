@@ -9,6 +9,8 @@ struct EventRefinement {
     let standings: [SubscriptionState.Standing]
     let prior: Situation
     let now: Situation
+    /// Whether a refund of the event's transaction was in force before it.
+    let isRefundKnown: Bool
     let isPurchaseKnown: Bool
     let catalog: ProductCatalog?
 
@@ -56,6 +58,9 @@ extension EventRefinement {
             return renewalIntent(true)
         case .expired, .paused, .revoked:
             return statedEnd.map(ending) ?? byFacts
+        case .refundReversed where !isRefundKnown && event.facts.contains { $0.kind == .refund }:
+            // What was never refunded is not given back; a refund that comes later is overruled by this.
+            return .duplicate
         case .refunded, .refundReversed:
             return refund ?? byFacts
         case .chargeback(let chargeback):
