@@ -9,14 +9,16 @@ struct Mapping {
 
     let notification: StripeNotification
     let policy: StripeAdapter.Policy
+    let ownAccount: String?
     let receivedAt: Date
     private let channel: Origin.Channel
     private let evidence: Origin.Evidence
     private let digest: String
 
-    init(_ resolved: Authenticated<StripeNotification>, policy: StripeAdapter.Policy) {
+    init(_ resolved: Authenticated<StripeNotification>, policy: StripeAdapter.Policy, ownAccount: String?) {
         notification = resolved.value
         self.policy = policy
+        self.ownAccount = ownAccount
         receivedAt = resolved.receivedAt
         channel = resolved.channel
         evidence = resolved.evidence
@@ -32,7 +34,7 @@ struct Mapping {
         case subscriptionTold(Told)
         case invoicePaid, invoiceSettled, invoiceFailed(actionRequired: Bool), invoiceUpcoming, invoiceNotice
         case schedule, scheduleEnded
-        case refund, refundFailed, chargeRefunded
+        case refund, refundFailed, chargeRefundUpdated, chargeRefunded
         case dispute
         case checkout, checkoutFailed
         case entitlements
@@ -48,6 +50,8 @@ struct Mapping {
 
         init(_ notification: StripeNotification) {
             self.init(type: notification.canonicalType)
+            // Thin events are younger than the word that refunds have for themselves.
+            if self == .chargeRefundUpdated, notification.isThin { self = .reportedElsewhere }
         }
 
         init(type: String) {
@@ -104,6 +108,8 @@ struct Mapping {
             // Money that went back, once: policy says which of the two speaks.
             case "refund.created", "refund.updated": self = .refund
             case "refund.failed": self = .refundFailed
+            // The only word of a refund's failure before 2024-10-28.
+            case "charge.refund.updated": self = .chargeRefundUpdated
             case "charge.refunded": self = .chargeRefunded
             // The stages of a dispute.
             case "charge.dispute.created", "charge.dispute.updated", "charge.dispute.closed": self = .dispute
@@ -120,7 +126,7 @@ struct Mapping {
             case "ping", "v2.core.event_destination.ping": self = .test
 
             // Companions of the above: another notification carries the fact.
-            case "charge.succeeded", "payment_intent.succeeded", "invoice_payment.paid", "charge.refund.updated",
+            case "charge.succeeded", "payment_intent.succeeded", "invoice_payment.paid",
                 "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated", "credit_note.created",
                 "credit_note.updated", "credit_note.voided", "subscription_schedule.completed",
                 "subscription_schedule.aborted", "subscription_schedule.expiring":
@@ -154,7 +160,6 @@ struct Mapping {
             result.anomalies = mapped.anomalies
             return result
         case .notNeeded: return normalization(of: mapWithoutObject(row))
-        case .missing: return normalization(of: .none(.stale, lineage: relatedLineage))
         case .notAsked: return normalization(of: .none(.needsLookup, lineage: relatedLineage))
         case .absent: return normalization(of: .events([unmapped()]))
         }
@@ -180,6 +185,8 @@ struct Mapping {
         case .scheduleEnded: try mapped(value, scheduleEnded)
         case .refund: try mapped(value) { refund throws(JSONError) in try self.refund(refund, Payment(value)) }
         case .refundFailed: try mapped(value) { refund throws(JSONError) in try refundFailed(refund, Payment(value)) }
+        case .chargeRefundUpdated:
+            try mapped(value) { refund throws(JSONError) in try chargeRefundUpdated(refund, Payment(value)) }
         case .chargeRefunded:
             try mapped(value) { charge throws(JSONError) in try chargeRefunded(charge, Payment(value)) }
         case .dispute: try mapped(value) { dispute throws(JSONError) in try self.dispute(dispute, Payment(value)) }
@@ -216,8 +223,6 @@ extension Mapping {
     /// Where the object of an event is.
     private enum Source {
         case found(JSONValue)
-        /// Stripe does not know it any more.
-        case missing
         /// It has to be asked for, and was not.
         case notAsked
         /// The event names none.
@@ -229,8 +234,7 @@ extension Mapping {
         guard row.readsObject else { return .notNeeded }
         guard notification.isThin else { return notification.object.map { .found($0) } ?? .absent }
         guard notification.relatedObject != nil else { return .absent }
-        guard let answer = notification.answers[LookupRequest.object] else { return .notAsked }
-        return answer.document.map { .found($0.root) } ?? .missing
+        return notification.subject.map { .found($0) } ?? .notAsked
     }
 
     /// What a row came to.
@@ -280,11 +284,8 @@ extension Mapping {
 
     /// Names a lineage. An id is unique within its account, and connected accounts are others than ours.
     func lineage(_ id: String) -> SubscriptionID {
-        SubscriptionID(
-            store: .stripe,
-            environment: environment,
-            id: notification.account.map { "\($0)/\(id)" } ?? id
-        )
+        let connected = notification.account.flatMap { $0 == ownAccount ? nil : $0 }
+        return SubscriptionID(store: .stripe, environment: environment, id: connected.map { "\($0)/\(id)" } ?? id)
     }
 
     var origin: Origin {
@@ -339,7 +340,7 @@ extension Mapping {
             provider: .stripe,
             store: .stripe,
             environment: environment,
-            app: notification.account,
+            app: notification.account ?? ownAccount,
             subscription: subject.lineage,
             transaction: subject.transaction,
             account: subject.account,

@@ -42,6 +42,9 @@ public struct StripeAdapter: ProviderAdapter {
         public var mode: Mode = .any
         /// The connected accounts to take; nil takes all. Events of the endpoint's own account name none and are taken.
         public var accounts: Set<String>?
+        /// The id of the endpoint's own account (`acct_…`). Snapshot events of that account do not name it, but event
+        /// destinations of an organization do; with it, both belong to the same lineages.
+        public var ownAccount: String?
         /// The longest body, in bytes.
         public var maximumBodyBytes = 1_048_576
         /// What Stripe leaves to the merchant.
@@ -95,7 +98,8 @@ public struct StripeAdapter: ProviderAdapter {
         public var collectionPause: CollectionPauseAccess = .keeps
         /// Which of two notifications speaks for a refund.
         public var refundSource: RefundSource = .byVersion
-        /// Whether a paid invoice without a subscription is a one-time purchase.
+        /// Whether a paid invoice without a subscription is a one-time purchase. A sale by Checkout that makes an invoice
+        /// is then known by that invoice.
         public var sellsByInvoice = false
         /// Metadata entries that hold the host's own account id, the first that is there wins.
         public var accountMetadataKeys: [String] = []
@@ -126,7 +130,8 @@ public struct StripeAdapter: ProviderAdapter {
         /// Which clock the waits between attempts are taken on.
         public var clock: any Clock<Duration> = ContinuousClock()
         /// Whether to ask also for what snapshot events leave out: the invoice behind a refund or dispute, the
-        /// products of a checkout session and of a schedule's phases.
+        /// products of a checkout session and of a schedule's phases. The lines of an invoice that shows only its first
+        /// ones are asked for in any case.
         public var completesSnapshots = false
 
         /// Makes a set-up with every other value at its default.
@@ -251,7 +256,9 @@ public struct StripeAdapter: ProviderAdapter {
                 isAuthentic: true
             )
         }
-        if let accounts = configuration.accounts, let account = notification.account, !accounts.contains(account) {
+        if let accounts = configuration.accounts, let account = notification.account,
+            account != configuration.ownAccount, !accounts.contains(account)
+        {
             throw DeliveryError(
                 .misdirected,
                 "connected account is none of the \(accounts.count) configured",
@@ -263,17 +270,18 @@ public struct StripeAdapter: ProviderAdapter {
     /// Fetches what the event is about but does not contain. Without ``Configuration/lookup`` the notification stays as
     /// it is, and ``normalize(_:)`` says that a look-up is needed.
     ///
-    /// - Throws: ``DeliveryError`` with `unavailable` where Stripe cannot be asked now, and `malformed`, marked
-    ///   authentic, where the event names a path outside of Stripe's API. No request is made then.
+    /// - Throws: ``DeliveryError`` with `unavailable` where Stripe cannot be asked now; `misdirected`, marked authentic,
+    ///   where Stripe does not know the object under our key, or the key is of the other mode; `malformed`, marked
+    ///   authentic, where the event names a path outside of Stripe's API, for which no request is made, and where the
+    ///   answer is another object than the one that was asked for.
     public func resolve(
         _ notification: Authenticated<StripeNotification>
     ) async throws(DeliveryError) -> Authenticated<StripeNotification> {
         guard let client else { return notification }
         var value = notification.value
-        for request in try LookupRequest.requests(
-            for: value,
-            completesSnapshots: configuration.lookup?.completesSnapshots ?? false
-        ) {
+        // Where invoices are sales, a session's and a refund's invoice decide which sale they are of.
+        let completes = configuration.lookup?.completesSnapshots == true || configuration.policy.sellsByInvoice
+        while let request = try LookupRequest.next(for: value, completesSnapshots: completes) {
             value.answers[request.name] = try await client.fetch(request, for: value)
         }
         let resolved = value
@@ -286,7 +294,8 @@ public struct StripeAdapter: ProviderAdapter {
     ///   object is not of its documented form.
     public func normalize(_ resolved: Authenticated<StripeNotification>) throws(DeliveryError) -> Normalization {
         do throws(JSONError) {
-            return try Mapping(resolved, policy: configuration.policy).normalization()
+            return try Mapping(resolved, policy: configuration.policy, ownAccount: configuration.ownAccount)
+                .normalization()
         } catch {
             throw DeliveryError(.malformed, error.description, isAuthentic: true, underlying: error)
         }

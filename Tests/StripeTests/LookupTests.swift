@@ -11,7 +11,7 @@ struct LookupTests {
     let transport = StubTransport()
 
     func adapter(_ change: (inout StripeAdapter.Lookup) -> Void = { _ in }) throws -> StripeAdapter {
-        var lookup = StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_test_secret"))
+        var lookup = StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_live_secret"))
         lookup.clock = TestClock()
         change(&lookup)
         var configuration = StripeAdapter.Configuration(signingSecrets: [secret])
@@ -54,7 +54,7 @@ struct LookupTests {
         #expect(
             request.url.absoluteString == "https://api.stripe.com/v1/subscriptions/sub_1?expand%5B%5D=latest_invoice"
         )
-        #expect(request.headers["Authorization"] == "Bearer rk_test_secret")
+        #expect(request.headers["Authorization"] == "Bearer rk_live_secret")
         #expect(request.headers["Stripe-Version"] == StripeAdapter.Lookup.testedVersion)
         #expect(request.headers["Stripe-Context"] == "acct_1")
         #expect(request.headers["Stripe-Account"] == nil)
@@ -163,17 +163,64 @@ struct LookupTests {
         #expect(transport.requests.count == 2)
     }
 
-    @Test("what Stripe has forgotten has not expired", arguments: [404, 410])
-    func forgotten(_ status: Int) async throws {
+    @Test(
+        "what Stripe does not know under our key has not expired, and is kept to be looked at",
+        arguments: [404, 410]
+    )
+    func unknown(_ status: Int) async throws {
         transport.on(.any, respond: HTTPTransportResponse(status: status, body: Array(#"{"error":{}}"#.utf8)))
-        let result = try await receive(try adapter(), Self.thin())
-        #expect(result.events.isEmpty)
-        #expect(result.noChange?.reason == .stale)
+        let adapter = try adapter()
+        let error = try #require(
+            await #expect(throws: DeliveryError.self) { try await receive(adapter, Self.thin()) }
+        )
+        #expect(error.code == .misdirected)
+        #expect(error.isAuthentic)
+        #expect(Acknowledgement(for: .failure(error), provider: .stripe).decision == .acceptAndQuarantine)
     }
 
-    @Test("an answer that is no object, or about another, decides nothing")
+    @Test(
+        "a key of the other mode is not used",
+        arguments: [
+            ("sk_test_x", true, false), ("rk_test_x", true, false), ("sk_org_test_x", true, false),
+            ("sk_live_x", false, false), ("sk_test_x", false, true), ("sk_live_x", true, true),
+            ("sk_org_live_x", true, true), ("rk_other", true, true), ("sk_live_test_x", true, true),
+        ]
+    )
+    func keyMode(_ key: String, _ isLive: Bool, _ isAsked: Bool) async throws {
+        transport.on(.any, respond: Self.subscription())
+        let simulator = StripeSimulator(signingSecret: secret, isLive: isLive)
+        let body = simulator.thinEvent(
+            "v1.customer.subscription.deleted",
+            id: "evt_thin",
+            created: "2026-03-01T12:00:00Z",
+            related: ("subscription", "sub_1", "/v1/subscriptions/sub_1")
+        ).bytes
+        let adapter = try adapter { $0.apiKey = Secret(key) }
+        do {
+            _ = try await receive(adapter, body)
+        } catch let error as DeliveryError {
+            #expect(error.code == .misdirected && error.isAuthentic)
+        }
+        #expect(transport.requests.count == (isAsked ? 1 : 0))
+    }
+
+    @Test("an answer about another object, or about none, is not taken for the one that was asked for")
+    func otherObject() async throws {
+        for body in [
+            #"{"id":"sub_2"}"#, #"{"object":"subscription","status":"active"}"#, #"{"id":null}"#, #"{"id":7}"#,
+        ] {
+            transport.removeRules()
+            transport.on(.any, respond: HTTPTransportResponse(status: 200, body: Array(body.utf8)))
+            let adapter = try adapter()
+            let error = await #expect(throws: DeliveryError.self) { try await receive(adapter, Self.thin()) }
+            #expect(error?.code == .malformed, "\(body)")
+            #expect(error?.isAuthentic == true)
+        }
+    }
+
+    @Test("an answer that is no object decides nothing")
     func badAnswers() async throws {
-        for body in ["", "hello", "[]", "null", #"{"id":"sub_2"}"#, String(repeating: "[", count: 100_000)] {
+        for body in ["", "hello", "[]", "null", String(repeating: "[", count: 100_000)] {
             transport.removeRules()
             transport.on(.any, respond: HTTPTransportResponse(status: 200, body: Array(body.utf8)))
             let adapter = try adapter()
@@ -188,6 +235,124 @@ struct LookupTests {
         let adapter = try adapter()
         let error = await #expect(throws: DeliveryError.self) { try await receive(adapter, Self.thin()) }
         #expect(error?.code == .misdirected)
+    }
+
+    /// A renewal whose invoice shows only the prorations on it.
+    static func longInvoice(_ count: Int = 12) -> StripeInvoice {
+        var lines = (1..<count).map { _ in
+            StripeInvoice.Line(.pro, amount: 10, from: created - 5 * day, to: created, isProration: true)
+        }
+        lines.append(.init(.basic, from: created, to: created + 30 * day))
+        var invoice = StripeInvoice(
+            "in_1",
+            reason: "subscription_cycle",
+            lines: lines,
+            created: created,
+            lookBackFrom: created - 30 * day
+        )
+        invoice.paidAt = created
+        invoice.shownLines = 10
+        return invoice
+    }
+
+    static func told(_ type: String, _ invoice: StripeInvoice, _ version: StripeSimulator.Version = .endive) -> [UInt8]
+    {
+        simulator(version).event(type, id: "evt_1", created: created, object: .object(invoice.object(version))).bytes
+    }
+
+    func respond(to path: String, query: String, _ body: JSONText) {
+        transport.on(
+            .init(path: path) { $0.url.absoluteString.hasSuffix("?\(query)") },
+            respond: HTTPTransportResponse(status: 200, body: Array(body.text.utf8))
+        )
+    }
+
+    @Test("an invoice that does not show all its lines is asked for them", arguments: PitfallTests.versions)
+    func lines(_ version: StripeSimulator.Version) async throws {
+        let invoice = Self.longInvoice(150)
+        respond(to: "/v1/invoices/in_1/lines", query: "limit=100", invoice.linePage(version, 0..<100))
+        respond(
+            to: "/v1/invoices/in_1/lines",
+            query: "limit=100&starting_after=il_in_1_99",
+            invoice.linePage(version, 100..<150)
+        )
+        let adapter = try adapter()
+        let paid = try await receive(adapter, Self.told("invoice.paid", invoice, version))
+        #expect(paid.kinds == ["renewed"])
+        #expect(transport.requests.count == 2)
+        var whole = invoice
+        whole.shownLines = nil
+        let plain = try await receive(adapter, Self.told("invoice.paid", whole, version))
+        #expect(paid.events.map(\.id) == plain.events.map(\.id))
+        #expect(paid.events.map(\.facts) == plain.events.map(\.facts))
+        #expect(transport.requests.count == 2)
+        // The failed attempt needs the end of the period as well.
+        var failed = invoice
+        failed.status = "open"
+        failed.paidAt = nil
+        let issue = try await receive(adapter, Self.told("invoice.payment_failed", failed, version))
+        #expect(
+            issue.events.map(\.event) == [
+                .billingIssue(.init(access: .grace(until: date(created + 30 * day)), actionRequired: false))
+            ]
+        )
+    }
+
+    @Test("a thin event's invoice is asked for its lines too")
+    func thinLines() async throws {
+        let invoice = Self.longInvoice()
+        transport.on(
+            .init(path: "/v1/invoices/in_1"),
+            respond: HTTPTransportResponse(status: 200, body: invoice.object(.endive).bytes)
+        )
+        respond(to: "/v1/invoices/in_1/lines", query: "limit=100", invoice.linePage(.endive, 0..<12))
+        let body = simulator().thinEvent(
+            "v1.invoice.paid",
+            id: "evt_thin",
+            created: "2026-03-01T12:00:00Z",
+            related: ("invoice", "in_1", "/v1/invoices/in_1")
+        ).bytes
+        #expect(try await receive(try adapter(), body).kinds == ["renewed"])
+    }
+
+    @Test("lines that nobody can ask for are needed, not told elsewhere", arguments: PitfallTests.versions)
+    func linesWithoutTransport(_ version: StripeSimulator.Version) throws {
+        for type in ["invoice.paid", "invoice.payment_failed"] {
+            let result = try StripeTests.adapter().take(Self.told(type, Self.longInvoice(), version))
+            #expect(result.events.isEmpty)
+            #expect(result.noChange?.reason == .needsLookup, "\(type)")
+            #expect(result.noChange?.statement?.subscription == PitfallTests.lineage)
+            #expect(Acknowledgement(for: .success(result), provider: .stripe).decision == .acceptAndQuarantine)
+        }
+        // What its prorations are for is told by the update beside it.
+        var change = Self.longInvoice()
+        change.reason = "subscription_update"
+        let result = try StripeTests.adapter().take(Self.told("invoice.paid", change, version))
+        #expect(result.noChange?.reason == .reportedElsewhere)
+    }
+
+    @Test("a list of lines without end is not followed for ever", .timeLimit(.minutes(1)))
+    func endlessLines() async throws {
+        let page = Self.longInvoice().linePage(.endive, 0..<10)
+        transport.on(
+            .init(path: "/v1/invoices/in_1/lines"),
+            respond: HTTPTransportResponse(status: 200, body: Array(page.text.utf8))
+        )
+        let result = try await receive(try adapter(), Self.told("invoice.paid", Self.longInvoice()))
+        #expect(result.noChange?.reason == .needsLookup)
+        #expect((1...20).contains(transport.requests.count))
+    }
+
+    @Test("lines that are unavailable now are asked for later, and an invoice that is unknown is not ours")
+    func linesFail() async throws {
+        for (status, code) in [(500, DeliveryError.Code.unavailable), (404, .misdirected)] {
+            transport.removeRules()
+            transport.on(.any, respond: HTTPTransportResponse(status: status))
+            let adapter = try adapter { $0.clock = ImmediateClock() }
+            let body = Self.told("invoice.paid", Self.longInvoice())
+            let error = await #expect(throws: DeliveryError.self) { try await receive(adapter, body) }
+            #expect(error?.code == code)
+        }
     }
 
     @Test("a redirect is not followed")
@@ -239,11 +404,11 @@ struct LookupTests {
         transport.on(.any, fail: .tls)
         let adapter = try adapter()
         let error = await #expect(throws: DeliveryError.self) { try await receive(adapter, Self.thin()) }
-        #expect(!String(reflecting: error).contains("rk_test_secret"))
+        #expect(!String(reflecting: error).contains("rk_live_secret"))
         let underlying = String(reflecting: error?.underlying)
-        #expect(!underlying.contains("rk_test_secret"))
-        let lookup = String(reflecting: StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_test_secret")))
-        #expect(!lookup.contains("rk_test"))
+        #expect(!underlying.contains("rk_live_secret"))
+        let lookup = String(reflecting: StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_live_secret")))
+        #expect(!lookup.contains("rk_live"))
     }
 }
 

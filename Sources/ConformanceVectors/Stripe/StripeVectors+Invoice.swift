@@ -12,7 +12,19 @@ extension StripeVectors {
                 _ type: String,
                 _ invoice: StripeInvoice,
                 remove: [String] = [],
+                http: [JSONText]? = nil,
                 _ kinds: [String]
+            ) throws {
+                try add(id, why, type, invoice, remove: remove, http: http, .events(kinds))
+            }
+            func add(
+                _ id: String,
+                _ why: String,
+                _ type: String,
+                _ invoice: StripeInvoice,
+                remove: [String] = [],
+                http: [JSONText]? = nil,
+                _ expect: Expectation
             ) throws {
                 var object = invoice.object(version)
                 for member in remove { object[member] = nil }
@@ -22,7 +34,7 @@ extension StripeVectors {
                     created: created,
                     object: .object(object)
                 )
-                cases.append(try signed("invoice/\(name)/\(id)", why, body: event.bytes, .events(kinds)))
+                cases.append(try signed("invoice/\(name)/\(id)", why, body: event.bytes, http: http, expect))
             }
             let hour: Int64 = 3600
             let roll = created - hour
@@ -67,6 +79,27 @@ extension StripeVectors {
                 first { $0.lines[0].amount = 0 },
                 []
             )
+            var usage = StripeInvoice.Line(.calls, amount: 0, from: created, to: created + 30 * day)
+            usage.quantity = 0
+            try add(
+                "first-metered",
+                "a metered price, first by name, beside the fixed one",
+                "paid",
+                first { $0.lines.insert(usage, at: 0) },
+                ["started"]
+            )
+            var fee = StripeInvoice.Line(.seats, from: created, to: created)
+            fee.isOneOff = true
+            try add(
+                "first-trial-fee",
+                "a fee at the start of a trial is no purchase of its period",
+                "paid",
+                first {
+                    $0.lines[0].amount = 0
+                    $0.lines.append(fee)
+                },
+                []
+            )
             try add("renewal", "a renewal", "paid", cycle(), ["renewed"])
             try add("renewal-twin", "the same moment again", "payment_succeeded", cycle(), [])
             try add("renewal-tax", "tax is stated", "paid", cycle { $0.tax = 160 }, ["renewed"])
@@ -102,6 +135,31 @@ extension StripeVectors {
                 "paid",
                 cycle { $0.lines.insert(.init(.usage, amount: 84, from: roll - 30 * day, to: roll), at: 0) },
                 ["renewed"]
+            )
+            let many = cycle { invoice in
+                let proration = StripeInvoice.Line(.pro, amount: 30, from: roll - 5 * day, to: roll, isProration: true)
+                invoice.lines.insert(contentsOf: Array(repeating: proration, count: 11), at: 0)
+                invoice.shownLines = 10
+            }
+            try add("renewal-lines", "the line of the period is not shown: to be asked for", "paid", many, [])
+            let pages = [("", 0..<6), ("&starting_after=il_in_1_5", 6..<12)].map { after, range in
+                answer("/v1/invoices/in_1/lines?limit=100\(after)", many.linePage(version, range))
+            }
+            try add(
+                "renewal-lines-looked-up",
+                "the line of the period is on the second page",
+                "paid",
+                many,
+                http: pages,
+                ["renewed"]
+            )
+            try add(
+                "renewal-lines-cut-off",
+                "the second page does not come: to be asked for again",
+                "paid",
+                many,
+                http: [pages[0]],
+                .reject(.unavailable)
             )
             try add(
                 "arrears",

@@ -87,6 +87,38 @@ extension StripeVectors {
             []
         )
         try add(
+            "refund-failed-unclear",
+            "nobody says what was before: the state knows whether there is anything to take back",
+            "refund.failed",
+            refund("failed"),
+            ["refund_reversed"]
+        )
+        try add(
+            "refund-updated-failed-pending",
+            "never reported as gone",
+            "refund.updated",
+            refund("failed"),
+            previous: ["status": "pending"],
+            []
+        )
+        try add(
+            "refund-old-failed",
+            "the charge told of it, and nothing else tells that it failed",
+            "charge.refund.updated",
+            refund("failed"),
+            previous: ["status": "pending"],
+            version: .v2020,
+            ["refund_reversed"]
+        )
+        try add(
+            "refund-new-failed-twin",
+            "the refund tells of it",
+            "charge.refund.updated",
+            refund("failed"),
+            previous: ["status": "succeeded"],
+            []
+        )
+        try add(
             "refund-canceled",
             "called back",
             "refund.updated",
@@ -212,6 +244,7 @@ extension StripeVectors {
             currency: String = "usd",
             subscription: String? = nil,
             intent: String? = "pi_7",
+            invoice: String? = nil,
             items: JSONText? = nil
         ) -> JSONText {
             var members = JSONMembers([
@@ -221,6 +254,10 @@ extension StripeVectors {
                 ("payment_status", .string(paymentStatus)),
                 ("subscription", subscription.map { .string($0) } ?? nil), ("status", "complete"),
             ])
+            if let invoice {
+                members.append("invoice", .string(invoice))
+                members.append("invoice_creation", ["enabled": true])
+            }
             if let items { members.append("line_items", ["object": "list", "data": items, "has_more": false]) }
             return .object(members)
         }
@@ -268,6 +305,13 @@ extension StripeVectors {
             "no minor unit, and two places all the same",
             completed,
             session("payment", "paid", currency: "isk"),
+            ["one_time_purchased"]
+        )
+        try add(
+            "checkout-invoice",
+            "bought with an invoice to follow: the session is the sale",
+            completed,
+            session("payment", "paid", invoice: "in_7"),
             ["one_time_purchased"]
         )
         try add("checkout-unpaid", "a delayed payment", completed, session("payment", "unpaid"), ["purchase_pending"])

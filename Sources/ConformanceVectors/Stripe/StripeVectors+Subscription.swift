@@ -103,6 +103,15 @@ extension StripeVectors {
             var metered = first
             metered.items = [.init("si_1", .usage), .init("si_2", .basic)]
             try add("created-metered-beside", "metered usage beside a fixed price", "created", metered, ["started"])
+            var meteredFirst = first
+            meteredFirst.items = [.init("si_1", .calls), .init("si_2", .basic)]
+            try add(
+                "created-metered-first",
+                "a metered price, first by name, beside the fixed one",
+                "created",
+                meteredFirst,
+                ["started"]
+            )
             var future = first
             future.status = "hibernating"
             try add("created-unknown-status", "a status of tomorrow grants nothing", "created", future, [])

@@ -134,13 +134,15 @@ extension StripeVectors {
             answer: .object(invoice.object(.endive)),
             .events(["renewed"])
         )
-        try add(
-            "gone",
-            "Stripe does not know it any more: no expiry",
-            "v1.customer.subscription.deleted",
-            status: 404,
-            .events([])
-        )
+        for status: Int64 in [404, 410] {
+            try add(
+                "gone-\(status)",
+                "Stripe does not know it under our key: another account or mode, and no expiry",
+                "v1.customer.subscription.deleted",
+                status: status,
+                .reject(.misdirected)
+            )
+        }
         try add("server-error", "not decided, to be tried again", "v1.invoice.paid", status: 500, .reject(.unavailable))
         try add("forbidden", "not decided, to be tried again", "v1.invoice.paid", status: 403, .reject(.unavailable))
         try add(
@@ -148,7 +150,27 @@ extension StripeVectors {
             "an answer about another object",
             "v1.customer.subscription.updated",
             answer: object { $0.id = "sub_2" },
-            .reject(.unavailable)
+            .reject(.malformed)
+        )
+        try add(
+            "nameless-answer",
+            "an answer about nobody knows what",
+            "v1.customer.subscription.updated",
+            answer: ["object": "subscription", "status": "active"],
+            .reject(.malformed)
+        )
+        try add(
+            "other-mode-answer",
+            "an answer of the other mode",
+            "v1.customer.subscription.updated",
+            answer: .object(
+                {
+                    var test = active().object(.endive)
+                    test["livemode"] = false
+                    return test
+                }()
+            ),
+            .reject(.misdirected)
         )
         try add(
             "ping",

@@ -35,6 +35,8 @@ package struct StripePrice: Sendable {
     package static let pro = StripePrice("price_pro_month", product: "prod_pro", amount: 1999)
     package static let seats = StripePrice("price_seats_month", product: "prod_seats", amount: 500)
     package static let usage = StripePrice("price_usage_month", product: "prod_usage", amount: 2, isMetered: true)
+    /// Metered, and first by name.
+    package static let calls = StripePrice("price_calls_month", product: "prod_api", amount: 2, isMetered: true)
     package static let yen = StripePrice("price_basic_jpy", product: "prod_basic", amount: 1200, currency: "jpy")
     package static let dinar = StripePrice("price_basic_kwd", product: "prod_basic", amount: 3500, currency: "kwd")
 
@@ -216,6 +218,8 @@ package struct StripeInvoice: Sendable {
         package var start: Int64
         package var end: Int64
         package var isProration = false
+        /// Whether it is no line of the subscription's, such as a fee at the start.
+        package var isOneOff = false
 
         package init(
             _ price: StripePrice,
@@ -238,6 +242,8 @@ package struct StripeInvoice: Sendable {
     package var reason: String
     package var status = "paid"
     package var lines: [Line]
+    /// How many of its lines the invoice shows; all unless stated. Stripe shows ten.
+    package var shownLines: Int?
     package var amountPaid: Int64?
     package var discount: Int64 = 0
     package var tax: Int64?
@@ -274,13 +280,7 @@ package struct StripeInvoice: Sendable {
         members.append("created", .integer(created))
         members.append("currency", .string(lines.first?.price.currency ?? "usd"))
         members.append("customer", .string(customer))
-        members.append(
-            "lines",
-            [
-                "object": "list", "data": .array(lines.enumerated().map { line($1, $0, version) }), "has_more": false,
-                "total_count": .integer(Int64(lines.count)), "url": .string("/v1/invoices/\(id)/lines"),
-            ]
-        )
+        members.append("lines", linePage(version, 0..<(shownLines ?? lines.count)))
         members.append("livemode", true)
         members.append("metadata", [:])
         members.append("next_payment_attempt", StripeSubscription.number(nextAttempt))
@@ -316,6 +316,16 @@ package struct StripeInvoice: Sendable {
         return members
     }
 
+    /// A page of the list of lines.
+    package func linePage(_ version: StripeSimulator.Version, _ range: Range<Int>) -> JSONText {
+        let range = range.clamped(to: 0..<lines.count)
+        return [
+            "object": "list", "data": .array(range.map { line(lines[$0], $0, version) }),
+            "has_more": .bool(range.upperBound < lines.count), "total_count": .integer(Int64(lines.count)),
+            "url": .string("/v1/invoices/\(id)/lines"),
+        ]
+    }
+
     private func line(_ line: Line, _ index: Int, _ version: StripeSimulator.Version) -> JSONText {
         var members = JSONMembers([("id", .string("il_\(id)_\(index)")), ("object", "line_item")])
         members.append("amount", .integer(line.amount))
@@ -329,7 +339,7 @@ package struct StripeInvoice: Sendable {
             members.append("subscription", StripeSubscription.string(subscription))
             members.append(
                 "type",
-                line.isProration ? "invoiceitem" : subscription == nil ? "invoiceitem" : "subscription"
+                line.isProration || line.isOneOff || subscription == nil ? "invoiceitem" : "subscription"
             )
             return .object(members)
         }
@@ -337,7 +347,7 @@ package struct StripeInvoice: Sendable {
             "proration": .bool(line.isProration), "subscription": StripeSubscription.string(subscription),
             "subscription_item": "si_1",
         ]
-        let isItem = subscription != nil && !line.isProration
+        let isItem = subscription != nil && !line.isProration && !line.isOneOff
         members.append(
             "parent",
             isItem

@@ -7,6 +7,8 @@ struct LookupClient: Sendable {
     private let lookup: StripeAdapter.Lookup
     private let authorization: String
     private let retries: RetryPolicy
+    /// Which of Stripe's worlds the key is for; nil where it does not say.
+    private let isLive: Bool?
 
     init(_ lookup: StripeAdapter.Lookup) throws(ConfigurationError) {
         guard !lookup.apiKey.isBlank else { throw ConfigurationError("API key is blank") }
@@ -20,6 +22,7 @@ struct LookupClient: Sendable {
             throw ConfigurationError("look-ups have no attempt, or no time")
         }
         self.lookup = lookup
+        isLive = Self.isLive(lookup.apiKey)
         authorization = "Bearer " + String(decoding: lookup.apiKey.bytes, as: UTF8.self)
         retries = RetryPolicy(
             maximumAttempts: lookup.maximumAttempts,
@@ -31,6 +34,15 @@ struct LookupClient: Sendable {
         } catch {
             throw ConfigurationError("host for look-ups is not usable: \(error.message)")
         }
+    }
+
+    /// `sk_live_…`, `rk_test_…`, `sk_org_live_…`.
+    private static func isLive(_ key: Secret) -> Bool? {
+        for part in key.bytes.split(separator: UInt8(ascii: "_"), maxSplits: 3).prefix(3).dropFirst() {
+            if part.elementsEqual("live".utf8) { return true }
+            if part.elementsEqual("test".utf8) { return false }
+        }
+        return nil
     }
 
     /// Stripe's own word first; without one, what its SDKs do: 409 and every 5xx again, 429 not.
@@ -49,12 +61,22 @@ struct LookupClient: Sendable {
 
     /// Asks one question.
     ///
-    /// - Returns: an answer with the object, or one that says that Stripe knows no such object (404 and 410).
-    /// - Throws: `unavailable` for everything else: nothing follows from an answer that we did not get.
+    /// - Returns: an answer with the object, or one that says that Stripe knows no such object (404 and 410), where the
+    ///   notification can be told without.
+    /// - Throws: `misdirected` where Stripe does not know, under our key, what the notification is about, or where the key
+    ///   is of the other mode; `malformed` for another object than the one that was asked for; `unavailable` for
+    ///   everything else: nothing follows from an answer that we did not get.
     func fetch(
         _ question: LookupRequest,
         for notification: StripeNotification
     ) async throws(DeliveryError) -> StripeNotification.Answer {
+        if let isLive, let expected = notification.isLive, isLive != expected {
+            throw DeliveryError(
+                .misdirected,
+                "livemode is \(expected), and the API key is for \(isLive)",
+                isAuthentic: true
+            )
+        }
         let response: HTTPTransportResponse
         do throws(HTTPTransportError) {
             response = try await lookup.transport.send(
@@ -83,6 +105,14 @@ struct LookupClient: Sendable {
             try check(reader, answers: question, for: notification)
             return answer
         case 404, 410:
+            // Stripe forgets no subscription, invoice or charge: it is another account's, or of the other mode.
+            guard question.answer.isOptional else {
+                throw DeliveryError(
+                    .misdirected,
+                    "look-up of \(question.name) was answered with status \(response.status)",
+                    isAuthentic: true
+                )
+            }
             return StripeNotification.Answer(status: response.status, body: [])
         default:
             throw DeliveryError(
@@ -93,16 +123,23 @@ struct LookupClient: Sendable {
         }
     }
 
-    /// The answer is about the object that was asked for, in the mode of the event.
+    /// The answer is what was asked for, in the mode of the event.
     private func check(
         _ reader: ObjectReader,
         answers question: LookupRequest,
         for notification: StripeNotification
     ) throws(DeliveryError) {
-        if question.name == LookupRequest.object, let id = reader.optionalValue("id"),
-            let related = notification.relatedObject, !id.isString(related.id)
-        {
-            throw DeliveryError(.unavailable, "look-up was answered with another object", isAuthentic: true)
+        let isAnswer =
+            switch question.answer {
+            case .object(let id), .optionalObject(let id): Self.names(reader, id)
+            case .list, .optionalList: reader.optionalValue("data")?.kind == .array
+            }
+        guard isAnswer else {
+            throw DeliveryError(
+                .malformed,
+                "look-up of \(question.name) was answered with something else",
+                isAuthentic: true
+            )
         }
         if let expected = notification.isLive, let isLive = try? reader.optionalBool("livemode"), isLive != expected {
             throw DeliveryError(
@@ -111,6 +148,13 @@ struct LookupClient: Sendable {
                 isAuthentic: true
             )
         }
+    }
+
+    /// Whether an object has an id. The summary of a customer's entitlements has none, and is known by the customer.
+    private static func names(_ reader: ObjectReader, _ id: String) -> Bool {
+        if let stated = reader.optionalValue("id") { return stated.isString(id) }
+        return reader.optionalValue("object")?.isString("entitlements.active_entitlement_summary") == true
+            && (try? reader.reference("customer")) == id
     }
 
     private func request(

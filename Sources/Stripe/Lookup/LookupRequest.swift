@@ -1,8 +1,28 @@
 import HTTPTransport
 import Normalizer
+import WireJSON
 
 /// One question to Stripe's API, and the name that its answer is kept under.
 struct LookupRequest: Sendable {
+    /// What an answer has to be.
+    enum Answer: Hashable {
+        /// The object with this id. The notification cannot be told without it.
+        case object(String)
+        /// The object with this id, or none: the notification can be told without it.
+        case optionalObject(String)
+        /// A list. The notification cannot be told without it.
+        case list
+        /// A list, or none.
+        case optionalList
+
+        var isOptional: Bool {
+            switch self {
+            case .object, .list: false
+            case .optionalObject, .optionalList: true
+            }
+        }
+    }
+
     /// The object that a thin event is about.
     static let object = "object"
     /// The invoice payments of a payment.
@@ -15,67 +35,89 @@ struct LookupRequest: Sendable {
     let name: String
     let path: [String]
     var query: [(String, String)] = []
+    let answer: Answer
 
-    /// What has to be asked to map a notification.
-    static func requests(
+    /// What has to be asked next to map a notification; nil where everything is known, or as much as can be.
+    ///
+    /// - Parameter completesSnapshots: whether to ask for what a notification can be mapped without.
+    static func next(
         for notification: StripeNotification,
         completesSnapshots: Bool
-    ) throws(DeliveryError) -> [LookupRequest] {
+    ) throws(DeliveryError) -> LookupRequest? {
         let row = Mapping.Row(notification)
-        guard row.readsObject else { return [] }
-        if notification.isThin {
-            guard let related = notification.relatedObject else { return [] }
-            return [
-                LookupRequest(
-                    name: object,
-                    path: try segments(of: related),
-                    query: expansions(of: related.type).map { ("expand[]", $0) }
-                )
-            ]
+        guard row.readsObject else { return nil }
+        if notification.isThin, notification.answers[object] == nil {
+            guard let related = notification.relatedObject else { return nil }
+            return LookupRequest(
+                name: object,
+                path: try segments(of: related),
+                query: expansions(of: related.type).map { ("expand[]", $0) },
+                answer: .object(related.id)
+            )
         }
-        return completesSnapshots ? completions(of: row, notification) : []
+        guard let value = notification.subject else { return nil }
+        if let request = rest(of: row, value, notification) { return request }
+        guard completesSnapshots, let request = completion(of: row, value) else { return nil }
+        return notification.answers[request.name] == nil ? request : nil
     }
 
-    private static func completions(of row: Mapping.Row, _ notification: StripeNotification) -> [LookupRequest] {
-        guard let value = notification.object else { return [] }
+    /// The members of a list that an object shows the beginning of.
+    private static func rest(
+        of row: Mapping.Row,
+        _ value: JSONValue,
+        _ notification: StripeNotification
+    ) -> LookupRequest? {
         switch row {
-        case .refund, .chargeRefunded, .dispute:
-            guard let payment = try? Payment(value), payment.invoice == nil, let intent = payment.paymentIntent
-            else { return [] }
-            return [
+        case .invoicePaid, .invoiceFailed:
+            guard let invoice = try? InvoiceObject(value), invoice.needsLines, let id = invoice.id else { return nil }
+            return InvoiceLines(notification).nextPage.map { page in
                 LookupRequest(
-                    name: invoicePayments,
-                    path: ["v1", "invoice_payments"],
-                    query: [
-                        ("payment[type]", "payment_intent"), ("payment[payment_intent]", intent), ("status", "paid"),
-                        ("limit", "1"), ("expand[]", "data.invoice"),
-                    ]
+                    name: page.name,
+                    path: ["v1", "invoices", id, "lines"],
+                    query: [("limit", "100")] + (page.after.map { [("starting_after", $0)] } ?? []),
+                    answer: .list
                 )
-            ]
+            }
+        default:
+            return nil
+        }
+    }
+
+    private static func completion(of row: Mapping.Row, _ value: JSONValue) -> LookupRequest? {
+        switch row {
+        case .refund, .refundFailed, .chargeRefunded, .dispute:
+            guard let payment = try? Payment(value), payment.invoice == nil, let intent = payment.paymentIntent
+            else { return nil }
+            return LookupRequest(
+                name: invoicePayments,
+                path: ["v1", "invoice_payments"],
+                query: [
+                    ("payment[type]", "payment_intent"), ("payment[payment_intent]", intent), ("status", "paid"),
+                    ("limit", "1"), ("expand[]", "data.invoice"),
+                ],
+                answer: .optionalList
+            )
         case .schedule:
-            guard let schedule = try? ScheduleObject(value) else { return [] }
-            let isComplete = schedule.phases.allSatisfy { $0.items.allSatisfy { $0.price.product != nil } }
-            return isComplete
-                ? []
-                : [
-                    LookupRequest(
-                        name: self.schedule,
-                        path: ["v1", "subscription_schedules", schedule.id],
-                        query: [("expand[]", "phases.items.price")]
-                    )
-                ]
+            guard let schedule = try? ScheduleObject(value),
+                !schedule.phases.allSatisfy({ $0.items.allSatisfy { $0.price.product != nil } })
+            else { return nil }
+            return LookupRequest(
+                name: self.schedule,
+                path: ["v1", "subscription_schedules", schedule.id],
+                query: [("expand[]", "phases.items.price")],
+                answer: .optionalObject(schedule.id)
+            )
         case .checkout:
             guard let session = try? CheckoutSessionObject(value), session.mode == "payment", session.items.isEmpty
-            else { return [] }
-            return [
-                LookupRequest(
-                    name: self.session,
-                    path: ["v1", "checkout", "sessions", session.id],
-                    query: [("expand[]", "line_items")]
-                )
-            ]
+            else { return nil }
+            return LookupRequest(
+                name: self.session,
+                path: ["v1", "checkout", "sessions", session.id],
+                query: [("expand[]", "line_items")],
+                answer: .optionalObject(session.id)
+            )
         default:
-            return []
+            return nil
         }
     }
 

@@ -11,15 +11,18 @@ extension Mapping {
             guard session.paymentStatus == "paid" || session.paymentStatus == "no_payment_required" else {
                 return .events([pending(session, isCanceled: false)])
             }
+            let sale = sale(of: session)
+            if policy.sellsByInvoice, session.invoice == nil, session.makesInvoice, session.paymentStatus == "paid" {
+                // The invoice will tell of it, under a name that nobody knows yet.
+                return .none(.reportedElsewhere)
+            }
             let price = session.amountTotal.flatMap { amount in
                 session.currency.map { Price(Money(minorUnits: amount, $0), .charged) }
             }
             let item = session.items.primary
             return .events([
                 purchase(
-                    lineage: lineage(session.paymentIntent ?? session.id),
-                    transaction: session.paymentIntent ?? session.id,
-                    discriminator: session.id,
+                    sale,
                     product: session.product,
                     basePlan: item?.price.id,
                     quantity: item?.quantity ?? 1,
@@ -62,12 +65,39 @@ extension Mapping {
         )
     }
 
-    /// The session with its line items, where they were asked for.
+    /// The session with its line items and its invoice, where they were asked for.
     private func completed(_ session: CheckoutSessionObject) -> CheckoutSessionObject {
         guard session.items.isEmpty, let document = notification.answers[LookupRequest.session]?.document,
             let fetched = try? CheckoutSessionObject(document.root)
         else { return session }
-        return CheckoutSessionObject(session, items: fetched.items)
+        return CheckoutSessionObject(session, items: fetched.items, invoice: fetched.invoice)
+    }
+
+    /// What names a sale: its lineage, its transaction, and what tells it from others.
+    struct Sale {
+        let lineage: SubscriptionID
+        let transaction: String
+        let discriminator: String
+        /// Another name that refunds and disputes of it may come under.
+        var link: SubscriptionID?
+    }
+
+    /// A sale by invoice. Since basil an invoice knows of no payment, so that the invoice is the name that all agree on.
+    func sale(byInvoice id: String, paymentIntent: String?) -> Sale {
+        Sale(
+            lineage: lineage(id),
+            transaction: id,
+            discriminator: id,
+            link: paymentIntent.map { lineage($0) }
+        )
+    }
+
+    private func sale(of session: CheckoutSessionObject) -> Sale {
+        if policy.sellsByInvoice, let invoice = session.invoice {
+            return sale(byInvoice: invoice, paymentIntent: session.paymentIntent)
+        }
+        let id = session.paymentIntent ?? session.id
+        return Sale(lineage: lineage(id), transaction: id, discriminator: session.id)
     }
 
     private func pending(_ session: CheckoutSessionObject, isCanceled: Bool) -> NormalizedEvent {
@@ -88,9 +118,7 @@ extension Mapping {
 
     /// Something bought that does not renew.
     func purchase(
-        lineage: SubscriptionID,
-        transaction: String,
-        discriminator: String,
+        _ sale: Sale,
         product: String,
         basePlan: String?,
         quantity: Int64,
@@ -102,16 +130,17 @@ extension Mapping {
         var facts: [Fact] = account.map { [.owner($0)] } ?? []
         facts.append(
             .purchase(
-                Fact.OneTimePurchase(transaction: transaction, product: product, purchase: detail, at: time.date)
+                Fact.OneTimePurchase(transaction: sale.transaction, product: product, purchase: detail, at: time.date)
             )
         )
-        if let price { facts.append(.charge(Fact.Charge(transaction: transaction, price: price, at: time.date))) }
+        if let price { facts.append(.charge(Fact.Charge(transaction: sale.transaction, price: price, at: time.date))) }
+        if let link = sale.link { facts.append(.link(link)) }
         return event(
-            .purchased(lineage, transaction: discriminator),
+            .purchased(sale.lineage, transaction: sale.discriminator),
             .oneTimePurchased(detail),
             Subject(
-                lineage: lineage,
-                transaction: transaction,
+                lineage: sale.lineage,
+                transaction: sale.transaction,
                 account: account,
                 product: PurchasedProduct(id: product, basePlan: basePlan, quantity: quantity),
                 price: price,

@@ -3,31 +3,10 @@ import Normalizer
 import WireJSON
 
 extension Mapping {
-    /// What an invoice is for.
-    private enum Purpose {
-        /// The first period.
-        case start
-        /// Another period.
-        case renewal
-        /// A change within a subscription, usage over a threshold, or a reason of tomorrow.
-        case settlement
-        /// No subscription.
-        case standalone
-    }
-
-    private func purpose(_ invoice: InvoiceObject) -> Purpose {
-        guard invoice.subscription != nil else { return .standalone }
-        switch invoice.billingReason {
-        case "subscription_create":
-            return .start
-        case "subscription_cycle":
-            return .renewal
-        case "subscription":
-            // The one name for all three, until 2018. Only a first invoice looks back on nothing.
-            return invoice.lookBack.start == invoice.lookBack.end ? .start : .renewal
-        default:
-            return .settlement
-        }
+    /// The invoice with all its lines, where they were asked for.
+    private func completed(_ invoice: InvoiceObject) -> InvoiceObject {
+        guard invoice.needsLines, let lines = InvoiceLines(notification).all else { return invoice }
+        return InvoiceObject(invoice, lines: lines)
     }
 
     private func subject(_ invoice: InvoiceObject) -> Subject {
@@ -46,7 +25,7 @@ extension Mapping {
     private func paidFacts(_ invoice: InvoiceObject, _ subject: Subject, phase: Phase) -> [Fact] {
         var facts: [Fact] = []
         if let account = subject.account { facts.append(.owner(account)) }
-        let purpose = purpose(invoice)
+        let purpose = invoice.purpose
         if let span = invoice.paidSpan, !invoice.isInArrears, let product = span.product,
             purpose != .standalone, invoice.billingReason?.hasPrefix("subscription") == true
         {
@@ -66,18 +45,20 @@ extension Mapping {
     }
 
     private func phase(_ invoice: InvoiceObject) -> Phase {
-        purpose(invoice) == .start && invoice.isFreeFromTheStart ? .trial : .regular
+        invoice.purpose == .start && invoice.isFreeFromTheStart ? .trial : .regular
     }
 
     func invoicePaid(_ invoice: InvoiceObject) -> Outcome {
+        let invoice = completed(invoice)
         var subject = subject(invoice)
         subject.facts = paidFacts(invoice, subject, phase: phase(invoice))
         guard let lineage = subject.lineage else { return standalonePaid(invoice, subject) }
+        guard !invoice.needsLines else { return .none(.needsLookup, lineage: lineage, facts: subject.facts) }
         guard let span = invoice.paidSpan, let product = span.product else {
             return .none(.reportedElsewhere, lineage: lineage, facts: subject.facts)
         }
         let id = EventID.periodBegan(lineage, product: product, start: span.start.date)
-        switch purpose(invoice) {
+        switch invoice.purpose {
         case .start where !invoice.isFreeFromTheStart:
             return .events([
                 event(
@@ -126,9 +107,7 @@ extension Mapping {
         let line = invoice.lines.first { $0.price != nil }
         return .events([
             purchase(
-                lineage: lineage(id),
-                transaction: id,
-                discriminator: id,
+                sale(byInvoice: id, paymentIntent: invoice.paymentIntent),
                 product: line?.price?.productID ?? id,
                 basePlan: line?.price?.id,
                 quantity: line?.quantity ?? 1,
@@ -150,6 +129,7 @@ extension Mapping {
     }
 
     func invoiceFailed(_ invoice: InvoiceObject, _ actionRequired: Bool) -> Outcome {
+        let invoice = completed(invoice)
         var subject = subject(invoice)
         subject.price = nil
         if let account = subject.account { subject.facts.append(.owner(account)) }
@@ -159,7 +139,8 @@ extension Mapping {
             ])
         }
         // A first payment renews nothing, and there is no access to lose.
-        if purpose(invoice) == .start { return .events([pending(subject, lineage, subscription)]) }
+        if invoice.purpose == .start { return .events([pending(subject, lineage, subscription)]) }
+        guard !invoice.needsLines else { return .none(.needsLookup, lineage: lineage, facts: subject.facts) }
         let access = failedAccess(start: invoice.paidSpan?.start, end: invoice.paidSpan?.end ?? invoice.lastEnd)
         let retry = invoice.nextAttempt?.date
         switch access {

@@ -32,7 +32,8 @@ extension Mapping {
         let scope: SubscriptionID
         let transaction: String
         let periodStart: Milliseconds?
-        let hasInvoice: Bool
+        /// Whether it paid for something bought once, as far as is known.
+        let isSale: Bool
         let customer: String?
     }
 
@@ -40,12 +41,16 @@ extension Mapping {
         guard let id = payment.paymentIntent ?? payment.charge else { return nil }
         let invoice = payment.invoiceObject ?? fetchedInvoice
         let subscription = invoice?.subscription
+        let invoiceID = invoice?.id ?? payment.invoice
+        let isOfNoSubscription = invoice != nil && subscription == nil
+        // Named as the sale is: by its invoice where invoices are sales, else by its payment.
+        let sale = subscription == nil && policy.sellsByInvoice ? invoiceID : nil
         return PaidBy(
-            lineage: lineage(subscription ?? id),
+            lineage: lineage(subscription ?? sale ?? id),
             scope: lineage(payment.charge ?? id),
-            transaction: invoice?.id ?? payment.invoice ?? id,
+            transaction: sale ?? (isOfNoSubscription ? id : invoiceID ?? id),
             periodStart: subscription == nil ? nil : invoice?.paidSpan?.start,
-            hasInvoice: (invoice?.id ?? payment.invoice) != nil,
+            isSale: sale != nil || isOfNoSubscription || invoiceID == nil,
             customer: invoice?.customer ?? payment.customer
         )
     }
@@ -69,9 +74,15 @@ extension Mapping {
         }
     }
 
+    /// Whether a charge tells of a payment's refunds, as soon as they are made. Those without one are told by themselves.
+    private func isToldByCharge(_ payment: Payment) -> Bool { !refundsSpeak && payment.charge != nil }
+
     func refund(_ refund: RefundObject, _ payment: Payment) throws(JSONError) -> Outcome {
-        // Refunds without a charge never had a `charge.refunded`.
-        guard refundsSpeak || payment.charge == nil else { return .none(.reportedElsewhere) }
+        switch refund.status {
+        case "failed", "canceled": return try refundFailed(refund, payment)
+        default: break
+        }
+        guard !isToldByCharge(payment) else { return .none(.reportedElsewhere) }
         guard let paidBy = paidBy(payment) else { return .none(.unchanged) }
         let before = try notification.previous.map { (value) throws(JSONError) in try ObjectReader(value) }
         let oldStatus = try before?.optionalString("status")
@@ -89,22 +100,42 @@ extension Mapping {
                     paidBy
                 )
             ])
-        case "failed", "canceled":
-            guard oldStatus == "succeeded" else { return .none(.unchanged, lineage: paidBy.lineage) }
-            return .events([reversed(refund, paidBy)])
         default:
             return .none(.unchanged, lineage: paidBy.lineage)
         }
     }
 
+    /// A refund that failed or was called back. It is undone where it was told of: by its charge when it was made, by
+    /// itself when it succeeded. Where the event does not say what was before, the state knows.
     func refundFailed(_ refund: RefundObject, _ payment: Payment) throws(JSONError) -> Outcome {
         guard let paidBy = paidBy(payment) else { return .none(.unchanged) }
         let before = try notification.previous.map { (value) throws(JSONError) in
             try ObjectReader(value).optionalString("status")
         }
-        // One that never succeeded was never reported.
-        if let status = before ?? nil, status != "succeeded" { return .none(.unchanged, lineage: paidBy.lineage) }
+        let wasTold: Bool
+        switch (notification.canonicalType, before) {
+        case ("refund.created", _):
+            wasTold = false
+        case (_, let status??):
+            wasTold = isToldByCharge(payment) || status == "succeeded"
+        case ("refund.failed", _), (_, nil):
+            wasTold = true
+        case (_, .some(nil)):
+            // Something else has changed.
+            return .none(.unchanged, lineage: paidBy.lineage)
+        }
+        guard wasTold else {
+            // A charge counts a refund as soon as it is made, and may have said that nothing is left of it.
+            return .none(.unchanged, lineage: paidBy.lineage, facts: [reversal(paidBy)])
+        }
         return .events([reversed(refund, paidBy)])
+    }
+
+    func chargeRefundUpdated(_ refund: RefundObject, _ payment: Payment) throws(JSONError) -> Outcome {
+        guard isToldByCharge(payment), refund.status == "failed" || refund.status == "canceled" else {
+            return .none(.reportedElsewhere)
+        }
+        return try refundFailed(refund, payment)
     }
 
     func chargeRefunded(_ charge: ChargeObject, _ payment: Payment) throws(JSONError) -> Outcome {
@@ -121,10 +152,12 @@ extension Mapping {
                 charge.isRefunded ? [.refund(refundState(.full, at: created, paidBy, isFull: true))] : []
             return .none(.reportedElsewhere, lineage: paidBy.lineage, facts: facts)
         }
+        // A failed refund takes its amount back, and the next one can bring the charge to the same sum again.
+        let name = "\(charge.id)/refunded/\(charge.amountRefunded)/\(created.wholeSeconds)"
         let latest = charge.latestRefund.flatMap { $0.amount == amount ? $0 : nil }
         return .events([
             refunded(
-                id: latest?.id ?? "\(charge.id)/refunded/\(charge.amountRefunded)",
+                id: latest?.id ?? name,
                 amount: Money(minorUnits: amount, charge.currency),
                 isFull: isFull,
                 reason: latest?.reason,
@@ -180,13 +213,17 @@ extension Mapping {
             scope: scope,
             at: time.date,
             periodStart: paidBy.periodStart?.date,
-            endsAccess: isFull && !paidBy.hasInvoice
+            endsAccess: isFull && paidBy.isSale
         )
+    }
+
+    private func reversal(_ paidBy: PaidBy) -> Fact {
+        .refund(refundState(nil, at: created, paidBy, isFull: false))
     }
 
     private func reversed(_ refund: RefundObject, _ paidBy: PaidBy) -> NormalizedEvent {
         var subject = subject(paidBy)
-        subject.facts = [.refund(refundState(nil, at: created, paidBy, isFull: false))]
+        subject.facts = [reversal(paidBy)]
         return event(
             .refundReversed(paidBy.scope, transaction: refund.id),
             .refundReversed(LifecycleEvent.TransactionReference(transaction: paidBy.transaction)),

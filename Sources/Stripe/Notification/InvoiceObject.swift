@@ -54,6 +54,8 @@ struct InvoiceObject: WireObject, Sendable {
     let status: String?
     let customer: String?
     let subscription: String?
+    /// Stated before basil.
+    let paymentIntent: String?
     /// The whole subscription, where somebody had it expanded.
     let subscriptionObject: SubscriptionObject?
     let billingReason: String?
@@ -69,6 +71,8 @@ struct InvoiceObject: WireObject, Sendable {
     let paidAt: Milliseconds?
     let created: Milliseconds?
     let lines: [Line]
+    /// Whether there are lines that are not shown.
+    let hasMoreLines: Bool
     let metadata: JSONObject?
     let anomalies: [String]
 
@@ -85,6 +89,7 @@ struct InvoiceObject: WireObject, Sendable {
         } else {
             subscriptionObject = nil
         }
+        paymentIntent = try reader.reference("payment_intent")
         billingReason = try reader.optionalString("billing_reason")
         currency = try reader.optionalString("currency")
         amountPaid = try reader.optionalInt64("amount_paid")
@@ -99,6 +104,7 @@ struct InvoiceObject: WireObject, Sendable {
         var lines: [Line] = []
         for line in try reader.list("lines") ?? [] { lines.append(try Line(line)) }
         self.lines = lines
+        hasMoreLines = try reader.hasMore("lines")
         var holder = details
         if holder == nil { holder = try reader.reader("subscription_details") }
         metadata = holder?.descriptiveMetadata()
@@ -121,11 +127,67 @@ struct InvoiceObject: WireObject, Sendable {
 }
 
 extension InvoiceObject {
-    /// The period that the invoice pays for, with its items.
+    /// The invoice with all of its lines.
+    init(_ invoice: InvoiceObject, lines: [Line]) {
+        id = invoice.id
+        status = invoice.status
+        customer = invoice.customer
+        subscription = invoice.subscription
+        paymentIntent = invoice.paymentIntent
+        subscriptionObject = invoice.subscriptionObject
+        billingReason = invoice.billingReason
+        currency = invoice.currency
+        amountPaid = invoice.amountPaid
+        amountDue = invoice.amountDue
+        total = invoice.total
+        tax = invoice.tax
+        attemptCount = invoice.attemptCount
+        nextAttempt = invoice.nextAttempt
+        lookBack = invoice.lookBack
+        paidAt = invoice.paidAt
+        created = invoice.created
+        self.lines = lines
+        hasMoreLines = false
+        metadata = invoice.metadata
+        anomalies = invoice.anomalies
+    }
+
+    /// What an invoice is for.
+    enum Purpose {
+        /// The first period.
+        case start
+        /// Another period.
+        case renewal
+        /// A change within a subscription, usage over a threshold, or a reason of tomorrow.
+        case settlement
+        /// No subscription.
+        case standalone
+    }
+
+    var purpose: Purpose {
+        guard subscription != nil else { return .standalone }
+        switch billingReason {
+        case "subscription_create":
+            return .start
+        case "subscription_cycle":
+            return .renewal
+        case "subscription":
+            // The one name for all three, until 2018. Only a first invoice looks back on nothing.
+            return lookBack.start == lookBack.end ? .start : .renewal
+        default:
+            return .settlement
+        }
+    }
+
+    /// Whether lines that are not shown decide what the invoice tells: any of them can be the period's.
+    var needsLines: Bool { hasMoreLines && (purpose == .start || purpose == .renewal) }
+
+    /// The period that the invoice pays for, with its items; nil where not all lines are known.
     ///
     /// Of the lines for the subscription itself, prorations left out, those that begin last: lines for metered usage
     /// bill the period before.
     var paidSpan: SubscriptionObject.Span? {
+        guard !hasMoreLines else { return nil }
         let candidates = lines.filter { $0.isSubscription && !$0.isProration && $0.start != nil && $0.end != nil }
         guard let start = candidates.compactMap(\.start).max() else { return nil }
         let paid = candidates.filter { $0.start == start }
@@ -145,10 +207,10 @@ extension InvoiceObject {
         return span.end <= until
     }
 
-    /// Whether a first invoice charges nothing because a trial, or a price of nothing, comes first: no line costs
-    /// anything even before discounts.
+    /// Whether a first invoice charges nothing for the period because a trial, or a price of nothing, comes first: no line
+    /// of the subscription costs anything even before discounts. A fee beside them pays for no period.
     var isFreeFromTheStart: Bool {
-        (total ?? 0) == 0 && !lines.contains { ($0.amount ?? 0) != 0 }
+        !lines.contains { $0.isSubscription && ($0.amount ?? 0) != 0 }
     }
 
     /// When everything that is billed on it ends.

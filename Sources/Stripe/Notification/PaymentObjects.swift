@@ -106,6 +106,9 @@ struct CheckoutSessionObject: WireObject, Sendable {
     let subscription: String?
     let paymentIntent: String?
     let paymentLink: String?
+    /// The invoice of the sale, where the session makes one.
+    let invoice: String?
+    let makesInvoice: Bool
     let currency: String?
     let amountTotal: Int64?
     let items: [SubscriptionObject.Item]
@@ -122,6 +125,8 @@ struct CheckoutSessionObject: WireObject, Sendable {
         subscription = try reader.reference("subscription")
         paymentIntent = try reader.reference("payment_intent")
         paymentLink = try reader.reference("payment_link")
+        invoice = try reader.reference("invoice")
+        makesInvoice = try reader.reader("invoice_creation")?.optionalBool("enabled") ?? false
         currency = try reader.optionalString("currency")
         amountTotal = try reader.optionalInt64("amount_total")
         var items: [SubscriptionObject.Item] = []
@@ -133,7 +138,7 @@ struct CheckoutSessionObject: WireObject, Sendable {
         anomalies = reader.anomalies + items.flatMap(\.price.anomalies)
     }
 
-    init(_ session: CheckoutSessionObject, items: [SubscriptionObject.Item]) {
+    init(_ session: CheckoutSessionObject, items: [SubscriptionObject.Item], invoice: String?) {
         id = session.id
         mode = session.mode
         paymentStatus = session.paymentStatus
@@ -142,6 +147,8 @@ struct CheckoutSessionObject: WireObject, Sendable {
         subscription = session.subscription
         paymentIntent = session.paymentIntent
         paymentLink = session.paymentLink
+        self.invoice = session.invoice ?? invoice
+        makesInvoice = session.makesInvoice
         currency = session.currency
         amountTotal = session.amountTotal
         self.items = items

@@ -89,9 +89,9 @@ public struct StripeNotification: Sendable {
         isLive = try reader.optionalBool("livemode")
         context = try reader.optionalString("context")
         apiVersion = try reader.optionalString("api_version")
-        // The context is a path of ids that ends at the account.
-        let last = context.flatMap { $0.split(separator: "/").last.map(String.init) }
-        account = try reader.optionalString("account") ?? last.flatMap { $0.hasPrefix("acct_") ? $0 : nil }
+        // The context is a path of ids, whose last account is the one.
+        let named = context.flatMap { $0.split(separator: "/").last { $0.hasPrefix("acct_") }.map(String.init) }
+        account = try reader.optionalString("account") ?? named
         snapshotEvent = try reader.optionalString("snapshot_event")
         if let related = try reader.reader("related_object") {
             relatedObject = RelatedObject(
@@ -106,6 +106,9 @@ public struct StripeNotification: Sendable {
         object = isThin ? nil : data?.optionalValue("object")
         previous = isThin ? nil : data?.optionalValue("previous_attributes")
     }
+
+    /// What it is about: the object that it contains, or the one that was fetched for it.
+    var subject: JSONValue? { isThin ? answers[LookupRequest.object]?.document?.root : object }
 
     /// The type without the prefix that thin events of the first API generation have.
     var canonicalType: String { isThin && type.hasPrefix("v1.") ? String(type.dropFirst(3)) : type }

@@ -205,11 +205,17 @@ extension SubscriptionObject {
     var isMetered: Bool { !items.isEmpty && items.allSatisfy(\.price.isMetered) }
 }
 
+extension SubscriptionObject.Item {
+    /// Whether it is billed for what was used. Lines of an invoice since basil do not say so of their price; nothing is
+    /// used yet where they stand beside what is paid ahead, while a subscription states no quantity for such items.
+    var isBilledByUse: Bool { price.isMetered || (quantity ?? 0) == 0 }
+}
+
 extension [SubscriptionObject.Item] {
     /// The item that stands for all: one with a fixed quantity, and among those the first by product.
     var primary: SubscriptionObject.Item? {
         self.min { left, right in
-            if left.price.isMetered != right.price.isMetered { return !left.price.isMetered }
+            if left.isBilledByUse != right.isBilledByUse { return !left.isBilledByUse }
             return (left.price.productID, left.price.id) < (right.price.productID, right.price.id)
         }
     }

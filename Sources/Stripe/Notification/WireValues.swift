@@ -42,6 +42,12 @@ extension ObjectReader {
         return try wrapper.optionalArray("data").map { Array($0) }
     }
 
+    /// Whether a list shows its first elements only.
+    func hasMore(_ name: MemberName) throws(JSONError) -> Bool {
+        guard let value = optionalValue(name), value.kind == .object else { return false }
+        return try ObjectReader(value).optionalBool("has_more") ?? false
+    }
+
     /// The object under a name, unless it is absent or null.
     func reader(_ name: MemberName) throws(JSONError) -> ObjectReader? {
         guard let value = optionalValue(name) else { return nil }

@@ -1,0 +1,335 @@
+import FoundationEssentials
+import HTTPTransport
+import NormalizerTesting
+import NotificationSimulator
+import Normalizer
+import Stripe
+import Testing
+
+/// One fact has one identity, whichever of Stripe's notifications tells of it, and two facts have two.
+@Suite("One fact of Stripe's, one identity")
+struct OneFactTests {
+    static let versions: [StripeSimulator.Version] = [.v2020, .acacia, .endive]
+
+    static func events(
+        _ type: String,
+        _ object: JSONText,
+        previous: JSONText? = nil,
+        at time: Int64 = created,
+        _ adapter: StripeAdapter,
+        in version: StripeSimulator.Version = .endive
+    ) throws -> [NormalizedEvent] {
+        let event = simulator(version).event(
+            type,
+            id: "evt_\(type)_\(time)",
+            created: time,
+            object: object,
+            previous: previous
+        )
+        return try adapter.take(event.bytes, at: time).events
+    }
+
+    // MARK: Sales with an invoice
+
+    static func session(invoice: String?, isPaid: Bool = true, createsInvoice: Bool = true) -> JSONText {
+        [
+            "id": "cs_1", "object": "checkout.session", "amount_total": 4900, "client_reference_id": "user-42",
+            "currency": "usd", "customer": "cus_1", "invoice": invoice.map { .string($0) } ?? nil,
+            "invoice_creation": ["enabled": .bool(createsInvoice), "invoice_data": [:]], "mode": "payment",
+            "payment_intent": "pi_1", "payment_status": isPaid ? "paid" : "unpaid", "status": "complete",
+        ]
+    }
+
+    static func saleInvoice(_ version: StripeSimulator.Version) -> JSONText {
+        var invoice = StripeInvoice(
+            "in_1",
+            reason: "manual",
+            lines: [.init(StripePrice("price_book", product: "prod_book", amount: 4900), from: created, to: created)],
+            created: created
+        )
+        invoice.subscription = nil
+        invoice.paidAt = created
+        return .object(invoice.object(version))
+    }
+
+    @Test("a sale by Checkout that makes an invoice is one sale", arguments: versions)
+    func checkoutWithInvoice(_ version: StripeSimulator.Version) throws {
+        let adapter = try policed { $0.sellsByInvoice = true }
+        let session = try Self.events("checkout.session.completed", Self.session(invoice: "in_1"), adapter, in: version)
+        let invoice = try Self.events("invoice.paid", Self.saleInvoice(version), adapter, in: version)
+        let intent = try Self.events("payment_intent.succeeded", ["id": "pi_1"], adapter, in: version)
+        #expect(session.map(\.kind) == [.oneTimePurchased])
+        #expect(invoice.map(\.kind) == [.oneTimePurchased])
+        #expect(intent == [])
+        #expect(session.map(\.id) == invoice.map(\.id))
+        #expect(session.map(\.subscription) == invoice.map(\.subscription))
+        #expect(session.map(\.transaction) == invoice.map(\.transaction))
+        let policy = CreditPolicy(["cs_1": .init(credits: 5), "prod_book": .init(credits: 5)])
+        let lineage = try #require(invoice.first?.subscription)
+        for order in [session + invoice, invoice + session, session + session + invoice] {
+            var state = SubscriptionState(lineage)
+            var actions: Set<String> = []
+            var dispositions: [Application.Disposition] = []
+            for event in order {
+                let application = state.apply(event)
+                dispositions.append(application.disposition)
+                actions.formUnion(policy.actions(for: application.event, in: state).map(\.id))
+            }
+            #expect(dispositions.filter { $0 == .applied }.count == 1)
+            #expect(actions.count == 1)
+        }
+    }
+
+    @Test("a delayed payment that makes an invoice is one sale as well", arguments: versions)
+    func delayed(_ version: StripeSimulator.Version) throws {
+        let adapter = try policed { $0.sellsByInvoice = true }
+        let waiting = try Self.events(
+            "checkout.session.completed",
+            Self.session(invoice: nil, isPaid: false),
+            adapter,
+            in: version
+        )
+        #expect(waiting.map(\.kind) == [.purchasePending])
+        let paid = try Self.events(
+            "checkout.session.async_payment_succeeded",
+            Self.session(invoice: "in_1"),
+            adapter,
+            in: version
+        )
+        let invoice = try Self.events("invoice.paid", Self.saleInvoice(version), adapter, in: version)
+        #expect(paid.map(\.id) == invoice.map(\.id))
+    }
+
+    @Test("an invoice that the session does not name yet tells of the sale alone", arguments: versions)
+    func unnamedInvoice(_ version: StripeSimulator.Version) throws {
+        let body = simulator(version).event(
+            "checkout.session.completed",
+            id: "evt_1",
+            created: created,
+            object: Self.session(invoice: nil)
+        ).bytes
+        let told = try policed { $0.sellsByInvoice = true }.take(body)
+        #expect(told.kinds == [])
+        #expect(told.noChange?.reason == .reportedElsewhere)
+        // Where invoices are no sales, the session is one.
+        #expect(try adapter().take(body).kinds == ["one_time_purchased"])
+    }
+
+    @Test("without sales by invoice, the session is the sale and its payment the lineage", arguments: versions)
+    func checkoutAlone(_ version: StripeSimulator.Version) throws {
+        let adapter = try adapter()
+        let session = try Self.events("checkout.session.completed", Self.session(invoice: "in_1"), adapter, in: version)
+        #expect(session.map(\.subscription?.id) == ["pi_1"])
+        #expect(try Self.events("invoice.paid", Self.saleInvoice(version), adapter, in: version) == [])
+    }
+
+    // MARK: Refunds
+
+    static func charge(refunded amount: Int64) -> JSONText {
+        [
+            "id": "ch_1", "object": "charge", "amount": 999, "amount_refunded": .integer(amount), "currency": "usd",
+            "payment_intent": "pi_1", "refunded": false,
+        ]
+    }
+
+    static func refund(_ status: String) -> JSONText {
+        [
+            "id": "re_1", "object": "refund", "amount": 500, "charge": "ch_1", "currency": "usd",
+            "payment_intent": "pi_1", "status": .string(status),
+        ]
+    }
+
+    @Test("a refund after one that failed is another refund, of the same amount or not")
+    func refundAfterFailure() throws {
+        let adapter = try adapter()
+        func told(_ time: Int64) throws -> [NormalizedEvent] {
+            try Self.events(
+                "charge.refunded",
+                Self.charge(refunded: 500),
+                previous: ["amount_refunded": 0],
+                at: time,
+                adapter,
+                in: .v2020
+            )
+        }
+        let first = try told(created)
+        let again = try told(created)
+        let second = try told(created + 3 * day)
+        #expect(first.map(\.kind) == [.refunded])
+        #expect(first.map(\.id) == again.map(\.id))
+        #expect(first.map(\.id) != second.map(\.id))
+    }
+
+    @Test("the failure of a refund that never succeeded gives nothing back")
+    func failureOfPending() throws {
+        let adapter = try adapter()
+        let lineage = SubscriptionID(store: .stripe, environment: .production, id: "pi_1")
+        // Stripe's word for it, with and without what was before.
+        #expect(
+            try Self.events("refund.failed", Self.refund("failed"), previous: ["status": "pending"], adapter) == []
+        )
+        #expect(
+            try Self.events("refund.updated", Self.refund("failed"), previous: ["status": "pending"], adapter) == []
+        )
+        let unclear = try Self.events("refund.failed", Self.refund("failed"), adapter)
+        var fresh = SubscriptionState(lineage)
+        for event in unclear { #expect(fresh.apply(event).disposition == .duplicate) }
+
+        // Of one that had succeeded, both words are one reversal, and news once.
+        let told = try Self.events("refund.created", Self.refund("succeeded"), at: created - day, adapter)
+        let failed = try Self.events("refund.failed", Self.refund("failed"), previous: ["status": "succeeded"], adapter)
+        let updated = try Self.events(
+            "refund.updated",
+            Self.refund("failed"),
+            previous: ["status": "succeeded"],
+            adapter
+        )
+        #expect(failed.map(\.id) == updated.map(\.id) && failed.map(\.id) == unclear.map(\.id))
+        for order in [told + failed, told + unclear, told + failed + unclear + updated] {
+            var state = SubscriptionState(lineage)
+            #expect(order.map { state.apply($0).disposition }.filter { $0 == .applied }.count == 2)
+        }
+    }
+
+    @Test(
+        "where charges tell of refunds, a failure takes back what a charge has told",
+        arguments: ["failed", "canceled"]
+    )
+    func failureAfterCharge(_ status: String) throws {
+        for (adapter, version) in [
+            (try policed { $0.refundSource = .charges }, StripeSimulator.Version.endive), (try adapter(), .v2020),
+        ] {
+            for type in ["refund.updated", "charge.refund.updated"] {
+                if version == .endive, type == "charge.refund.updated", status == "canceled" { continue }
+                let events = try Self.events(
+                    type,
+                    Self.refund(status),
+                    previous: ["status": "pending"],
+                    adapter,
+                    in: version
+                )
+                #expect(events.map(\.kind) == [.refundReversed], "\(type) \(version.name)")
+            }
+        }
+        // Where refunds speak for themselves, the companion says nothing.
+        let companion = try Self.events(
+            "charge.refund.updated",
+            Self.refund(status),
+            previous: ["status": "succeeded"],
+            adapter()
+        )
+        #expect(companion == [])
+    }
+
+    // MARK: Periods
+
+    @Test("a start has one identity with a metered item beside the fixed price", arguments: versions)
+    func meteredFirst(_ version: StripeSimulator.Version) throws {
+        let end = created + 30 * day
+        let subscription = StripeSubscription(
+            status: "active",
+            items: [.init("si_1", .calls), .init("si_2", .basic)],
+            from: created,
+            to: end,
+            latestInvoice: "in_1"
+        )
+        var usage = StripeInvoice.Line(.calls, amount: 0, from: created, to: end)
+        usage.quantity = 0
+        var invoice = StripeInvoice(
+            "in_1",
+            reason: "subscription_create",
+            lines: [usage, .init(.basic, from: created, to: end)],
+            created: created
+        )
+        invoice.paidAt = created
+        let adapter = try adapter()
+        let made = try Self.events(
+            "customer.subscription.created",
+            .object(subscription.object(version)),
+            adapter,
+            in: version
+        )
+        let paid = try Self.events("invoice.paid", .object(invoice.object(version)), adapter, in: version)
+        #expect(made.map(\.kind) == [.started] && paid.map(\.kind) == [.started])
+        #expect(made.map(\.id) == paid.map(\.id))
+        #expect(paid.map(\.product?.id) == ["prod_basic"])
+    }
+
+    @Test("a trial with a fee at its start is a trial by every word of it", arguments: versions)
+    func trialWithFee(_ version: StripeSimulator.Version) throws {
+        let end = created + 14 * day
+        var fee = StripeInvoice.Line(.seats, from: created, to: created)
+        fee.isOneOff = true
+        var invoice = StripeInvoice(
+            "in_1",
+            reason: "subscription_create",
+            lines: [.init(.basic, amount: 0, from: created, to: end), fee],
+            created: created
+        )
+        invoice.paidAt = created
+        let event = simulator(version).event(
+            "invoice.paid",
+            id: "evt_1",
+            created: created,
+            object: .object(invoice.object(version))
+        )
+        let result = try adapter().take(event.bytes)
+        #expect(result.kinds == [])
+        let facts = result.noChange?.statement?.facts ?? []
+        #expect(
+            facts.contains {
+                if case .charge(let charge) = $0 { charge.price.money.description == "5 USD" } else { false }
+            }
+        )
+        #expect(facts.contains { if case .period(let period) = $0 { period.phase == .trial } else { false } })
+    }
+
+    // MARK: Accounts
+
+    @Test("an organization's event destination tells of the same lineages as the account's own endpoint")
+    func ownAccount() async throws {
+        let transport = StubTransport()
+        var subscription = StripeSubscription(status: "active", from: created, to: created + 30 * day)
+        subscription.startDate = created
+        transport.on(.any, respond: HTTPTransportResponse(status: 200, body: subscription.object(.endive).bytes))
+        let adapter = try adapter {
+            $0.lookup = StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_live_x"))
+            $0.ownAccount = "acct_own"
+            $0.accounts = ["acct_connected"]
+        }
+        func thin(_ context: String?) async throws -> [NormalizedEvent] {
+            let body = simulator(account: context).thinEvent(
+                "v1.customer.subscription.created",
+                id: "evt_1",
+                created: "2026-03-01T12:00:00Z",
+                related: ("subscription", "sub_1", "/v1/subscriptions/sub_1")
+            ).bytes
+            return try await adapter.receive(try simulator().delivery(body, receivedAt: date(created))).events
+        }
+        func snapshot(_ account: String?) throws -> [NormalizedEvent] {
+            let event = simulator(account: account).event(
+                "customer.subscription.created",
+                id: "evt_2",
+                created: created,
+                object: .object(subscription.object(.endive))
+            )
+            return try adapter.take(event.bytes).events
+        }
+        let own = try snapshot(nil)
+        #expect(own.map(\.subscription?.id) == ["sub_1"])
+        #expect(own.map(\.app) == ["acct_own"])
+        for context in [nil, "acct_own", "org_1/acct_own"] {
+            let told = try await thin(context)
+            #expect(told.map(\.id) == own.map(\.id), "\(context ?? "")")
+            #expect(told.map(\.subscription) == own.map(\.subscription))
+            #expect(told.map(\.app) == own.map(\.app))
+        }
+        let connected = try snapshot("acct_connected")
+        #expect(connected.map(\.subscription?.id) == ["acct_connected/sub_1"])
+        for context in ["acct_connected", "org_1/acct_connected", "acct_own/acct_connected"] {
+            #expect(try await thin(context).map(\.id) == connected.map(\.id), "\(context)")
+        }
+        let error = await #expect(throws: DeliveryError.self) { try await thin("acct_other") }
+        #expect(error?.code == .misdirected)
+    }
+}
