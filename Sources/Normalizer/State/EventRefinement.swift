@@ -58,8 +58,9 @@ extension EventRefinement {
             return renewalIntent(true)
         case .expired, .paused, .revoked:
             return statedEnd.map(ending) ?? byFacts
-        case .refundReversed where !isRefundKnown && event.facts.contains { $0.kind == .refund }:
-            // What was never refunded is not given back; a refund that comes later is overruled by this.
+        case .refundReversed where event.provider == .stripe && !isRefundKnown:
+            // Stripe says that a refund failed, whether or not it had succeeded. What nobody took is not given back, and
+            // a refund that comes later is overruled by this.
             return .duplicate
         case .refunded, .refundReversed:
             return refund ?? byFacts
