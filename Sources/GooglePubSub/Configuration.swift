@@ -47,6 +47,12 @@ public struct GooglePlayConfiguration: Sendable {
     public var push: Push?
     /// Which orders are looked up.
     public var orderLookup: OrderLookup = .voided
+    /// Whether, after a voided purchase, its row on the list of voided purchases is looked up: only there Google says
+    /// who took the purchase back, and why. An app has 30 such requests in 30 seconds, and 6000 a day.
+    public var looksUpVoidedPurchases: Bool = false
+    /// For how long after an event an answer that does not show it yet is taken for that of a server that lags behind,
+    /// and the notification is wanted again, 0 to 600 seconds. From then on every answer is final.
+    public var settlingWindow: Duration = .seconds(60)
     /// How many predecessors of a subscription's token are looked up at most, to find where its lineage began.
     public var maximumPredecessors: Int = 10
     /// For how long after an event missing rights are answered with a wish for redelivery, so that somebody can grant
@@ -84,6 +90,9 @@ public struct GooglePlayConfiguration: Sendable {
         }
         guard 0...50 ~= maximumPredecessors else {
             throw ConfigurationError("the number of predecessors is not one of 0 to 50")
+        }
+        guard .zero ... .seconds(600) ~= settlingWindow else {
+            throw ConfigurationError("the settling window is not one of 0 to 600 seconds")
         }
         guard maximumBodyBytes > 0, deniedRetryWindow >= .zero else {
             throw ConfigurationError("a limit is not positive")

@@ -7,21 +7,24 @@ public struct GooglePlayAdapter: ProviderAdapter {
     public let provider: Provider = .google
 
     package let configuration: GooglePlayConfiguration
-    private let keys: any KeySource
+    private let keys: (any KeySource)?
     private let api: PlayDeveloperAPI?
 
     /// Prepares the adapter.
     ///
     /// - Parameters:
-    ///   - keys: Google's public keys, for pushes.
+    ///   - keys: Google's public keys; nil where messages are only pulled.
     ///   - api: where to ask about purchases; without it nothing is looked up, and no notification gives an event.
     /// - Throws: ``ConfigurationError`` for a configuration that would verify nothing.
     public init(
         _ configuration: GooglePlayConfiguration,
-        keys: any KeySource,
+        keys: (any KeySource)?,
         api: PlayDeveloperAPI?
     ) throws(ConfigurationError) {
         try configuration.validate()
+        guard configuration.push == nil || keys != nil else {
+            throw ConfigurationError("pushes are configured, and no keys to prove them by")
+        }
         self.configuration = configuration
         self.keys = keys
         self.api = api
@@ -35,7 +38,7 @@ public struct GooglePlayAdapter: ProviderAdapter {
     /// - Throws: ``DeliveryError`` with `malformed`, `unauthenticated`, `untrusted`, `stale`, `misdirected` or
     ///   `unavailable`, the last also where pushes are not configured; answer with ``Acknowledgement``.
     public func authenticate(_ delivery: Delivery) async throws(DeliveryError) -> Authenticated<GoogleNotification> {
-        guard let push = configuration.push else {
+        guard let push = configuration.push, let keys else {
             throw DeliveryError(.unavailable, "pushes are not configured")
         }
         let token = try await OIDCToken.verify(
@@ -128,10 +131,11 @@ public struct GooglePlayAdapter: ProviderAdapter {
     /// Asks Google Play about the purchase that a notification is about.
     ///
     /// A subscription's predecessors are asked for too, so that its lineage has one name. Right after an event Google's
-    /// servers may not agree yet: an answer that contradicts the notification is asked for once more.
+    /// servers may not agree yet: an answer that does not show what the notification says is asked for again, and does
+    /// not count before ``GooglePlayConfiguration/settlingWindow`` is over.
     ///
     /// - Throws: ``DeliveryError``, marked authentic, with `unavailable` where Google could not be asked or does not
-    ///   know a new purchase yet; `denied` where rights have been missing for longer than
+    ///   show the event yet; `denied` where rights have been missing for longer than
     ///   ``GooglePlayConfiguration/deniedRetryWindow``. Neither says anything about the purchase.
     public func resolve(
         _ notification: Authenticated<GoogleNotification>

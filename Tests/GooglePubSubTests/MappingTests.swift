@@ -1,5 +1,5 @@
 import ConformanceVectors
-import FoundationEssentials
+import Foundation
 import Normalizer
 import Testing
 
@@ -36,6 +36,52 @@ struct MappingTests {
 
     private func lineage(of token: String) -> SubscriptionID {
         SubscriptionID(store: .playStore, environment: .production, id: PurchaseToken(token).fingerprint)
+    }
+
+    @Test("what the store says of items without an event is kept beside the events of others")
+    func silentItemsKeepTheirFacts() throws {
+        let main = lineage(of: Vectors.token)
+        let purchase = Vectors.purchase("ACTIVE").with { purchase in
+            purchase.items.append(Play.item.with { $0.product = "extra" })
+        }
+        var prior = SubscriptionState(main)
+        for event in try Play.map(2, purchase).events where event.subscription == main { _ = prior.apply(event) }
+        let again = try Play.map(2, purchase, prior: prior)
+        #expect(!again.events.isEmpty && again.events.allSatisfy { $0.subscription != main })
+        #expect(again.furtherStatements.map(\.subscription) == [main])
+        #expect(again.furtherStatements.first?.facts.contains { $0.kind == .period } == true)
+        #expect(Set(again.statements.map(\.subscription)).count == 2)
+
+        // Without any event, too.
+        let stale = try Play.map(12, purchase)
+        #expect(stale.events.isEmpty)
+        #expect(Set(stale.statements.map(\.subscription)).count == 2)
+
+        // And where money of one item went back.
+        let voided = try ResolutionMapping(
+            resolved: Play.resolved(
+                Vectors.voidedHint(1, 1, order: "\(Vectors.order)..0"),
+                [Play.found(.subscription, Vectors.token, purchase.json)]
+            ),
+            prior: nil
+        ).normalization
+        #expect(voided.kinds == ["refunded"])
+        #expect(Set(voided.statements.map(\.subscription)).count == 2)
+        let stored = try JSONEncoder().encode(voided)
+        #expect(try JSONDecoder().decode(Normalization.self, from: stored) == voided)
+    }
+
+    @Test("an item of a purchase of which nothing went back keeps its facts beside the one that was taken back")
+    func silentProductsKeepTheirFacts() throws {
+        let other = #"{"productId":"gems","productOfferDetails":{"quantity":1,"refundableQuantity":1}}"#
+        let product = Vectors.Product(details: ["quantity": "2", "refundableQuantity": "1"], otherItems: [other])
+        let result = try Play.mapProduct(Vectors.voidedHint(2, 2, order: Vectors.productOrder), product)
+        #expect(result.kinds == ["refunded"])
+        #expect(
+            result.statements.flatMap(\.facts).count { fact in
+                if case .purchase = fact { true } else { false }
+            } == 2
+        )
     }
 
     // MARK: Identity

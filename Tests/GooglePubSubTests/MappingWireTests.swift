@@ -140,6 +140,11 @@ struct MappingWireTests {
         #expect(page.rows[0].voidedTime == page.rows[0].purchaseTime)
         #expect(page.rows.map(\.quantity) == [nil, 3])
         #expect(try VoidedPurchasePage(payload: Array("{}".utf8)).rows.isEmpty)
+        #expect(try PlayAnswer(.found, status: 200, body: Array(json.utf8)).voidedPurchases() == page.rows)
+        #expect(try PlayAnswer(.gone, status: 410).voidedPurchases().isEmpty)
+        #expect(throws: DeliveryError.self) {
+            try PlayAnswer(.found, status: 200, body: Array(#"{"voidedPurchases":[{}]}"#.utf8)).voidedPurchases()
+        }
     }
 
     @Test(

@@ -71,6 +71,8 @@ struct DeliveryTests {
         let unasked = Acknowledgement(for: .success(Normalization(noChange: .init(.needsLookup))), provider: .google)
         #expect(unasked.decision == .acceptAndQuarantine)
         #expect(unasked.status == 200)
+        let gone = Acknowledgement(for: .success(Normalization(noChange: .init(.purchaseGone))), provider: .google)
+        #expect(gone.decision == .acceptAndQuarantine)
         let unchanged = Acknowledgement(for: .success(Normalization(noChange: .init(.unchanged))), provider: .google)
         #expect(unchanged.decision == .accept)
     }

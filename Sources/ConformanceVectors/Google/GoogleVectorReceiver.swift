@@ -96,6 +96,8 @@ private struct Members {
     var subscriptions: [String]
     var clockSkew: Int64?
     var orderLookup: String?
+    var looksUpVoidedPurchases: Bool
+    var settlingSeconds: Int64?
     var maximumBodyBytes: Int64?
 
     init(_ reader: ObjectReader) throws(JSONError) {
@@ -110,6 +112,8 @@ private struct Members {
         if let name = try reader.optionalString("subscription") { subscriptions.append(name) }
         clockSkew = try reader.optionalInt64("clockSkewSeconds")
         orderLookup = try reader.optionalString("orderLookup")
+        looksUpVoidedPurchases = try reader.optionalBool("voidedPurchaseLookup") ?? false
+        settlingSeconds = try reader.optionalInt64("settlingSeconds")
         maximumBodyBytes = try reader.optionalInt64("maxBodyBytes")
     }
 
@@ -135,24 +139,19 @@ private struct Members {
         case "charged": configuration.orderLookup = .charged
         default: throw ConfigurationError("config: orderLookup is none of never, voided, charged")
         }
+        configuration.looksUpVoidedPurchases = looksUpVoidedPurchases
+        if let settlingSeconds { configuration.settlingWindow = .seconds(settlingSeconds) }
         if let maximumBodyBytes {
             configuration.maximumBodyBytes = Int(exactly: maximumBodyBytes) ?? configuration.maximumBodyBytes
         }
         return configuration
     }
 
-    func keys() throws(ConfigurationError) -> any KeySource {
+    func keys() throws(ConfigurationError) -> (any KeySource)? {
         guard let jwks else {
-            if kind == "pull" { return NoKeys() }
+            if kind == "pull" { return nil }
             throw ConfigurationError("config: no jwks")
         }
         return try StaticKeySource(json: jwks)
-    }
-}
-
-/// For what is only pulled.
-private struct NoKeys: KeySource {
-    func key(_ id: String) throws(DeliveryError) -> JSONWebKey {
-        throw DeliveryError(.untrusted, "no key is trusted")
     }
 }

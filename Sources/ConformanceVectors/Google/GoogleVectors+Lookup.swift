@@ -94,6 +94,22 @@ extension GoogleVectors {
             [subscriptionAnswer(purchase("ACTIVE").with { $0.linked = oldToken }.json)],
             .reject(.unavailable)
         )
+        for (status, reason) in [(401, "permissionDenied"), (403, "accessNotConfigured"), (404, "notFound")] {
+            add(
+                "predecessor-\(status)",
+                "the purchase before is not shown to us: what there is to say of this one does not wait for it",
+                hint(4),
+                [
+                    subscriptionAnswer(
+                        purchase("ACTIVE", Item(order: order)).with {
+                            $0.linked = oldToken; $0.start = event - second
+                        }.json
+                    ),
+                    subscriptionAnswer(error(status, reason), token: oldToken, status: status),
+                ],
+                .events([Expected("started", #"{"origin":"resubscribed"}"#)])
+            )
+        }
         add(
             "new-purchase-not-found",
             "Google does not know a purchase of seconds ago yet",

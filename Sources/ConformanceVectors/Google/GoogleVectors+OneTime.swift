@@ -417,6 +417,80 @@ extension GoogleVectors {
             .events([Expected("refunded", #"{"transaction":"\#(old)","scope":{"type":"full"}}"#)])
         )
 
+        // The list of voided purchases says who took it back, and why.
+        func listed(_ rows: [String: String?]..., status: Int = 200) -> String {
+            let query = "type=1&maxResults=1000&includeQuantityBasedPartialRefund=true&startTime=\(event - hour)"
+            let page = JSON.object([
+                "voidedPurchases": JSON.array(
+                    rows.map { row in
+                        var members: [String: String?] = [
+                            "kind": "\"androidpublisher#voidedPurchase\"",
+                            "purchaseToken": JSON.string(token), "orderId": JSON.string(current),
+                            "purchaseTimeMillis": JSON.string(String(event - 30 * day)),
+                            "voidedTimeMillis": JSON.string(String(event - 4 * second)),
+                        ]
+                        for (name, value) in row { members[name] = value }
+                        return JSON.object(members)
+                    }
+                )
+            ])
+            let body = status == 200 ? page : error(status, "permissionDenied")
+            return answer("/purchases/voidedpurchases?\(query)", status, body)
+        }
+        let listing = ["voidedPurchaseLookup": "true", "orderLookup": "\"never\""]
+        for (name, source, reason, refund, revocation) in [
+            ("developer", 1, 0, "developer", "developer"), ("user-remorse", 0, 1, "other", "unknown"),
+            ("user-defective", 0, 3, "app_issue", "unknown"),
+            ("google-unacknowledged", 2, 8, "other", "unacknowledged"),
+            ("google-fraud", 2, 5, "other", "unknown"),
+        ] {
+            add(
+                "listed-\(name)",
+                "voidedSource \(source), voidedReason \(reason)",
+                voidedHint(1, 1, order: current),
+                [
+                    subscriptionAnswer(purchase("EXPIRED").json),
+                    // The other row is of another renewal.
+                    listed(
+                        ["orderId": JSON.string(old), "voidedSource": "2", "voidedReason": "7"],
+                        ["voidedSource": "\(source)", "voidedReason": "\(reason)"]
+                    ),
+                ],
+                config: listing,
+                .events([
+                    Expected("refunded", #"{"reason":"\#(refund)"}"#),
+                    Expected("revoked", #"{"reason":"\#(revocation)"}"#),
+                ])
+            )
+        }
+        add(
+            "listed-chargeback",
+            "the customer's bank took it, by the list alone",
+            voidedHint(1, 1, order: current),
+            [
+                subscriptionAnswer(purchase("EXPIRED").json),
+                listed(["voidedSource": "\"2\"", "voidedReason": "\"7\""]),
+            ],
+            config: listing,
+            .events([Expected("chargeback", #"{"stage":"lost"}"#), Expected("revoked", #"{"reason":"store"}"#)])
+        )
+        add(
+            "listed-not",
+            "the list does not have it",
+            voidedHint(1, 1, order: current),
+            [subscriptionAnswer(purchase("EXPIRED").json), listed()],
+            config: listing,
+            .events([Expected("refunded", #"{"reason":"unknown"}"#), Expected("revoked", #"{"reason":"unknown"}"#)])
+        )
+        add(
+            "listed-denied",
+            "the list needs a right of its own; without it reasons are missing, and nothing else",
+            voidedHint(1, 1, order: current),
+            [subscriptionAnswer(purchase("EXPIRED").json), listed(status: 401)],
+            config: listing,
+            .events([Expected("refunded", #"{"reason":"unknown"}"#), Expected("revoked", #"{"reason":"unknown"}"#)])
+        )
+
         // One-time products.
         add(
             "product-full",

@@ -182,11 +182,11 @@ extension GoogleVectors {
         )
         add(
             "expired-and-active",
-            "ended, and an answer that says otherwise twice",
+            "ended a second ago, and an answer that says otherwise: not the last word",
             13,
             purchase("ACTIVE"),
             at: noon - second,
-            .nothing("stale")
+            .reject(.unavailable)
         )
         add(
             "expired-by-developer",

@@ -20,7 +20,7 @@ package enum GoogleVectors {
 
     /// The names of the files.
     package static let names = [
-        "oidc", "envelope", "matrix", "purchase", "subscription", "one-time", "voided", "lookup",
+        "oidc", "envelope", "matrix", "purchase", "subscription", "one-time", "voided", "lookup", "settling",
     ]
 
     /// Every file.
@@ -30,7 +30,7 @@ package enum GoogleVectors {
         let issuer = try Issuer()
         let cases: [[Case]] = [
             try oidcCases(issuer), try envelopeCases(issuer), matrixCases(), purchaseCases(), subscriptionCases(),
-            oneTimeCases(), voidedCases(), lookupCases(),
+            oneTimeCases(), voidedCases(), lookupCases(), settlingCases(),
         ]
         var files: [File] = []
         var failures: [String] = []

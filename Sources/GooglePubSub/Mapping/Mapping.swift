@@ -93,7 +93,8 @@ extension ResolutionMapping {
     func items(
         _ answer: PlayAnswer,
         token: PurchaseToken,
-        type: SubscriptionNotificationType?
+        type: SubscriptionNotificationType?,
+        voided row: VoidedPurchase? = nil
     ) throws(DeliveryError) -> [PlayItem] {
         let purchase = try decoded(answer.body, SubscriptionPurchase.init(payload:))
         let predecessor = resolution.predecessors.first { $0.answer.outcome == .found }
@@ -124,6 +125,7 @@ extension ResolutionMapping {
                 eventTime: content.eventTime,
                 assertedAt: assertedAt(answer),
                 order: item.latestSuccessfulOrderID.flatMap(order),
+                voided: row,
                 predecessor: predecessor,
                 ancestors: resolution.predecessors.map { PurchaseToken($0.key) },
                 prior: index == 0 ? prior : nil
@@ -234,11 +236,6 @@ extension ResolutionMapping {
     }
 }
 
-extension Normalization.NoChange.Reason {
-    /// The store does not keep the purchase any more, or does not know it yet. Nothing follows from that.
-    public static let purchaseGone: Normalization.NoChange.Reason = "purchase_gone"
-}
-
 // MARK: Without a purchase
 
 extension ResolutionMapping {
@@ -336,8 +333,8 @@ extension ResolutionMapping {
                 )
             }
         }
-        guard events.isEmpty else { return Normalization(events, anomalies: anomalies) }
-        let statement = lineages.first.map {
+        // A state is made of all that the store said, also of what there is no event about.
+        var statements = lineages.filter(\.drafts.isEmpty).map {
             StoreStatement(
                 subscription: $0.lineage,
                 provider: .google,
@@ -346,8 +343,13 @@ extension ResolutionMapping {
                 origin: origin(channel)
             )
         }
+        guard events.isEmpty else {
+            statements.removeAll(where: \.facts.isEmpty)
+            return Normalization(events, furtherStatements: statements, anomalies: anomalies)
+        }
         return Normalization(
-            noChange: .init(prior == nil ? .stale : .unchanged, statement: statement),
+            noChange: .init(prior == nil ? .stale : .unchanged, statement: statements.first),
+            furtherStatements: statements.dropFirst().filter { !$0.facts.isEmpty },
             anomalies: anomalies
         )
     }

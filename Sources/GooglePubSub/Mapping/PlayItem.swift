@@ -17,6 +17,8 @@ struct PlayItem {
     let assertedAt: Date
     /// The last paid order, where it was asked for.
     let order: PlayOrder?
+    /// What the list of voided purchases says, where it was asked for.
+    let voided: VoidedPurchase?
     /// The purchase that this one took the place of, where it was asked for.
     let predecessor: SubscriptionPurchase?
     /// The tokens of the purchases before that, as far as they were asked for.
@@ -324,8 +326,9 @@ extension PlayItem {
     }
 
     var revocationReason: LifecycleEvent.Revocation.Reason {
-        if isUnacknowledged { return .unacknowledged }
-        return order?.refund?.reason == .chargeback ? .store : .unknown
+        if isUnacknowledged || voided?.reason == .unacknowledged { return .unacknowledged }
+        if order?.refund?.reason == .chargeback || voided?.reason == .chargeback { return .store }
+        return voided?.source == .developer ? .developer : .unknown
     }
 
     private var isUnacknowledged: Bool {

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Normalizer
+import WireJSON
 
 // A voided purchase names an order: money, and for a subscription perhaps money of a period long past. What it does to
 // access, the purchase tells.
@@ -32,7 +33,8 @@ extension ResolutionMapping {
     ) throws(DeliveryError) -> Normalization {
         guard let answer = resolution.subscription() else { return Normalization(noChange: .init(.needsLookup)) }
         guard answer.outcome == .found else { return try voidedUnanswered(hint, answer) }
-        let items = try items(answer, token: hint.purchaseToken, type: nil)
+        let row = voidedRow(hint)
+        let items = try items(answer, token: hint.purchaseToken, type: nil, voided: row)
         guard let item = items.first(where: { $0.item.latestSuccessfulOrderID == hint.orderID }) ?? items.first
         else { return Normalization(noChange: .init(.stale)) }
 
@@ -42,9 +44,10 @@ extension ResolutionMapping {
         // Of the current order of a purchase that goes on, the answer does not say why access stayed.
         let affectsCurrentPeriod: Bool? = isCurrent ? (endsAccess ? true : nil) : false
         let scope = order?.refundScope ?? .full
+        let others = items.filter { $0.lineage != item.lineage }.map { lineage($0, drafts: []) }
         guard order?.isPaidInFull != true else {
             return normalization(
-                of: [lineage(item, drafts: [])],
+                of: [lineage(item, drafts: [])] + others,
                 environment: item.environment,
                 assertedAt: item.assertedAt
             )
@@ -55,6 +58,7 @@ extension ResolutionMapping {
                 transaction: hint.orderID,
                 scope: scope,
                 order: order,
+                row: row,
                 affectsCurrentPeriod: affectsCurrentPeriod
             )
         ]
@@ -72,7 +76,7 @@ extension ResolutionMapping {
             )
         )
         return normalization(
-            of: [part],
+            of: [part] + others,
             environment: item.environment,
             assertedAt: item.assertedAt,
             anomalies: item.purchase.anomalies
@@ -89,15 +93,20 @@ extension ResolutionMapping {
         let products = try products(answer, token: hint.purchaseToken)
         let order = voidedOrder(hint)
         var lineages: [LineageDraft] = []
+        var others: [LineageDraft] = []
         for index in products.purchase.lineItems.indices {
             guard let scope = scope(of: products.purchase, item: products.purchase.lineItems[index], hint.refundType)
-            else { continue }
+            else {
+                others.append(products.lineage(index, drafts: [], facts: products.facts(index)))
+                continue
+            }
             let transaction = index == 0 ? hint.orderID : products.transaction(index)
             let draft = moneyBack(
                 lineage: products.lineage,
                 transaction: transaction,
                 scope: scope,
                 order: order,
+                row: voidedRow(hint),
                 affectsCurrentPeriod: scope == .full
             )
             lineages.append(
@@ -116,9 +125,10 @@ extension ResolutionMapping {
                 transaction: hint.orderID
             )
             lineages = [products.lineage(0, drafts: [draft], facts: products.facts(0))]
+            others.removeFirst()
         }
         return normalization(
-            of: lineages,
+            of: lineages + others,
             environment: products.environment,
             assertedAt: products.assertedAt,
             anomalies: products.purchase.anomalies
@@ -152,20 +162,29 @@ extension ResolutionMapping {
         return order
     }
 
-    /// A refund, or a chargeback where the order says that the bank took the money.
+    /// The row that the list of voided purchases has for the order, where it was asked for and can be read.
+    private func voidedRow(_ hint: DeveloperNotification.VoidedPurchaseHint) -> VoidedPurchase? {
+        guard let answer = resolution.voidedPurchase(hint.orderID), answer.outcome == .found,
+            let reader = try? ObjectReader(parsing: answer.body)
+        else { return nil }
+        return try? VoidedPurchase(reading: reader)
+    }
+
+    /// A refund, or a chargeback where the order, or the list, says that the bank took the money.
     private func moneyBack(
         lineage: SubscriptionID,
         transaction: String,
         scope: LifecycleEvent.Refund.Scope,
         order: PlayOrder?,
+        row: VoidedPurchase?,
         affectsCurrentPeriod: Bool?
     ) -> EventDraft {
-        if order?.refund?.reason == .chargeback {
+        if order?.refund?.reason == .chargeback || row?.reason == .chargeback {
             // The same money, which relays call a refund: one identity.
             return EventDraft(
                 id: .refunded(lineage, refund: transaction),
                 event: .chargeback(.init(stage: .lost, transaction: transaction, amount: order?.refund?.total)),
-                occurredAt: order?.refund?.time,
+                occurredAt: order?.refund?.time ?? row?.voidedTime,
                 transaction: transaction,
                 price: order?.refunded
             )
@@ -176,11 +195,11 @@ extension ResolutionMapping {
                 .init(
                     transaction: transaction,
                     scope: scope,
-                    reason: .unknown,
+                    reason: row?.refundReason ?? .unknown,
                     affectsCurrentPeriod: affectsCurrentPeriod
                 )
             ),
-            occurredAt: order?.refund?.time,
+            occurredAt: order?.refund?.time ?? row?.voidedTime,
             transaction: transaction,
             price: order?.refunded
         )
@@ -200,7 +219,7 @@ extension ResolutionMapping {
         _ hint: DeveloperNotification.VoidedPurchaseHint,
         _ answer: PlayAnswer
     ) throws(DeliveryError) -> Normalization {
-        let order = voidedOrder(hint)
+        let (order, row) = (voidedOrder(hint), voidedRow(hint))
         return try unanswered(
             answer,
             token: hint.purchaseToken,
@@ -214,6 +233,7 @@ extension ResolutionMapping {
                     transaction: hint.orderID,
                     scope: .full,
                     order: order,
+                    row: row,
                     affectsCurrentPeriod: nil
                 ).id
             },
@@ -224,6 +244,7 @@ extension ResolutionMapping {
                     transaction: hint.orderID,
                     scope: .full,
                     order: order,
+                    row: row,
                     affectsCurrentPeriod: nil
                 ).event
             }
@@ -232,9 +253,6 @@ extension ResolutionMapping {
 }
 
 extension PlayOrder {
-    /// Whether the order says that nothing went back: it is older than the refund, or there was none.
-    fileprivate var isPaidInFull: Bool { state == .processed && refund == nil && partialRefunds.isEmpty }
-
     /// What went back, where the order says that it was not all.
     fileprivate var refundScope: LifecycleEvent.Refund.Scope? {
         guard state == .partiallyRefunded, refund == nil, let amount = sumOfPartialRefunds else { return nil }

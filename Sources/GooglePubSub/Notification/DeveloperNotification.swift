@@ -211,30 +211,6 @@ extension DeveloperNotification {
         }
     }
 
-    /// What the store has to be asked about.
-    package var subject: LookupSubject {
-        switch content {
-        case .subscription(let hint):
-            return .subscription(
-                purchaseToken: hint.purchaseToken.value,
-                notificationType: hint.type.rawValue
-            )
-        case .oneTimeProduct(let hint):
-            return .oneTimeProduct(purchaseToken: hint.purchaseToken.value, notificationType: hint.type.rawValue)
-        case .voidedPurchase(let hint):
-            switch hint.productType {
-            case .subscription?:
-                return .voidedSubscription(purchaseToken: hint.purchaseToken.value, orderID: hint.orderID)
-            case .oneTime?:
-                return .voidedProduct(purchaseToken: hint.purchaseToken.value, orderID: hint.orderID)
-            default:
-                return .nothing
-            }
-        case .pendingRefundReview, .test, .unknown:
-            return .nothing
-        }
-    }
-
     /// The member that the notification's body stands under.
     package var bodyName: String {
         switch content {

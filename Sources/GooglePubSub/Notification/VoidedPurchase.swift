@@ -1,5 +1,5 @@
 public import FoundationEssentials
-import Normalizer
+public import Normalizer
 package import WireJSON
 
 /// One row of the Play Developer API's list of voided purchases (`purchases.voidedpurchases.list`).
@@ -63,8 +63,24 @@ public struct VoidedPurchase: Sendable, Hashable {
     }
 }
 
+extension VoidedPurchase {
+    /// Why the money went back, in our words.
+    var refundReason: LifecycleEvent.Refund.Reason {
+        if source == .developer { return .developer }
+        switch reason {
+        case .notReceived?, .defective?: return .appIssue
+        case nil: return .unknown
+        default: return .other
+        }
+    }
+}
+
 extension VoidedPurchase: JSONReadable {
     package init(reading reader: inout ObjectReader) throws(JSONError) {
+        try self.init(reading: reader)
+    }
+
+    init(reading reader: ObjectReader) throws(JSONError) {
         purchaseToken = PurchaseToken(try reader.identifier("purchaseToken"))
         orderID = try reader.identifier("orderId")
         purchaseTime = try reader.optionalMillisecondTime("purchaseTimeMillis")
@@ -72,6 +88,33 @@ extension VoidedPurchase: JSONReadable {
         source = try reader.optionalNumber("voidedSource")
         reason = try reader.optionalNumber("voidedReason")
         quantity = try reader.optionalQuantity("voidedQuantity")
+    }
+}
+
+extension PlayAnswer {
+    /// The rows of a page of the list of voided purchases, as ``PlayDeveloperAPI/voidedPurchases(packageName:_:pageToken:)``
+    /// gives it; none of an answer that is no page.
+    ///
+    /// - Throws: ``DeliveryError`` with `malformed`, marked authentic, where a row cannot be read.
+    public func voidedPurchases() throws(DeliveryError) -> [VoidedPurchase] {
+        guard outcome == .found else { return [] }
+        do throws(JSONError) {
+            return try VoidedPurchasePage(payload: body).rows
+        } catch {
+            throw DeliveryError(.malformed, "voided purchases: \(error)", isAuthentic: true, underlying: error)
+        }
+    }
+
+    /// The row of a page that is about an order, byte for byte.
+    func voidedPurchaseRow(token: PurchaseToken, orderID: String) -> [UInt8]? {
+        guard let reader = try? ObjectReader(parsing: body), let rows = try? reader.optionalArray("voidedPurchases")
+        else { return nil }
+        return rows.first { row in
+            guard let reader = try? ObjectReader(row), let found = try? VoidedPurchase(reading: reader) else {
+                return false
+            }
+            return found.purchaseToken == token && found.orderID == orderID
+        }.map { Array($0.rawBytes) }
     }
 }
 

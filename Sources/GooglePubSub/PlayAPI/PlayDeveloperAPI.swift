@@ -71,17 +71,19 @@ public struct PlayDeveloperAPI: Sendable {
     /// (`purchases.subscriptions.acknowledge`).
     ///
     /// An out-of-app resubscription names its predecessor only until then: ask about it first.
+    ///
+    /// - Parameter id: the product; nil for a purchase with add-ons, for which Google advises against naming one.
     public func acknowledgeSubscription(
-        id: String,
+        id: String?,
         purchaseToken: String,
         packageName: String
     ) async -> PlayAnswer {
-        await acknowledge("subscriptions", id, purchaseToken, packageName)
+        await acknowledge(["subscriptions"] + (id.map { [.init($0)] } ?? []), purchaseToken, packageName)
     }
 
     /// Tells Google that a one-time purchase was granted (`purchases.products.acknowledge`).
     public func acknowledgeProduct(id: String, purchaseToken: String, packageName: String) async -> PlayAnswer {
-        await acknowledge("products", id, purchaseToken, packageName)
+        await acknowledge(["products", .init(id)], purchaseToken, packageName)
     }
 
     // MARK: Orders
@@ -144,15 +146,12 @@ extension PlayDeveloperAPI {
     }
 
     private func acknowledge(
-        _ kind: HTTPSURL.PathSegment,
-        _ id: String,
+        _ product: [HTTPSURL.PathSegment],
         _ purchaseToken: String,
         _ packageName: String
     ) async -> PlayAnswer {
         guard purchaseToken.utf8.count <= Self.maximumTokenBytes else { return .refusedHere }
-        let path: [HTTPSURL.PathSegment] = [
-            "purchases", kind, .init(id), "tokens", .init(purchaseToken, verb: "acknowledge"),
-        ]
+        let path = ["purchases"] + product + ["tokens", .init(purchaseToken, verb: "acknowledge")]
         return await ask(.post, packageName, path, body: Array("{}".utf8))
     }
 

@@ -11,6 +11,8 @@ public struct GoogleResolution: Sendable, Hashable, Codable {
             case product
             /// `orders`, by order id.
             case order
+            /// The row of `purchases.voidedpurchases` about an order, by order id.
+            case voidedPurchase = "voided_purchase"
         }
 
         /// What was asked for.
@@ -43,17 +45,22 @@ public struct GoogleResolution: Sendable, Hashable, Codable {
 
     /// The answer about a subscription's token; by default the notified one.
     public func subscription(_ purchaseToken: String? = nil) -> PlayAnswer? {
-        answer(.subscription, purchaseToken ?? notification.content.subject.purchaseToken)
+        answer(.subscription, purchaseToken ?? notification.content.purchaseToken?.value)
     }
 
     /// The answer about the notified one-time purchase.
     public var product: PlayAnswer? {
-        answer(.product, notification.content.subject.purchaseToken)
+        answer(.product, notification.content.purchaseToken?.value)
     }
 
     /// The answer about an order.
     public func order(_ orderID: String) -> PlayAnswer? {
         answer(.order, orderID)
+    }
+
+    /// The answer of the list of voided purchases about an order.
+    public func voidedPurchase(_ orderID: String) -> PlayAnswer? {
+        answer(.voidedPurchase, orderID)
     }
 
     /// The predecessors of the notified subscription token that were asked for, newest first.

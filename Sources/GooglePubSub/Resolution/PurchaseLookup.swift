@@ -4,19 +4,15 @@ import WireJSON
 
 /// Asks all that one notification gives reason to ask.
 struct PurchaseLookup {
-    /// For how long after an event Google's servers may disagree about it.
-    private static let settlingTime: Int64 = 60_000
     /// How long to wait before asking again.
     private static let pause: Duration = .seconds(2)
-    /// How often a new purchase is asked for that is not found.
+    /// How often a purchase is asked for whose answers lag behind.
     private static let attempts = 3
 
     private let api: PlayDeveloperAPI
     private let configuration: GooglePlayConfiguration
-    private let packageName: String
-    private let subject: LookupSubject
-    /// Milliseconds between the event and its receipt.
-    private let age: Int64
+    private let content: DeveloperNotification
+    private let receivedAt: Date
     private var lookups: [GoogleResolution.Lookup] = []
 
     init(
@@ -27,29 +23,29 @@ struct PurchaseLookup {
     ) {
         self.api = api
         self.configuration = configuration
-        packageName = content.packageName
-        subject = content.subject
-        // Both lie within years 0001…9999.
-        age = receivedAt.millisecondsSince1970 - content.eventTime.millisecondsSince1970
+        self.content = content
+        self.receivedAt = receivedAt
     }
 
-    private var isFresh: Bool { age < Self.settlingTime }
+    private var packageName: String { content.packageName }
 
     mutating func run() async throws(DeliveryError) -> [GoogleResolution.Lookup] {
-        switch subject {
-        case .subscription(let token, let type):
-            let answer = try await subscription(token, Hint(subscriptionType: type))
-            if [1, 2, 4].contains(type) { try await chargedOrder(of: answer) }
-        case .oneTimeProduct(let token, let type):
-            let answer = try await product(token, Hint(oneTimeType: type))
-            if type == 1 { try await chargedOrder(of: answer) }
-        case .voidedSubscription(let token, let orderID):
-            try await subscription(token, nil)
-            try await voidedOrder(orderID)
-        case .voidedProduct(let token, let orderID):
-            try await product(token, nil)
-            try await voidedOrder(orderID)
-        case .nothing:
+        switch content.content {
+        case .subscription(let hint):
+            let answer = try await subscription(hint.purchaseToken, .subscription(hint.type))
+            if [.recovered, .renewed, .purchased].contains(hint.type) { try await chargedOrder(of: answer) }
+        case .oneTimeProduct(let hint):
+            let answer = try await product(hint.purchaseToken, .oneTimeProduct(hint.type))
+            if hint.type == .purchased { try await chargedOrder(of: answer) }
+        case .voidedPurchase(let hint):
+            switch hint.productType {
+            case .subscription?: try await subscription(hint.purchaseToken, .voidedSubscription(orderID: hint.orderID))
+            case .oneTime?: try await product(hint.purchaseToken, .voidedProduct(hint.refundType))
+            default: return lookups
+            }
+            try await voidedOrder(hint.orderID)
+            try await voidedPurchase(hint)
+        case .pendingRefundReview, .test, .unknown:
             break
         }
         return lookups
@@ -58,18 +54,28 @@ struct PurchaseLookup {
     // MARK: Purchases
 
     @discardableResult
-    private mutating func subscription(_ token: String, _ hint: Hint?) async throws(DeliveryError) -> PlayAnswer {
-        let (api, packageName) = (api, packageName)
-        let answer = try await settled(hint) { await api.subscription(purchaseToken: token, packageName: packageName) }
+    private mutating func subscription(
+        _ token: PurchaseToken,
+        _ expectation: Expectation
+    ) async throws(DeliveryError) -> PlayAnswer {
+        let (api, packageName, token) = (api, packageName, token.value)
+        let answer = try await settled(expectation) {
+            await api.subscription(purchaseToken: token, packageName: packageName)
+        }
         try keep(.subscription, token, answer)
         try await predecessors(of: token, answer)
         return answer
     }
 
     @discardableResult
-    private mutating func product(_ token: String, _ hint: Hint?) async throws(DeliveryError) -> PlayAnswer {
-        let (api, packageName) = (api, packageName)
-        let answer = try await settled(hint) { await api.product(purchaseToken: token, packageName: packageName) }
+    private mutating func product(
+        _ token: PurchaseToken,
+        _ expectation: Expectation
+    ) async throws(DeliveryError) -> PlayAnswer {
+        let (api, packageName, token) = (api, packageName, token.value)
+        let answer = try await settled(expectation) {
+            await api.product(purchaseToken: token, packageName: packageName)
+        }
         try keep(.product, token, answer)
         return answer
     }
@@ -84,54 +90,77 @@ struct PurchaseLookup {
                 seen.insert(Array(linked.utf8)).inserted
             else { return }
             answer = await api.subscription(purchaseToken: linked, packageName: packageName)
-            try keep(.subscription, linked, answer)
+            // What is to be said of the purchase itself does not wait for rights to see those before it.
+            try keepIfAllowed(.subscription, linked, answer)
         }
     }
 
     /// Asks again while the event is so new that servers may not agree on it yet.
     private func settled(
-        _ hint: Hint?,
+        _ expectation: Expectation,
         _ ask: () async -> PlayAnswer
     ) async throws(DeliveryError) -> PlayAnswer {
-        var answer = await ask()
-        guard let hint, isFresh else { return answer }
-        if hint.isPurchase {
-            var attempt = 1
-            while answer.outcome == .notFound, attempt < Self.attempts {
-                await api.pause(for: Self.pause)
-                answer = await ask()
-                attempt += 1
+        var attempt = 1
+        while true {
+            let answer = await ask()
+            guard isSettling(at: answer), !expectation.isMet(by: answer, at: content.eventTime) else { return answer }
+            guard attempt < Self.attempts else {
+                throw DeliveryError(
+                    .unavailable,
+                    "Google Play does not show what the notification says yet: \(answer)",
+                    isAuthentic: true
+                )
             }
-            if answer.outcome == .notFound {
-                throw DeliveryError(.unavailable, "a new purchase is not found yet", isAuthentic: true)
-            }
-        }
-        if let state = answer.state, hint.contradicts(state) {
+            attempt += 1
             await api.pause(for: Self.pause)
-            answer = await ask()
         }
-        return answer
+    }
+
+    /// Whether the event was new at the time of an answer. That is Google's time where it is stated: a notification may
+    /// have waited here since it was received.
+    private func isSettling(at answer: PlayAnswer) -> Bool {
+        let time = max(receivedAt, answer.answeredAt ?? receivedAt)
+        // An event of the future is not new for ever. All times lie within years 0001…9999.
+        let age = time.millisecondsSince1970 - content.eventTime.millisecondsSince1970
+        return age.magnitude < configuration.settlingWindow.wholeMilliseconds.magnitude
     }
 
     // MARK: Orders
 
     private mutating func voidedOrder(_ orderID: String) async throws(DeliveryError) {
         guard configuration.orderLookup != .never else { return }
-        try await order(orderID)
+        let (api, packageName) = (api, packageName)
+        let answer = try await settled(.voidedOrder) { await api.order(orderID, packageName: packageName) }
+        try keepIfAllowed(.order, orderID, answer)
     }
 
     private mutating func chargedOrder(of answer: PlayAnswer) async throws(DeliveryError) {
         guard configuration.orderLookup == .charged else { return }
-        for orderID in answer.paidOrderIDs { try await order(orderID) }
+        for orderID in answer.paidOrderIDs {
+            try keepIfAllowed(.order, orderID, await api.order(orderID, packageName: packageName))
+        }
     }
 
-    private mutating func order(_ orderID: String) async throws(DeliveryError) {
-        let answer = await api.order(orderID, packageName: packageName)
-        // Orders need a right of their own; without it amounts are missing, and nothing else.
-        if answer.outcome == .denied {
-            lookups.append(.init(.order, orderID, answer))
-        } else {
-            try keep(.order, orderID, answer)
+    // MARK: Voided purchases
+
+    /// How many pages of the list are looked at, which has what was voided since shortly before the event.
+    private static let voidedPages = 3
+
+    private mutating func voidedPurchase(
+        _ hint: DeveloperNotification.VoidedPurchaseHint
+    ) async throws(DeliveryError) {
+        guard configuration.looksUpVoidedPurchases else { return }
+        var query = VoidedPurchasesQuery()
+        query.from = content.eventTime.addingTimeInterval(-3600)
+        var pages = api.voidedPurchasePages(packageName: packageName, query).makeAsyncIterator()
+        for _ in 0..<Self.voidedPages {
+            guard let page = await pages.next() else { return }
+            guard page.outcome == .found else { return try keepIfAllowed(.voidedPurchase, hint.orderID, page) }
+            // The list is about other customers too: only the row is kept.
+            guard let row = page.voidedPurchaseRow(token: hint.purchaseToken, orderID: hint.orderID) else { continue }
+            var answer = page
+            answer.body = row
+            return try keep(.voidedPurchase, hint.orderID, answer)
         }
     }
 
@@ -148,38 +177,21 @@ struct PurchaseLookup {
         case .unavailable:
             throw DeliveryError(.unavailable, "\(resource): \(answer)", isAuthentic: true)
         case .denied:
-            let isHopeless = age > configuration.deniedRetryWindow.wholeMilliseconds
+            let age = receivedAt.millisecondsSince1970 - content.eventTime.millisecondsSince1970
+            let isHopeless = age.magnitude > configuration.deniedRetryWindow.wholeMilliseconds.magnitude
             throw DeliveryError(isHopeless ? .denied : .unavailable, "\(resource): \(answer)", isAuthentic: true)
         }
     }
-}
 
-/// What a notification's number lets one expect of the resource.
-private struct Hint {
-    /// Whether Google may simply not know the purchase yet.
-    let isPurchase: Bool
-    private let implausible: [String]
-
-    init(subscriptionType type: Int64) {
-        isPurchase = type == 4
-        let unpaid = ["PENDING", "PENDING_PURCHASE_CANCELED"]
-        let running = ["ACTIVE", "IN_GRACE_PERIOD", "ON_HOLD", "PAUSED"]
-        implausible =
-            switch type {
-            case 3: running
-            case 12, 13: running + ["CANCELED", "PENDING"]
-            case 20: running + ["PENDING"]
-            case 4: []
-            default: unpaid
-            }
+    /// Keeps what needs a right of its own, and without which something is missing, and nothing else.
+    private mutating func keepIfAllowed(
+        _ resource: GoogleResolution.Lookup.Resource,
+        _ key: String,
+        _ answer: PlayAnswer
+    ) throws(DeliveryError) {
+        guard answer.outcome == .denied else { return try keep(resource, key, answer) }
+        lookups.append(.init(resource, key, answer))
     }
-
-    init(oneTimeType type: Int64) {
-        isPurchase = type == 1
-        implausible = type == 2 ? ["PURCHASED"] : []
-    }
-
-    func contradicts(_ state: String) -> Bool { implausible.contains(state) }
 }
 
 extension PlayAnswer {
@@ -187,18 +199,6 @@ extension PlayAnswer {
     fileprivate func text(_ name: MemberName) -> String? {
         guard outcome == .found, let reader = try? ObjectReader(parsing: body) else { return nil }
         return try? reader.optionalString(name)
-    }
-
-    /// The state of the purchase, without the prefix that the names of subscription states have.
-    fileprivate var state: String? {
-        if let state = text("subscriptionState") {
-            let prefix = "SUBSCRIPTION_STATE_"
-            return state.hasPrefix(prefix) ? String(state.dropFirst(prefix.count)) : state
-        }
-        guard outcome == .found, let reader = try? ObjectReader(parsing: body),
-            let context = try? reader.optionalValue("purchaseStateContext")?.object()
-        else { return nil }
-        return try? context["purchaseState"]?.string()
     }
 
     /// The last paid orders that the resource names.

@@ -30,8 +30,8 @@ public struct Acknowledgement: Hashable, Sendable {
     public init(for outcome: Result<Normalization, DeliveryError>, provider: Provider) {
         let error: DeliveryError
         switch outcome {
-        // Nobody asked the provider, so the delivery itself is all there is of the event.
-        case .success(let result) where result.noChange?.reason == .needsLookup:
+        // Nobody asked the provider, or it keeps nothing to answer from: the delivery is all there is of the event.
+        case .success(let result) where [.needsLookup, .purchaseGone].contains(result.noChange?.reason):
             (decision, status) = (.acceptAndQuarantine, 200)
             return
         case .success:

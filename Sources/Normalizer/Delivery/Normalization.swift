@@ -17,6 +17,9 @@ public struct Normalization: Hashable, Sendable, Codable {
             public static let needsLookup: Reason = "needs_lookup"
             /// The store's answer contradicts the notification, which has become stale.
             public static let stale: Reason = "stale"
+            /// The store does not keep the purchase any more, or does not know it yet. Nothing follows from that; the
+            /// delivery is all that there is of the event.
+            public static let purchaseGone: Reason = "purchase_gone"
         }
 
         /// Why.
@@ -35,25 +38,55 @@ public struct Normalization: Hashable, Sendable, Codable {
     public var events: [NormalizedEvent]
     /// Why there is no event, where there is none.
     public var noChange: NoChange?
+    /// What the store asserted about lineages that no event here is about, such as the other items of a purchase.
+    public var furtherStatements: [StoreStatement]
     /// Paths of descriptive members whose type was not the documented one; they read as absent. Worth a metric: a
     /// provider has changed its format.
     public var anomalies: [String]
 
     /// Makes a result with events.
-    public init(_ events: [NormalizedEvent], anomalies: [String] = []) {
+    public init(_ events: [NormalizedEvent], furtherStatements: [StoreStatement] = [], anomalies: [String] = []) {
         self.events = events
+        self.furtherStatements = furtherStatements
         self.anomalies = anomalies
     }
 
     /// Makes a result without events.
-    public init(noChange: NoChange, anomalies: [String] = []) {
+    public init(noChange: NoChange, furtherStatements: [StoreStatement] = [], anomalies: [String] = []) {
         self.events = []
         self.noChange = noChange
+        self.furtherStatements = furtherStatements
         self.anomalies = anomalies
     }
 
+    /// Everything that the store asserted, with events and without: what a state is joined from.
+    public var statements: [StoreStatement] {
+        events.compactMap(\.statement) + [noChange?.statement].compactMap(\.self) + furtherStatements
+    }
+}
+
+extension Normalization {
     private enum CodingKeys: String, CodingKey {
         case events, anomalies
         case noChange = "no_change"
+        case furtherStatements = "further_statements"
+    }
+
+    /// Reads what `encode(to:)` wrote.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        events = try container.decode([NormalizedEvent].self, forKey: .events)
+        noChange = try container.decodeIfPresent(NoChange.self, forKey: .noChange)
+        furtherStatements = try container.decodeIfPresent([StoreStatement].self, forKey: .furtherStatements) ?? []
+        anomalies = try container.decodeIfPresent([String].self, forKey: .anomalies) ?? []
+    }
+
+    /// Writes all members, without further statements where there are none.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(events, forKey: .events)
+        try container.encodeIfPresent(noChange, forKey: .noChange)
+        if !furtherStatements.isEmpty { try container.encode(furtherStatements, forKey: .furtherStatements) }
+        try container.encode(anomalies, forKey: .anomalies)
     }
 }

@@ -567,7 +567,8 @@ extension LifecycleEvent {
 
     /// Money that went back.
     public struct Refund: Hashable, Sendable, Codable {
-        /// How much of the transaction went back.
+        /// How much of the transaction went back: in this refund as Stripe reports it, in all refunds of it by then as
+        /// Google Play does.
         @nonexhaustive
         public enum Scope: Hashable, Sendable {
             /// All of it.
