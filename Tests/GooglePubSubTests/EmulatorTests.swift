@@ -138,6 +138,7 @@ struct EmulatorTests {
             )
             let reports = Mutex<[PullReport]>([])
             configuration.report = { report in reports.withLock { $0.append(report) } }
+            configuration.redeliveryDelay = .seconds(1)
             let worker = try PullWorker(
                 configuration,
                 transport: emulator.transport,
@@ -185,6 +186,7 @@ struct EmulatorTests {
             seen.withLock { $0.append(String(decoding: message.content.data, as: UTF8.self)) }
             worker.stop()
             return .acknowledge
+        } quarantine: { _ in
         }
         #expect(seen.withLock { $0 } == [Google.notification(token: "last")])
     }
@@ -220,6 +222,7 @@ struct EmulatorTests {
                 }
                 worker.stop()
                 return .acknowledge
+            } quarantine: { _ in
             }
             #expect(pulled.withLock { $0 } == 1)
         }

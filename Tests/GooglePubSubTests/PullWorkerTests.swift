@@ -10,11 +10,12 @@ import WireJSON
 /// A subscription as the stub plays it: what is published is delivered until it is acknowledged.
 final class ScriptedSubscription: Sendable {
     struct State {
-        var queue: [(id: String, data: [UInt8])] = []
-        var leased: [String: (id: String, data: [UInt8])] = [:]
+        var queue: [(id: String, data: String)] = []
+        var leased: [String: (id: String, data: String)] = [:]
         var nextAcknowledgement = 0
         var acknowledged: [String] = []
         var returned: [String] = []
+        var delays: [Int64] = []
         var extended: [String] = []
         var sizes: [Int] = []
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -40,13 +41,16 @@ final class ScriptedSubscription: Sendable {
         }
         transport.on(.init(.post, host: "pubsub.googleapis.com", path: Self.path + ":modifyAckDeadline")) {
             [unowned self] (request) throws(HTTPTransportError) in
-            let isReturn = String(decoding: request.body, as: UTF8.self).contains("\"ackDeadlineSeconds\":0}")
+            // Time is not played: what is given back comes again at once, whatever the delay.
+            let deadline = (try? ObjectReader(parsing: request.body).int64("ackDeadlineSeconds")) ?? 0
+            let isReturn = deadline != 60
             for id in Self.ids(request) {
                 state.withLock { state in
                     guard let message = state.leased[id] else { return }
                     if isReturn {
                         state.leased[id] = nil
                         state.returned.append(message.id)
+                        state.delays.append(deadline)
                         state.queue.append(message)
                         state.outstanding -= 1
                     } else {
@@ -82,7 +86,7 @@ final class ScriptedSubscription: Sendable {
                 let id = "ack-\(state.nextAcknowledgement)"
                 state.leased[id] = message
                 return
-                    #"{"ackId":"\#(id)","message":{"data":"\#(Google.base64(message.data))","messageId":"\#(message.id)"}}"#
+                    #"{"ackId":"\#(id)","message":{"data":"\#(message.data)","messageId":"\#(message.id)"}}"#
             }
             return Array("{\"receivedMessages\":[\(entries.joined(separator: ","))]}".utf8)
         }
@@ -112,8 +116,13 @@ final class ScriptedSubscription: Sendable {
     }
 
     func publish(_ ids: some Sequence<String>, data: [UInt8] = Array("x".utf8)) {
+        publish(ids, text: Google.base64(data))
+    }
+
+    /// - Parameter text: what stands in place of the data in base64.
+    func publish(_ ids: some Sequence<String>, text: String) {
         state.withLock { state in
-            for id in ids { state.queue.append((id, data)) }
+            for id in ids { state.queue.append((id, text)) }
         }
         wake()
     }
@@ -183,6 +192,7 @@ struct PullWorkerTests {
             }
             if total == count { worker.stop() }
             return disposition
+        } quarantine: { _ in
         }
         return handled.withLock { $0 }
     }
@@ -332,11 +342,19 @@ struct PullWorkerTests {
     @Test func stopInterruptsAPullThatWaits() async throws {
         let worker = try worker()
         let transport = subscription.transport
-        async let running: Void = worker.run { _ in .acknowledge }
+        async let running: Void = worker.run { _ in
+            .acknowledge
+        } quarantine: { _ in
+        }
         while transport.requests.isEmpty { await Task.yield() }
         worker.stop()
         try await running
-        await #expect(throws: PullError.self) { try await worker.run { _ in .acknowledge } }
+        await #expect(throws: PullError.self) {
+            try await worker.run { _ in
+                .acknowledge
+            } quarantine: { _ in
+            }
+        }
     }
 
     @Test func stopFinishesWhatIsInHand() async throws {
@@ -348,6 +366,7 @@ struct PullWorkerTests {
             started.withLock { $0 += 1 }
             if message.content.messageID == "a" { for await _ in gate {} }
             return .acknowledge
+        } quarantine: { _ in
         }
         while started.withLock({ $0 }) < 3 { await Task.yield() }
         worker.stop()
@@ -369,6 +388,7 @@ struct PullWorkerTests {
                 started.withLock { $0 += 1 }
                 while !Task.isCancelled { await Task.yield() }
                 return message.content.messageID == "a" ? .acknowledge : .redeliver
+            } quarantine: { _ in
             }
         }
         while started.withLock({ $0 }) < 2 { await Task.yield() }
@@ -388,7 +408,10 @@ struct PullWorkerTests {
         let transport = StubTransport()
         transport.on(Self.pull, respond: PlayDeveloperAPITests.error(status, reason))
         let error = await #expect(throws: PullError.self) {
-            try await worker(transport: transport).run { _ in .acknowledge }
+            try await worker(transport: transport).run { _ in
+                .acknowledge
+            } quarantine: { _ in
+            }
         }
         #expect(error?.cause == cause)
         #expect(error?.description.contains("secret") == false)
@@ -409,7 +432,10 @@ struct PullWorkerTests {
         let driver = driveClock()
         defer { driver.cancel() }
         let error = await #expect(throws: PullError.self) {
-            try await worker(transport: transport).run { _ in .acknowledge }
+            try await worker(transport: transport).run { _ in
+                .acknowledge
+            } quarantine: { _ in
+            }
         }
         #expect(error?.cause == .notFound)
         #expect(transport.requests.count { $0.url.path.hasSuffix(":pull") } == 10)
@@ -423,7 +449,10 @@ struct PullWorkerTests {
         let driver = driveClock()
         defer { driver.cancel() }
         await #expect(throws: PullError.self) {
-            try await worker(transport: transport).run { _ in .acknowledge }
+            try await worker(transport: transport).run { _ in
+                .acknowledge
+            } quarantine: { _ in
+            }
         }
         let asked = try transport.requests.filter { $0.url.path.hasSuffix(":pull") }
             .map { try ObjectReader(parsing: $0.body).int64("maxMessages") }
@@ -449,26 +478,81 @@ struct PullWorkerTests {
         #expect(subscription.state.withLock { $0.acknowledged } == ["a"])
     }
 
-    @Test func unreadableMessagesDoNotStopTheOthers() async throws {
+    /// What nobody can read is kept and then acknowledged, or it would come for as long as Pub/Sub keeps it.
+    @Test func unreadableMessagesAreHandedOverAndAcknowledged() async throws {
         let transport = StubTransport()
         let good = Google.base64(Array("x".utf8))
         let body = """
-            {"receivedMessages":[{"ackId":"1"},{"ackId":"2","message":7},{"ackId":"3","message":{"data":"*"}},\
+            {"receivedMessages":[{"ackId":"1"},{"ackId":"2","message":7},\
+            {"ackId":"3","message":{"data":"*","messageId":"n"}},{"message":{"data":"\(good)"}},\
             {"ackId":"4","message":{"data":"\(good)","messageId":"m"}}]}
             """
         transport.on(Self.pull, times: 1) { (_) throws(HTTPTransportError) in
             HTTPTransportResponse(status: 200, body: Array(body.utf8))
         }
         transport.on(.any, respond: HTTPTransportResponse(status: 200, body: Array("{}".utf8)))
-        #expect(try await run(worker(transport: transport), until: 1) { _ in .acknowledge } == ["m"])
+        let worker = try worker(transport: transport)
+        struct Unstored: Error {}
+        let kept = Mutex<[String]>([])
+        let total = Mutex(0)
+        @Sendable func count() {
+            if total.withLock({
+                $0 += 1; return $0
+            }) == 4 {
+                worker.stop()
+            }
+        }
+        try await worker.run { message in
+            #expect(message.content.messageID == "m")
+            count()
+            return .acknowledge
+        } quarantine: { message in
+            #expect(message.error.code == .malformed)
+            #expect(message.error.isAuthentic)
+            #expect(message.receivedAt == Google.receivedAt)
+            #expect(!"\(message)\(String(reflecting: message))".contains("*"))
+            defer { count() }
+            let text = String(decoding: message.bytes, as: UTF8.self)
+            kept.withLock { $0.append(text) }
+            if text == "7" { throw Unstored() }
+        }
+        #expect(kept.withLock { $0.sorted() } == [#"7"#, #"{"ackId":"1"}"#, #"{"data":"*","messageId":"n"}"#])
         #expect(reports.count { $0 == .unreadable } == 3)
-        let acknowledged = transport.requests.filter { $0.url.path.hasSuffix(":acknowledge") }
-        #expect(acknowledged.map { String(decoding: $0.body, as: UTF8.self) } == [#"{"ackIds":["4"]}"#])
+        func ids(_ verb: String) throws -> [String] {
+            try transport.requests.filter { $0.url.path.hasSuffix(verb) }
+                .flatMap { try ObjectReader(parsing: $0.body).strings("ackIds") }.sorted()
+        }
+        #expect(try ids(":acknowledge") == ["1", "3", "4"])
+        #expect(try ids(":modifyAckDeadline") == ["2"])
+    }
+
+    /// Given back at once, a message that nobody can deal with yet would come again at once, and so on.
+    @Test func leavesAMessageAloneForLongerEachTime() async throws {
+        subscription.publish(["a"])
+        _ = try await run(worker(), until: 9) { _ in .redeliver }
+        #expect(subscription.state.withLock { $0.delays } == [10, 20, 40, 80, 160, 320, 600, 600, 600])
+    }
+
+    @Test func countsDeliveriesAsPubSubDoes() async throws {
+        let transport = StubTransport()
+        let body = #"{"receivedMessages":[{"ackId":"1","message":{"messageId":"m"},"deliveryAttempt":4}]}"#
+        transport.on(Self.pull, times: 1) { (_) throws(HTTPTransportError) in
+            HTTPTransportResponse(status: 200, body: Array(body.utf8))
+        }
+        transport.on(.any, respond: HTTPTransportResponse(status: 200, body: Array("{}".utf8)))
+        _ = try await run(worker(transport: transport) { $0.redeliveryDelay = .seconds(3) }, until: 1) { message in
+            #expect(message.content.deliveryAttempt == 4)
+            return .redeliver
+        }
+        let told = transport.requests.filter { $0.url.path.hasSuffix(":modifyAckDeadline") }
+        #expect(told.map { String(decoding: $0.body, as: UTF8.self) } == [#"{"ackIds":["1"],"ackDeadlineSeconds":24}"#])
     }
 
     @Test func worksWithAnAdapter() async throws {
         subscription.publish(["good"], data: Array(Google.notification().utf8))
         subscription.publish(["broken"], data: Array("{".utf8))
+        // As a string the data are no base64; the message itself cannot be read.
+        subscription.publish(["unreadable"], text: "*")
         subscription.publish(["later"], data: Array(Google.notification(token: "later").utf8))
         subscription.publish(["unstored"], data: Array(Google.notification(token: "unstored").utf8))
         let play = StubTransport()
@@ -480,21 +564,26 @@ struct PullWorkerTests {
         let outcomes = Mutex<[String: [DeliveryError.Code?]]>([:])
         struct Unstored: Error {}
         try await worker.run(adapter) { message, outcome in
-            let id = message.content.messageID ?? ""
+            let id = message.content.messageID ?? "unreadable"
             let code: DeliveryError.Code? = if case .failure(let error) = outcome { error.code } else { nil }
             let (isFirst, total) = outcomes.withLock { outcomes in
                 outcomes[id, default: []].append(code)
                 return (outcomes[id]?.count == 1, outcomes.values.reduce(0) { $0 + $1.count })
             }
-            if total == 6 { worker.stop() }
+            if total == 7 { worker.stop() }
             if id == "unstored", isFirst { throw Unstored() }
         }
         #expect(
             outcomes.withLock { $0 } == [
                 "good": [nil], "broken": [.malformed], "later": [.unavailable, nil], "unstored": [nil, nil],
+                "unreadable": [.malformed],
             ]
         )
-        #expect(subscription.state.withLock { $0.acknowledged.sorted() } == ["broken", "good", "later", "unstored"])
+        #expect(
+            subscription.state.withLock { $0.acknowledged.sorted() } == [
+                "broken", "good", "later", "unreadable", "unstored",
+            ]
+        )
     }
 
     @Test(
@@ -502,7 +591,8 @@ struct PullWorkerTests {
             { $0.subscription = "play-events" }, { $0.subscription = "projects/p/subscriptions/.." },
             { $0.subscription = "projects/project-one/subscriptions/a/b" }, { $0.maximumOutstandingMessages = 0 },
             { $0.maximumMessagesPerPull = 1001 }, { $0.leaseExtension = .seconds(9) },
-            { $0.leaseExtension = .seconds(601) },
+            { $0.leaseExtension = .seconds(601) }, { $0.redeliveryDelay = .zero },
+            { $0.maximumRedeliveryDelay = .seconds(601) }, { $0.maximumRedeliveryDelay = .seconds(9) },
             { $0.pullTimeout = .zero }, { $0.maximumOutstandingBytes = 0 },
         ] as [@Sendable (inout PullConfiguration) -> Void]
     )

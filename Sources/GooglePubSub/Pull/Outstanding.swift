@@ -4,6 +4,8 @@ struct Outstanding {
         var acknowledgementID: String
         var bytes: Int
         let since: Duration
+        /// Which delivery of the message this is, as far as is known here.
+        var attempt: Int
         /// When Pub/Sub would deliver it again.
         var deadline: Duration
     }
@@ -14,6 +16,12 @@ struct Outstanding {
         var deadline: Duration
     }
 
+    /// A message to be given back, and for how long it is to be left alone.
+    private struct Return {
+        var id: String
+        var delay: Duration
+    }
+
     /// What becomes of a message that came.
     enum Admission {
         case new
@@ -22,32 +30,48 @@ struct Outstanding {
 
     private var entries: [String: Entry] = [:]
     private(set) var bytes = 0
-    private var done: Set<String> = []
-    private var order: [String] = []
-    private var oldest = 0
-    private let capacity: Int
+    private var done: RecentKeys<Void>
+    private var failures: RecentKeys<Int>
+    private let backoff: Backoff
     private var acknowledgements: [Due] = []
-    private var returns: [String] = []
+    private var returns: [Return] = []
 
-    init(remembering capacity: Int) {
-        self.capacity = capacity
+    init(remembering capacity: Int, _ backoff: Backoff) {
+        done = RecentKeys(capacity: capacity)
+        failures = RecentKeys(capacity: capacity)
+        self.backoff = backoff
     }
 
     var count: Int { entries.count }
     var hasNews: Bool { !acknowledgements.isEmpty || !returns.isEmpty }
 
     /// Takes a message in, unless it is in hand or was; whichever delivery of it is the last one counts.
-    mutating func admit(_ key: String, _ id: String, bytes: Int, now: Duration, deadline: Duration) -> Admission {
+    ///
+    /// - Parameter attempt: which delivery of the message it is, where Pub/Sub says so.
+    mutating func admit(
+        _ key: String,
+        _ id: String,
+        attempt: Int?,
+        bytes: Int,
+        now: Duration,
+        deadline: Duration
+    ) -> Admission {
         if entries[key] != nil {
             entries[key]?.acknowledgementID = id
             entries[key]?.deadline = now + deadline
             return .repeated
         }
-        if done.contains(key) {
+        if done[key] != nil {
             acknowledgements.append(Due(id: id, deadline: now + deadline))
             return .repeated
         }
-        entries[key] = Entry(acknowledgementID: id, bytes: bytes, since: now, deadline: now + deadline)
+        entries[key] = Entry(
+            acknowledgementID: id,
+            bytes: bytes,
+            since: now,
+            attempt: max(attempt ?? 1, (failures[key] ?? 0) + 1),
+            deadline: now + deadline
+        )
         self.bytes += bytes
         return .new
     }
@@ -57,20 +81,11 @@ struct Outstanding {
         bytes -= entry.bytes
         if acknowledge {
             acknowledgements.append(Due(id: entry.acknowledgementID, deadline: entry.deadline))
-            remember(key)
+            done[key] = ()
+            failures[key] = nil
         } else {
-            returns.append(entry.acknowledgementID)
-        }
-    }
-
-    private mutating func remember(_ key: String) {
-        guard capacity > 0, done.insert(key).inserted else { return }
-        if order.count < capacity {
-            order.append(key)
-        } else {
-            done.remove(order[oldest])
-            order[oldest] = key
-            oldest = (oldest + 1) % capacity
+            returns.append(Return(id: entry.acknowledgementID, delay: backoff.delay(afterAttempt: entry.attempt)))
+            failures[key] = entry.attempt
         }
     }
 
@@ -90,10 +105,16 @@ struct Outstanding {
         return taken
     }
 
-    mutating func takeReturns(_ limit: Int) -> [String] {
-        let taken = Array(returns.prefix(limit))
-        returns.removeFirst(taken.count)
-        return taken
+    /// Takes messages that are to be left alone for the same time.
+    mutating func takeReturns(_ limit: Int) -> (ids: [String], delay: Duration)? {
+        guard let delay = returns.first?.delay else { return nil }
+        var taken: [String] = []
+        returns.removeAll { message in
+            guard message.delay == delay, taken.count < limit else { return false }
+            taken.append(message.id)
+            return true
+        }
+        return (taken, delay)
     }
 
     /// Keeps acknowledgements that could not be sent, apart from those that have become void.
@@ -103,5 +124,51 @@ struct Outstanding {
         let valid = failed.filter { now < $0.deadline }
         acknowledgements.append(contentsOf: valid)
         return failed.count - valid.count
+    }
+}
+
+/// How long a message that could not be dealt with is left alone: each time twice as long.
+struct Backoff {
+    var first: Duration
+    var longest: Duration
+
+    /// - Parameter attempt: which attempt has failed, from 1 on.
+    func delay(afterAttempt attempt: Int) -> Duration {
+        var delay = first
+        var doublings = attempt - 1
+        while doublings > 0, delay < longest {
+            delay = delay + delay
+            doublings -= 1
+        }
+        return min(delay, longest)
+    }
+}
+
+/// Values for the keys that came last, so many of them.
+private struct RecentKeys<Value> {
+    private var values: [String: Value] = [:]
+    private var order: [String] = []
+    private var oldest = 0
+    private let capacity: Int
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    subscript(key: String) -> Value? {
+        get { values[key] }
+        set {
+            guard let newValue, capacity > 0 else {
+                values[key] = nil
+                return
+            }
+            let isKnown = values.updateValue(newValue, forKey: key) != nil
+            guard !isKnown else { return }
+            if order.count < capacity {
+                order.append(key)
+            } else {
+                if order[oldest] != key { values[order[oldest]] = nil }
+                order[oldest] = key
+                oldest = (oldest + 1) % capacity
+            }
+        }
     }
 }

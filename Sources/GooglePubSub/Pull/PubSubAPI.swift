@@ -24,8 +24,13 @@ struct PubSubAPI: Sendable {
 
     struct Received: Sendable {
         var acknowledgementID: String
-        /// Nothing where the message could not be read.
-        var message: PubSubMessage?
+        var content: Content
+    }
+
+    enum Content: Sendable {
+        case message(PubSubMessage)
+        /// The octets of the message, and its id where that much can be read.
+        case unreadable([UInt8], messageID: String?, JSONError)
     }
 
     /// How many ids one request names; the limit of a request is 512 KiB.
@@ -86,23 +91,40 @@ struct PubSubAPI: Sendable {
             let reader = try ObjectReader(parsing: response.body, limits: limits)
             guard let entries = try reader.optionalArray("receivedMessages") else { return [] }
             var received: [Received] = []
-            for entry in entries { received.append(try self.received(entry)) }
+            for entry in entries {
+                // Without an id nothing can be told about it. It comes again, and must not keep the others away.
+                if let one = self.received(entry) { received.append(one) }
+            }
             return received
         } catch {
             throw .transient("answer to a pull: \(error)")
         }
     }
 
-    private func received(_ entry: JSONValue) throws(JSONError) -> Received {
-        var reader = try ObjectReader(entry)
-        let id = try reader.string("ackId")
+    private func received(_ entry: JSONValue) -> Received? {
+        guard var reader = try? ObjectReader(entry), let id = try? reader.string("ackId"), !id.isEmpty else {
+            return nil
+        }
         let attempt = reader.descriptiveInt64("deliveryAttempt")
-        let message = try? PubSubMessage(
-            reading: reader.value("message"),
-            subscription: subscription,
-            deliveryAttempt: attempt
-        )
-        return Received(acknowledgementID: id, message: message)
+        do throws(JSONError) {
+            return Received(
+                acknowledgementID: id,
+                content: .message(
+                    try PubSubMessage(
+                        reading: try reader.value("message"),
+                        subscription: subscription,
+                        deliveryAttempt: attempt
+                    )
+                )
+            )
+        } catch {
+            let value = reader.optionalValue("message")
+            let messageID = try? value?.object()["messageId"]?.string()
+            return Received(
+                acknowledgementID: id,
+                content: .unreadable(Array((value ?? entry).rawBytes), messageID: messageID, error)
+            )
+        }
     }
 
     func acknowledge(_ ids: [String]) async throws(Failure) {

@@ -21,10 +21,14 @@ public struct PullConfiguration: Sendable {
     public var leaseExtension: Duration = .seconds(60)
     /// For how long a message's deadline is extended; behind that Pub/Sub delivers it again.
     public var maximumExtension: Duration = .seconds(3600)
+    /// For how long a message is left alone that could not be dealt with. Each further time it is twice as long.
+    public var redeliveryDelay: Duration = .seconds(10)
+    /// For how long at most, up to Pub/Sub's own bound of 600 seconds.
+    public var maximumRedeliveryDelay: Duration = .seconds(600)
     /// How long Pub/Sub may keep a pull waiting for messages.
     public var pullTimeout: Duration = .seconds(90)
     /// How many messages that were worked on are remembered, so that none is handed over again when its
-    /// acknowledgement was lost.
+    /// acknowledgement was lost, and how many that failed, so that their delays grow.
     public var rememberedMessages: Int = 10_000
     /// Is told what happens, for metrics and logs. Nothing in it is secret.
     public var report: (@Sendable (PullReport) -> Void)?
@@ -44,6 +48,8 @@ public struct PullConfiguration: Sendable {
         else { throw ConfigurationError("a limit of the pull worker is out of range") }
         guard .seconds(10) ... .seconds(600) ~= leaseExtension,
             .seconds(1) ... .seconds(600) ~= acknowledgementDeadline,
+            .seconds(1) ... .seconds(600) ~= redeliveryDelay,
+            redeliveryDelay ... .seconds(600) ~= maximumRedeliveryDelay,
             maximumExtension >= .zero, pullTimeout > .zero
         else { throw ConfigurationError("a duration of the pull worker is out of range") }
     }
@@ -79,15 +85,17 @@ struct SubscriptionName {
 public enum PullReport: Sendable, Hashable {
     /// So many messages came.
     case pulled(Int)
+    /// A pull came back without a message.
+    case idle
     /// So many acknowledgements were taken.
     case acknowledged(Int)
-    /// So many messages were given back, to be delivered again.
+    /// So many messages were given back, to be delivered again after a while.
     case returned(Int)
     /// The deadline of so many messages was moved.
     case extended(Int)
     /// A message came again and was not handed over: it is being worked on, or was.
     case repeated
-    /// A message could not be read. It is left alone; a dead-letter topic will get it in the end.
+    /// A message could not be read, and is handed over to be kept.
     case unreadable
     /// A request failed, for the reason given; it is repeated where that makes sense.
     case trouble(PullRequest, String)

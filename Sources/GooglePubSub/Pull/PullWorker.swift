@@ -5,8 +5,8 @@ import Synchronization
 
 /// Pulls messages from a Pub/Sub subscription and hands them over, each until somebody has dealt with it.
 ///
-/// A message is acknowledged after its handler said so, and not before; given back at once when the handler wants it
-/// again; and held by moving its deadline while the handler works. What comes again while it is worked on, or after it
+/// A message is acknowledged after its handler said so, and not before; given back when the handler wants it again, to
+/// come after a delay that doubles each time; and held by moving its deadline while the handler works. What comes again while it is worked on, or after it
 /// was, is not handed over a second time by the same worker.
 public final class PullWorker: Sendable {
     /// What Pub/Sub is told about a message.
@@ -25,8 +25,27 @@ public final class PullWorker: Sendable {
         public let receivedAt: Date
     }
 
+    /// A message that cannot be read as one. Pub/Sub would deliver it for as long as nobody acknowledges it.
+    public struct UnreadableMessage: Sendable, CustomStringConvertible, CustomReflectable {
+        /// What Pub/Sub sent in place of a message, byte for byte; it may have purchase tokens in it.
+        public let bytes: [UInt8]
+        /// What is wrong with it: `malformed`, marked authentic.
+        public let error: DeliveryError
+        /// When it was received.
+        public let receivedAt: Date
+
+        /// The length and the error.
+        public var description: String { "\(bytes.count) bytes, \(error)" }
+
+        /// Shows nothing.
+        public var customMirror: Mirror { Mirror(self, children: [:]) }
+    }
+
     /// Deals with one message.
     public typealias Handler = @Sendable (Message) async -> Disposition
+
+    /// Keeps a message that cannot be read. When it throws, the message comes again.
+    public typealias Quarantine = @Sendable (UnreadableMessage) async throws -> Void
 
     private struct State {
         var outstanding: Outstanding
@@ -73,7 +92,8 @@ public final class PullWorker: Sendable {
         self.clock = clock
         time = ElapsedTime(clock)
         self.now = now
-        state = Mutex(State(outstanding: Outstanding(remembering: configuration.rememberedMessages)))
+        let backoff = Backoff(first: configuration.redeliveryDelay, longest: configuration.maximumRedeliveryDelay)
+        state = Mutex(State(outstanding: Outstanding(remembering: configuration.rememberedMessages, backoff)))
     }
 
     /// Works until ``stop()``, or until Pub/Sub says that it cannot go on.
@@ -81,15 +101,18 @@ public final class PullWorker: Sendable {
     /// Network trouble and quotas are waited out. When the task is canceled, handlers are, and what they answer is still
     /// told to Pub/Sub.
     ///
+    /// - Parameters:
+    ///   - handler: deals with each message.
+    ///   - quarantine: keeps what cannot be read as a message, which is then acknowledged.
     /// - Throws: ``PullError``, after every message in hand is dealt with.
-    public func run(_ handler: @escaping Handler) async throws(PullError) {
+    public func run(_ handler: @escaping Handler, quarantine: @escaping Quarantine) async throws(PullError) {
         let isFirst = state.withLock { state in
             defer { state.hasRun = true }
             return !state.hasRun
         }
         guard isFirst else { throw PullError(cause: .alreadyRun, message: "a worker runs once") }
         let failure = await withTaskGroup(of: Part.self, returning: PullError?.self) { group in
-            group.addTask { .pulling(await self.pullUntilStopped(handler)) }
+            group.addTask { .pulling(await self.pullUntilStopped(handler, quarantine)) }
             group.addTask {
                 for await _ in self.news.stream { await self.tellNews() }
                 return .telling
@@ -119,13 +142,15 @@ public final class PullWorker: Sendable {
     ///
     /// Every message is decoded, looked up and mapped, and the outcome handed to `store`, failures too. It is
     /// acknowledged where ``Acknowledgement`` accepts the outcome, which `store` has then kept; where `store` throws,
-    /// and where Google could not be asked, it comes again.
+    /// and where Google could not be asked, it comes again. What cannot even be read as a message is stored as one whose
+    /// data are the octets received, with the failure `malformed`.
     ///
-    /// - Throws: ``PullError`` as for ``run(_:)``.
+    /// - Throws: ``PullError`` as for ``run(_:quarantine:)``.
     public func run(
         _ adapter: GooglePlayAdapter,
         _ store: @escaping @Sendable (Message, Result<Normalization, DeliveryError>) async throws -> Void
     ) async throws(PullError) {
+        let subscription = configuration.subscription
         try await run { message in
             let outcome = await adapter.outcome(ofPulled: message.content, receivedAt: message.receivedAt)
             do { try await store(message, outcome) } catch { return .redeliver }
@@ -133,6 +158,9 @@ public final class PullWorker: Sendable {
             case .accept, .acceptAndQuarantine: return .acknowledge
             default: return .redeliver
             }
+        } quarantine: { message in
+            let content = PubSubMessage(subscription: subscription, data: message.bytes)
+            try await store(Message(content: content, receivedAt: message.receivedAt), .failure(message.error))
         }
     }
 
@@ -150,7 +178,10 @@ public final class PullWorker: Sendable {
 // MARK: Pulling
 
 extension PullWorker {
-    private func pullUntilStopped(_ handler: @escaping Handler) async -> PullError? {
+    private func pullUntilStopped(
+        _ handler: @escaping Handler,
+        _ quarantine: @escaping Quarantine
+    ) async -> PullError? {
         await withDiscardingTaskGroup(returning: PullError?.self) { handlers in
             var changes = room.stream.makeAsyncIterator()
             var batch = configuration.maximumMessagesPerPull
@@ -166,10 +197,9 @@ extension PullWorker {
                     case .success(let received):
                         failures = 0
                         batch = min(max(batch, received.count) * 2, configuration.maximumMessagesPerPull)
-                        for (key, message) in admit(received) {
+                        for admitted in admit(received) {
                             handlers.addTask {
-                                let disposition = await handler(message)
-                                self.finish(key, disposition)
+                                self.finish(admitted.key, await Self.deal(with: admitted, handler, quarantine))
                             }
                         }
                     case .failure(.tooLarge) where count > 1:
@@ -245,30 +275,78 @@ extension PullWorker {
         state.withLock { $0.interruptible = nil }
     }
 
-    private func admit(_ received: [PubSubAPI.Received]) -> [(key: String, message: Message)] {
-        guard !received.isEmpty else { return [] }
+    /// Something in hand.
+    private struct Admitted: Sendable {
+        enum Content: Sendable {
+            case message(Message)
+            case unreadable(UnreadableMessage)
+        }
+
+        var key: String
+        var content: Content
+    }
+
+    private static func deal(
+        with admitted: Admitted,
+        _ handler: Handler,
+        _ quarantine: Quarantine
+    ) async -> Disposition {
+        switch admitted.content {
+        case .message(let message): return await handler(message)
+        case .unreadable(let message):
+            do { try await quarantine(message) } catch { return .redeliver }
+            return .acknowledge
+        }
+    }
+
+    private func admit(_ received: [PubSubAPI.Received]) -> [Admitted] {
+        guard !received.isEmpty else {
+            configuration.report?(.idle)
+            return []
+        }
         let receivedAt = now()
         let elapsed = time.now
-        var admitted: [(key: String, message: Message)] = []
+        var admitted: [Admitted] = []
         var hasRepeated = false
         configuration.report?(.pulled(received.count))
         for one in received {
-            guard let message = one.message else {
+            let key: String
+            let content: Admitted.Content
+            let (bytes, attempt): (Int, Int?)
+            switch one.content {
+            case .message(let message):
+                key = message.messageID ?? one.acknowledgementID
+                content = .message(Message(content: message, receivedAt: receivedAt))
+                (bytes, attempt) = (message.data.count, message.deliveryAttempt)
+            case .unreadable(let octets, let messageID, let error):
                 configuration.report?(.unreadable)
-                continue
+                key = messageID ?? one.acknowledgementID
+                content = .unreadable(
+                    UnreadableMessage(
+                        bytes: octets,
+                        error: DeliveryError(
+                            .malformed,
+                            "pulled message: \(error)",
+                            isAuthentic: true,
+                            underlying: error
+                        ),
+                        receivedAt: receivedAt
+                    )
+                )
+                (bytes, attempt) = (octets.count, nil)
             }
-            let key = message.messageID ?? one.acknowledgementID
             let admission = state.withLock {
                 $0.outstanding.admit(
                     key,
                     one.acknowledgementID,
-                    bytes: message.data.count,
+                    attempt: attempt,
+                    bytes: bytes,
                     now: elapsed,
                     deadline: configuration.acknowledgementDeadline
                 )
             }
             switch admission {
-            case .new: admitted.append((key, Message(content: message, receivedAt: receivedAt)))
+            case .new: admitted.append(Admitted(key: key, content: content))
             case .repeated:
                 hasRepeated = true
                 configuration.report?(.repeated)
@@ -313,10 +391,10 @@ extension PullWorker {
                 if lost > 0 { configuration.report?(.acknowledgementsLost(lost)) }
             }
         }
-        if !returns.isEmpty {
+        if let (ids, delay) = returns {
             do throws(PubSubAPI.Failure) {
-                try await api.modifyAckDeadline(returns, .zero)
-                configuration.report?(.returned(returns.count))
+                try await api.modifyAckDeadline(ids, delay)
+                configuration.report?(.returned(ids.count))
             } catch {
                 // They come again by themselves, later.
                 configuration.report?(.trouble(.modifyAckDeadline, error.reason))
