@@ -121,6 +121,9 @@ let package = Package(
             dependencies: [
                 "AppleJWS",
                 "ConformanceVectors",
+                "CurlTransport",
+                "GooglePubSub",
+                "HTTPTransport",
                 "NotificationSimulator",
                 "Normalizer",
                 "WireJSON",
@@ -203,6 +206,7 @@ let package = Package(
                 "SignatureCore",
                 "SignatureIssuing",
                 "WireJSON",
+                "lifecycle",
             ],
             swiftSettings: strict
         ),

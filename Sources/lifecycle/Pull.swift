@@ -1,0 +1,272 @@
+#if CommandLineTool
+import ArgumentParser
+import CurlTransport
+import Dispatch
+import Foundation
+import GooglePubSub
+import Normalizer
+import Synchronization
+
+/// `lifecycle pull`
+struct Pull: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Pulls Google Play's notifications from Pub/Sub and prints one event a line.",
+        discussion: """
+            Every message is looked up in the Play Developer API and mapped; its events go to standard output, one JSON \
+            object a line. A message is acknowledged after its lines are written. One that Google cannot answer about \
+            now comes again later, so that after a crash, or where two processes pull, a line may come twice: act once \
+            on each `id`. What gives no event and must not be lost is appended to the quarantine file, which is made \
+            readable for its owner only since it has purchase tokens in it.
+
+            The configuration is a JSON object:
+
+              subscription          projects/P/subscriptions/S
+              packageName           the app; or packageNames, a list
+              serviceAccountFile    the JSON key file of a service account that may subscribe, and view the app's
+                                    financial data in the Play Console
+              orderLookup           voided (which is assumed), never or charged
+              voidedPurchaseLookup  true to look up who took a voided purchase back, and why
+              acknowledgementDeadlineSeconds   the subscription's own; 10 is assumed
+              maximumOutstandingMessages       how many are worked on at once; 200 is assumed
+              trustRootsFile        PEM certificates to trust instead of the system's
+              emulator              {"pubsub","play","token"}: "host:port" of who plays Google, on this host only;
+                                    Pub/Sub's emulator without TLS, the others with
+
+            SIGINT and SIGTERM finish the messages in hand and end; a second one breaks them off.
+
+            Exit status: 0 when stopped, 64 for wrong usage or configuration, 69 when Pub/Sub cannot be pulled from, \
+            74 when something could not be written.
+            """
+    )
+
+    @Option(help: ArgumentHelp("The configuration, as a JSON file.", valueName: "file"))
+    var config: String
+
+    @Option(help: ArgumentHelp("Where messages without an event are kept, one JSON object a line.", valueName: "file"))
+    var quarantine: String
+
+    @Option(help: "Stop when so many messages have been dealt with; what is in hand then is finished.")
+    var maxMessages: Int?
+
+    @Flag(help: "Stop as soon as there are no more messages.")
+    var once = false
+
+    func validate() throws {
+        if let maxMessages, maxMessages < 1 { throw ValidationError("--max-messages has to be at least 1") }
+    }
+
+    func run() async throws {
+        var settings = try PullSettings(path: config)
+        if let maxMessages {
+            settings.worker.maximumOutstandingMessages = min(settings.worker.maximumOutstandingMessages, maxMessages)
+        }
+        if once { settings.worker.pullTimeout = .seconds(5) }
+        let kept = try QuarantineFile(path: quarantine)
+        let stopping = StopSwitch()
+        let ends = once
+        settings.worker.report = { report in
+            switch report {
+            case .trouble(let request, let reason): StandardError.write("\(request.rawValue): \(reason)")
+            case .acknowledgementsLost(let count): StandardError.write("\(count) acknowledgements lost")
+            case .idle where ends: stopping.stop()
+            default: break
+            }
+        }
+
+        let (adapter, worker, transport): (GooglePlayAdapter, PullWorker, CurlTransport)
+        do {
+            transport = try CurlTransport(.init(trustRoots: settings.trustRoots))
+            adapter = try settings.adapter(transport)
+            worker = try settings.pullWorker(transport)
+        } catch {
+            throw ValidationError("\(error)")
+        }
+        let sink = EventSink(adapter: adapter, quarantine: kept, limit: maxMessages, stopping: stopping)
+        let work = Task { () -> PullError? in
+            do throws(PullError) {
+                try await worker.run(adapter) { message, outcome in try sink.store(message, outcome) }
+                return nil
+            } catch {
+                return error
+            }
+        }
+        stopping.connect(worker, work)
+        let signals = [SIGINT, SIGTERM].map { SignalSource($0, stopping.signaled) }
+        let failure = await work.value
+        withExtendedLifetime(signals) {}
+        await transport.shutdown()
+
+        if sink.hasFailed { throw ExitCode.cannotWrite }
+        if let failure {
+            StandardError.write("\(failure)")
+            throw ExitCode.unavailable
+        }
+    }
+}
+
+extension ExitCode {
+    /// Output could not be written (`EX_IOERR`).
+    static let cannotWrite = ExitCode(74)
+}
+
+/// Writes what became of messages, whole messages at a time.
+private final class EventSink: Sendable {
+    private struct State {
+        var count = 0
+        var hasFailed = false
+    }
+
+    private let adapter: GooglePlayAdapter
+    private let quarantine: QuarantineFile
+    private let limit: Int?
+    private let stopping: StopSwitch
+    private let state = Mutex(State())
+
+    init(adapter: GooglePlayAdapter, quarantine: QuarantineFile, limit: Int?, stopping: StopSwitch) {
+        self.adapter = adapter
+        self.quarantine = quarantine
+        self.limit = limit
+        self.stopping = stopping
+    }
+
+    var hasFailed: Bool { state.withLock { $0.hasFailed } }
+
+    /// Returns when everything about the message is written, and is called before it is acknowledged.
+    func store(_ message: PullWorker.Message, _ outcome: Result<Normalization, DeliveryError>) throws {
+        let name = message.content.messageID ?? "message"
+        let acknowledgement = adapter.acknowledgement(for: outcome)
+        do {
+            if case .success(let normalization) = outcome {
+                var lines: [UInt8] = []
+                for event in normalization.events { lines += try CanonicalJSON.bytes(event) + [0x0A] }
+                try state.withLock { _ in try FileHandle.standardOutput.writeThrough(lines) }
+            }
+            if acknowledgement.decision == .acceptAndQuarantine { try quarantine.keep(message, outcome) }
+        } catch {
+            StandardError.write("\(name): not written")
+            state.withLock { $0.hasFailed = true }
+            stopping.stop()
+            throw error
+        }
+        switch outcome {
+        case .success(let normalization):
+            if let reason = normalization.noChange?.reason { StandardError.write("\(name): no event: \(reason)") }
+        case .failure(let error):
+            StandardError.write("\(name): \(error)")
+        }
+        guard acknowledgement.decision != .retryLater, let limit else { return }
+        let count = state.withLock { state in
+            state.count += 1
+            return state.count
+        }
+        if count >= limit { stopping.stop() }
+    }
+}
+
+/// Messages that gave no event, with why.
+private final class QuarantineFile: Sendable {
+    private struct Line: Encodable {
+        var message: PubSubMessage
+        var receivedAt: String
+        var code: String
+        var reason: String
+
+        enum CodingKeys: String, CodingKey {
+            case message, code, reason
+            case receivedAt = "received_at"
+        }
+    }
+
+    private let file: Mutex<FileHandle>
+
+    init(path: String) throws(ValidationError) {
+        let manager = FileManager.default
+        if !manager.fileExists(atPath: path) {
+            guard manager.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]) else {
+                throw ValidationError("\(path) cannot be made")
+            }
+        }
+        guard let handle = FileHandle(forUpdatingAtPath: path) else {
+            throw ValidationError("\(path) cannot be written")
+        }
+        file = Mutex(handle)
+    }
+
+    func keep(_ message: PullWorker.Message, _ outcome: Result<Normalization, DeliveryError>) throws {
+        let (code, reason) =
+            switch outcome {
+            case .success(let normalization): ("no_event", normalization.noChange?.reason.rawValue ?? "")
+            case .failure(let error): (error.code.rawValue, error.message)
+            }
+        let line = Line(
+            message: message.content,
+            receivedAt: RFC3339.string(message.receivedAt.millisecondsSince1970),
+            code: code,
+            reason: reason
+        )
+        let bytes = try CanonicalJSON.bytes(line) + [0x0A]
+        try file.withLock { file in
+            try file.seekToEnd()
+            try file.writeThrough(bytes)
+        }
+    }
+}
+
+extension FileHandle {
+    /// Writes, and for a file waits until it is on the disk: what was acknowledged is not delivered again.
+    fileprivate func writeThrough(_ bytes: [UInt8]) throws {
+        guard !bytes.isEmpty else { return }
+        try write(contentsOf: Data(bytes))
+        // A pipe has nothing to wait for.
+        try? synchronize()
+    }
+}
+
+/// Ends the work: in an orderly way first, at once when asked again.
+private final class StopSwitch: Sendable {
+    private struct State {
+        var worker: PullWorker?
+        var work: Task<PullError?, Never>?
+        var isStopping = false
+    }
+
+    private let state = Mutex(State())
+
+    func connect(_ worker: PullWorker, _ work: Task<PullError?, Never>) {
+        let isStopping = state.withLock { state in
+            state.worker = worker
+            state.work = work
+            return state.isStopping
+        }
+        if isStopping { worker.stop() }
+    }
+
+    func stop() {
+        let worker = state.withLock { state in
+            state.isStopping = true
+            return state.worker
+        }
+        worker?.stop()
+    }
+
+    func signaled() {
+        let (isSecond, work) = state.withLock { ($0.isStopping, $0.work) }
+        StandardError.write(isSecond ? "breaking off" : "stopping")
+        if isSecond { work?.cancel() } else { stop() }
+    }
+}
+
+/// Calls a closure for each signal of a kind, in place of what the system does.
+private final class SignalSource {
+    private let source: any DispatchSourceSignal
+
+    init(_ number: Int32, _ body: @escaping @Sendable () -> Void) {
+        signal(number, SIG_IGN)
+        source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+        source.setEventHandler(handler: DispatchWorkItem(block: body))
+        source.resume()
+    }
+
+    deinit { source.cancel() }
+}
+#endif
