@@ -35,6 +35,13 @@ struct Fingerprint: Equatable {
             self.init(first: first, last: 0, count: count)
         }
     }
+
+    /// The fingerprint of the octets that an escaped name stands for.
+    @inline(never)
+    init(ofEscaped text: Span<UInt8>, _ start: Int, _ end: Int) {
+        let decoded = StringSyntax.decode(text, start..<end)
+        self.init(of: decoded.span, 0, decoded.count)
+    }
 }
 
 extension Span<UInt8> {

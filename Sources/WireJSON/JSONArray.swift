@@ -2,14 +2,28 @@
 package struct JSONArray: Sequence, Sendable {
     let document: JSONDocument
     let node: Int
-    /// As in `JSONError.path`.
-    package let path: String
+    /// As in `JSONDocument.path(to:in:at:iterated:)`.
+    let iterated: UInt64
 
-    package var count: Int { document.nodes[node].count }
+    /// As in `JSONError.path`.
+    package var path: String { document.path(of: node, iterated: iterated) }
+
+    package var count: Int { document.count(of: node) }
     package var isEmpty: Bool { count == 0 }
     package var underestimatedCount: Int { count }
     package var first: JSONValue? {
-        isEmpty ? nil : JSONValue(document: document, node: node &+ 1, parent: path, step: .element(0))
+        isEmpty ? nil : element(0, at: node &+ 1)
+    }
+
+    @inline(__always)
+    private func element(_ position: Int, at node: Int) -> JSONValue {
+        JSONValue(
+            document: document,
+            node: node,
+            container: UInt32(truncatingIfNeeded: document.nodes[self.node].container),
+            position: UInt32(truncatingIfNeeded: position),
+            iterated: iterated
+        )
     }
 
     package func makeIterator() -> Iterator {
@@ -24,12 +38,7 @@ package struct JSONArray: Sequence, Sendable {
 
         package mutating func next() -> JSONValue? {
             guard cursor < end else { return nil }
-            let value = JSONValue(
-                document: array.document,
-                node: cursor,
-                parent: array.path,
-                step: .element(position)
-            )
+            let value = array.element(position, at: cursor)
             cursor = Int(array.document.nodes[cursor].next)
             position &+= 1
             return value

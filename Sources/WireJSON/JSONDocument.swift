@@ -5,6 +5,8 @@
 package final class JSONDocument: Sendable {
     let bytes: ArraySlice<UInt8>
     let nodes: [JSONNode]
+    private let containers: [JSONContainer]
+    private let members: [JSONMember]
 
     /// Checks and indexes a document.
     ///
@@ -15,7 +17,10 @@ package final class JSONDocument: Sendable {
     /// - Complexity: O(n log n) in the worst case, O(n) for objects of few members; stack use is constant.
     package init(parsing bytes: ArraySlice<UInt8>, limits: JSONLimits = JSONLimits()) throws(JSONError) {
         self.bytes = bytes
-        nodes = try StructureIndexer(bytes.span, limits: limits).nodes
+        let index = try DocumentIndex(bytes.span, limits: limits)
+        nodes = index.nodes
+        containers = index.containers
+        members = index.members
     }
 
     package convenience init(parsing bytes: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONError) {
@@ -23,25 +28,57 @@ package final class JSONDocument: Sendable {
     }
 
     package var root: JSONValue {
-        JSONValue(document: self, node: 0, parent: "", step: .root)
+        JSONValue(document: self, node: 0, container: JSONContainer.none, position: 0, iterated: 0)
     }
+
+    /// How many elements or members the array or object at a node has.
+    @inline(__always)
+    func count(of node: Int) -> Int { Int(containers[nodes[node].container].count) }
+
+    /// How many arrays and objects are around the one at a node.
+    func depth(of node: Int) -> UInt32 { containers[nodes[node].container].depth }
 
     /// The node of the value that the object at `object` has under a name.
     func member(_ name: MemberName, of object: Int) -> Int? {
         let wanted = name.text.utf8.span
         let fingerprint = Fingerprint(of: wanted, 0, wanted.count)
-        let nodes = nodes
-        var cursor = object &+ 1
-        let end = Int(nodes[object].next)
-        while cursor < end {
-            if nodes[cursor].fingerprint == fingerprint, isName(nodes[cursor], wanted) { return cursor &+ 1 }
-            cursor = Int(nodes[cursor &+ 1].next)
+        let container = containers[nodes[object].container]
+        let first = Int(container.members)
+        for index in first..<first &+ Int(container.count) where members[index].isLike(fingerprint) {
+            let node = members[index].node
+            if isText(nodes[node].range, hasEscape: nodes[node].nameHasEscape, wanted) { return node &+ 1 }
         }
         return nil
     }
 
-    private func isName(_ node: JSONNode, _ wanted: Span<UInt8>) -> Bool {
-        isText(node.range, hasEscape: node.nameHasEscape, wanted)
+    /// As in `JSONError.path`, for a value at `position` of a container.
+    ///
+    /// - Parameter iterated: Which steps were taken by iteration, the one from the root lowest. Their names are the
+    ///   document's own and stay out of the path; those of all other steps were asked for.
+    func path(to node: Int, in container: UInt32, at position: UInt32, iterated: UInt64) -> String {
+        var steps: [String] = []
+        var (node, container, position) = (node, container, position)
+        while container != JSONContainer.none {
+            let around = containers[Int(container)]
+            if nodes[Int(around.node)].kind == .array {
+                steps.append("[\(position)]")
+            } else {
+                let name = nodes[node &- 1]
+                let isIterated = around.depth >= 64 || iterated &>> UInt64(around.depth) & 1 != 0
+                steps.append(
+                    isIterated ? "*" : String(decoding: text(name.range, hasEscape: name.nameHasEscape), as: UTF8.self)
+                )
+                if container > 0 { steps.append(".") }
+            }
+            (node, container, position) = (Int(around.node), around.parent, around.position)
+        }
+        return steps.reversed().joined()
+    }
+
+    /// As in `JSONError.path`, for the array or object at a node.
+    func path(of node: Int, iterated: UInt64) -> String {
+        let container = containers[nodes[node].container]
+        return path(to: node, in: container.parent, at: container.position, iterated: iterated)
     }
 
     /// Whether the string in `range` decodes to exactly these octets.

@@ -2,7 +2,7 @@
 ///
 /// It says where and why, never what was there: neither member names nor content of the document appear in it.
 package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
-    package enum Reason: Hashable, Sendable {
+    package enum Reason: Error, Hashable, Sendable {
         // A limit, `JSONLimits`.
         case tooLarge(limit: Int)
         case tooDeep(limit: Int)

@@ -11,21 +11,20 @@ struct JSONNode {
     var start: UInt32
     /// One past the last octet; for strings and names, the closing quotation mark.
     var end: UInt32
-    /// The node after this value and all it holds. While an array or object is open: the one around it.
+    /// The node after this value and all it holds.
     var next: UInt32
-    /// Value: kind, flag, count. Name: fingerprint, flag.
+    /// Value: kind, flag, container. Name: fingerprint, flag.
     var word: UInt32
 
-    static let none = UInt32.max
-    /// The count has to fit beside kind and flag.
+    /// The number of a container has to fit beside kind and flag.
     static let maximumCount = 1 << 28 - 1
 
     @inline(__always)
-    init(kind: Kind, flag: Bool = false, start: Int, end: Int, next: Int) {
+    init(kind: Kind, flag: Bool = false, container: Int = 0, start: Int, end: Int, next: Int) {
         self.start = UInt32(truncatingIfNeeded: start)
         self.end = UInt32(truncatingIfNeeded: end)
         self.next = UInt32(truncatingIfNeeded: next)
-        self.word = kind.rawValue | (flag ? 8 : 0)
+        self.word = kind.rawValue | (flag ? 8 : 0) | UInt32(truncatingIfNeeded: container) &<< 4
     }
 
     @inline(__always)
@@ -36,21 +35,22 @@ struct JSONNode {
         self.word = fingerprint.bits | (hasEscape ? 1 : 0)
     }
 
+    @inline(__always)
     var range: Range<Int> { Int(start)..<Int(max(start, end)) }
 
     // MARK: Values
 
+    @inline(__always)
     var kind: Kind { Kind(rawValue: word & 7) ?? .null }
     /// A string holds an escape; a number has neither fraction nor exponent.
+    @inline(__always)
     var flag: Bool { word & 8 != 0 }
-    var count: Int { Int(word >> 4) }
-
-    mutating func setCount(_ count: Int) {
-        word = (word & 15) | UInt32(truncatingIfNeeded: count) << 4
-    }
+    /// For an array or object, which of the containers it is.
+    @inline(__always)
+    var container: Int { Int(word &>> 4) }
 
     // MARK: Names
 
+    @inline(__always)
     var nameHasEscape: Bool { word & 1 != 0 }
-    var fingerprint: Fingerprint { Fingerprint(bits: word & ~1) }
 }

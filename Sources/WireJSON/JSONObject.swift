@@ -2,10 +2,13 @@
 package struct JSONObject: Sendable {
     let document: JSONDocument
     let node: Int
-    /// As in `JSONError.path`.
-    package let path: String
+    /// As in `JSONDocument.path(to:in:at:iterated:)`.
+    let iterated: UInt64
 
-    package var count: Int { document.nodes[node].count }
+    /// As in `JSONError.path`.
+    package var path: String { document.path(of: node, iterated: iterated) }
+
+    package var count: Int { document.count(of: node) }
     package var isEmpty: Bool { count == 0 }
 
     /// The member's value: `nil` when it is absent, a value of kind `null` when it is null.
@@ -13,17 +16,28 @@ package struct JSONObject: Sendable {
     /// - Complexity: O(members); nothing is allocated.
     package subscript(_ name: MemberName) -> JSONValue? {
         guard let found = document.member(name, of: node) else { return nil }
-        return JSONValue(document: document, node: found, parent: path, step: .member(name))
+        return value(at: found, iterated: iterated)
+    }
+
+    @inline(__always)
+    func value(at member: Int, iterated: UInt64) -> JSONValue {
+        JSONValue(
+            document: document,
+            node: member,
+            container: UInt32(truncatingIfNeeded: document.nodes[node].container),
+            position: 0,
+            iterated: iterated
+        )
     }
 
     /// The member's value, which may be null.
     package func required(_ name: MemberName) throws(JSONError) -> JSONValue {
         if let value = self[name] { return value }
-        throw JSONError(
-            .missing,
-            path: name.path(in: path),
-            offset: document.nodes[node].range.lowerBound
-        )
+        throw missing(name)
+    }
+
+    func missing(_ name: MemberName) -> JSONError {
+        JSONError(.missing, path: name.path(in: path), offset: document.nodes[node].range.lowerBound)
     }
 
     /// All members, in the order of the document.
@@ -51,7 +65,8 @@ package struct JSONObject: Sendable {
                     decoding: document.text(entry.range, hasEscape: entry.nameHasEscape),
                     as: UTF8.self
                 )
-                let value = JSONValue(document: document, node: cursor &+ 1, parent: object.path, step: .someMember)
+                let depth = UInt64(document.depth(of: object.node))
+                let value = object.value(at: cursor &+ 1, iterated: object.iterated | 1 << depth)
                 cursor = Int(document.nodes[cursor &+ 1].next)
                 return (name, value)
             }

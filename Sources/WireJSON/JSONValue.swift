@@ -4,44 +4,25 @@ package struct JSONValue: Sendable {
         case null, bool, number, string, array, object
     }
 
-    /// How a value was reached from the one around it.
-    enum Step: Sendable {
-        case root
-        case member(MemberName)
-        case element(Int)
-        /// By iteration; the name is the document's and does not go into a path.
-        case someMember
-    }
-
     let document: JSONDocument
     let node: Int
-    let parent: String
-    let step: Step
+    /// The array or object around it, and which of its elements this is; of an object's members the node tells.
+    let container: UInt32
+    let position: UInt32
+    /// As in `JSONDocument.path(to:in:at:iterated:)`.
+    let iterated: UInt64
 
+    @inline(__always)
     private var entry: JSONNode { document.nodes[node] }
 
-    package var kind: Kind {
-        switch entry.kind {
-        case .null: .null
-        case .false, .true: .bool
-        case .number: .number
-        case .string: .string
-        case .array: .array
-        case .object: .object
-        }
-    }
+    package var kind: Kind { entry.kind.visible }
 
-    package var isNull: Bool { entry.kind == .null }
+    package var isNull: Bool { document.nodes[node].kind == .null }
 
     /// As in `JSONError.path`.
-    package var path: String {
-        switch step {
-        case .root: parent
-        case .member(let name): name.path(in: parent)
-        case .element(let index): parent + "[" + String(index) + "]"
-        case .someMember: parent.isEmpty ? "*" : parent + ".*"
-        }
-    }
+    ///
+    /// - Complexity: O(depth), and only where it is asked for.
+    package var path: String { document.path(to: node, in: container, at: position, iterated: iterated) }
 
     /// Where the value starts, counted from the start of the document.
     package var offset: Int { sourceRange.lowerBound }
@@ -64,23 +45,31 @@ package struct JSONValue: Sendable {
         guard found == expected else { throw error(.unexpectedKind(expected: expected, found: found)) }
     }
 
+    /// Reads the value, and says where it lies if it cannot be read.
+    @inline(__always)
+    private func read<Result>(
+        _ read: (JSONDocument, Int) throws(JSONError.Reason) -> Result
+    ) throws(JSONError) -> Result {
+        do throws(JSONError.Reason) { return try read(document, node) } catch { throw self.error(error) }
+    }
+
     // MARK: Structure
 
     package func object() throws(JSONError) -> JSONObject {
         try require(.object)
-        return JSONObject(document: document, node: node, path: path)
+        return JSONObject(document: document, node: node, iterated: iterated)
     }
 
     package func array() throws(JSONError) -> JSONArray {
         try require(.array)
-        return JSONArray(document: document, node: node, path: path)
+        return JSONArray(document: document, node: node, iterated: iterated)
     }
 
     // MARK: Strings
 
     /// The string, scalar for scalar as written; nothing is normalized.
     package func string() throws(JSONError) -> String {
-        String(decoding: try utf8Slice(), as: UTF8.self)
+        try read { (document, node) throws(JSONError.Reason) in try document.string(at: node) }
     }
 
     /// The string's octets after unescaping.
@@ -90,8 +79,7 @@ package struct JSONValue: Sendable {
 
     /// The string's octets after unescaping; where there is no escape, a view of the received octets and no copy.
     package func utf8Slice() throws(JSONError) -> ArraySlice<UInt8> {
-        try require(.string)
-        return document.text(entry.range, hasEscape: entry.flag)
+        try read { (document, node) throws(JSONError.Reason) in try document.utf8Slice(at: node) }
     }
 
     /// Where the string's octets lie in the array or slice the document was parsed from, or `nil` when this is not a
@@ -110,43 +98,33 @@ package struct JSONValue: Sendable {
     // MARK: Scalars
 
     package func bool() throws(JSONError) -> Bool {
-        try require(.bool)
-        return entry.kind == .true
+        try read { (document, node) throws(JSONError.Reason) in try document.bool(at: node) }
     }
 
     /// A number written without fraction and exponent that fits 64 bits.
     ///
     /// `1.0` and `1e3` are not accepted; whoever means to accept them asks for `decimal().int64`.
     package func int64() throws(JSONError) -> Int64 {
-        try require(.number)
-        guard entry.flag else { throw error(.notAnInteger) }
-        let bytes = document.bytes
-        let text = bytes.span
-        var index = entry.range.lowerBound
-        let isNegative = text[index] == UInt8(ascii: "-")
-        if isNegative { index &+= 1 }
-        // Built downwards, since the negative range is the larger one.
-        var value: Int64 = 0
-        while index < entry.range.upperBound {
-            let digit = Int64(text[index] &- UInt8(ascii: "0"))
-            let (product, overflows) = value.multipliedReportingOverflow(by: 10)
-            let (difference, underflows) = product.subtractingReportingOverflow(digit)
-            guard !overflows, !underflows else { throw error(.integerOutOfRange) }
-            value = difference
-            index &+= 1
-        }
-        if isNegative { return value }
-        guard value != .min else { throw error(.integerOutOfRange) }
-        return -value
+        try read { (document, node) throws(JSONError.Reason) in try document.int64(at: node) }
     }
 
     /// The exact value of a number.
     ///
     /// - Throws: `decimalOutOfRange` when writing it out takes more than `JSONDecimal.maximumDigits` digits.
     package func decimal() throws(JSONError) -> JSONDecimal {
-        try require(.number)
-        let bytes = document.bytes
-        guard let decimal = JSONDecimal(bytes.span, entry.range) else { throw error(.decimalOutOfRange) }
-        return decimal
+        try read { (document, node) throws(JSONError.Reason) in try document.decimal(at: node) }
+    }
+}
+
+extension JSONNode.Kind {
+    var visible: JSONValue.Kind {
+        switch self {
+        case .null: .null
+        case .false, .true: .bool
+        case .number: .number
+        case .string: .string
+        case .array: .array
+        case .object: .object
+        }
     }
 }

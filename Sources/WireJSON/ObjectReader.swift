@@ -15,7 +15,9 @@ package struct ObjectReader: Sendable {
 
     package let object: JSONObject
     /// Paths of descriptive members that were of an unexpected kind, in this object and those read through it.
-    package private(set) var anomalies: [String] = []
+    package var anomalies: [String] { notes ?? [] }
+    // Nil rather than empty, because readers are many and notes are few.
+    private var notes: [String]?
     /// How many there were, including those `anomalies` has no room for.
     package private(set) var anomalyCount = 0
 
@@ -33,11 +35,26 @@ package struct ObjectReader: Sendable {
 
     // MARK: Required
 
-    package func string(_ name: MemberName) throws(JSONError) -> String { try value(name).string() }
-    package func utf8Slice(_ name: MemberName) throws(JSONError) -> ArraySlice<UInt8> { try value(name).utf8Slice() }
-    package func int64(_ name: MemberName) throws(JSONError) -> Int64 { try value(name).int64() }
-    package func decimal(_ name: MemberName) throws(JSONError) -> JSONDecimal { try value(name).decimal() }
-    package func bool(_ name: MemberName) throws(JSONError) -> Bool { try value(name).bool() }
+    package func string(_ name: MemberName) throws(JSONError) -> String {
+        try required(name) { (document, node) throws(JSONError.Reason) in try document.string(at: node) }
+    }
+
+    package func utf8Slice(_ name: MemberName) throws(JSONError) -> ArraySlice<UInt8> {
+        try required(name) { (document, node) throws(JSONError.Reason) in try document.utf8Slice(at: node) }
+    }
+
+    package func int64(_ name: MemberName) throws(JSONError) -> Int64 {
+        try required(name) { (document, node) throws(JSONError.Reason) in try document.int64(at: node) }
+    }
+
+    package func decimal(_ name: MemberName) throws(JSONError) -> JSONDecimal {
+        try required(name) { (document, node) throws(JSONError.Reason) in try document.decimal(at: node) }
+    }
+
+    package func bool(_ name: MemberName) throws(JSONError) -> Bool {
+        try required(name) { (document, node) throws(JSONError.Reason) in try document.bool(at: node) }
+    }
+
     package func array(_ name: MemberName) throws(JSONError) -> JSONArray { try value(name).array() }
     package func strings(_ name: MemberName) throws(JSONError) -> [String] { try value(name).strings() }
     /// Whatever the member is, including null.
@@ -60,23 +77,23 @@ package struct ObjectReader: Sendable {
     // MARK: Optional
 
     package func optionalString(_ name: MemberName) throws(JSONError) -> String? {
-        try optionalValue(name)?.string()
+        try optional(name) { (document, node) throws(JSONError.Reason) in try document.string(at: node) }
     }
 
     package func optionalUTF8Slice(_ name: MemberName) throws(JSONError) -> ArraySlice<UInt8>? {
-        try optionalValue(name)?.utf8Slice()
+        try optional(name) { (document, node) throws(JSONError.Reason) in try document.utf8Slice(at: node) }
     }
 
     package func optionalInt64(_ name: MemberName) throws(JSONError) -> Int64? {
-        try optionalValue(name)?.int64()
+        try optional(name) { (document, node) throws(JSONError.Reason) in try document.int64(at: node) }
     }
 
     package func optionalDecimal(_ name: MemberName) throws(JSONError) -> JSONDecimal? {
-        try optionalValue(name)?.decimal()
+        try optional(name) { (document, node) throws(JSONError.Reason) in try document.decimal(at: node) }
     }
 
     package func optionalBool(_ name: MemberName) throws(JSONError) -> Bool? {
-        try optionalValue(name)?.bool()
+        try optional(name) { (document, node) throws(JSONError.Reason) in try document.bool(at: node) }
     }
 
     package func optionalArray(_ name: MemberName) throws(JSONError) -> JSONArray? {
@@ -89,8 +106,9 @@ package struct ObjectReader: Sendable {
 
     /// The member, unless it is absent or null.
     package func optionalValue(_ name: MemberName) -> JSONValue? {
-        guard let value = object[name], !value.isNull else { return nil }
-        return value
+        guard let node = object.document.member(name, of: object.node), object.document.nodes[node].kind != .null
+        else { return nil }
+        return object.value(at: node, iterated: object.iterated)
     }
 
     package mutating func optionalObject<Model: JSONReadable>(
@@ -112,27 +130,27 @@ package struct ObjectReader: Sendable {
     // MARK: Descriptive
 
     package mutating func descriptiveString(_ name: MemberName) -> String? {
-        descriptive(name) { (value) throws(JSONError) in try value.string() }
+        do throws(JSONError) { return try optionalString(name) } catch { return noted(error) }
     }
 
     package mutating func descriptiveInt64(_ name: MemberName) -> Int64? {
-        descriptive(name) { (value) throws(JSONError) in try value.int64() }
+        do throws(JSONError) { return try optionalInt64(name) } catch { return noted(error) }
     }
 
     package mutating func descriptiveDecimal(_ name: MemberName) -> JSONDecimal? {
-        descriptive(name) { (value) throws(JSONError) in try value.decimal() }
+        do throws(JSONError) { return try optionalDecimal(name) } catch { return noted(error) }
     }
 
     package mutating func descriptiveBool(_ name: MemberName) -> Bool? {
-        descriptive(name) { (value) throws(JSONError) in try value.bool() }
+        do throws(JSONError) { return try optionalBool(name) } catch { return noted(error) }
     }
 
     package mutating func descriptiveArray(_ name: MemberName) -> JSONArray? {
-        descriptive(name) { (value) throws(JSONError) in try value.array() }
+        do throws(JSONError) { return try optionalArray(name) } catch { return noted(error) }
     }
 
     package mutating func descriptiveStrings(_ name: MemberName) -> [String]? {
-        descriptive(name) { (value) throws(JSONError) in try value.strings() }
+        do throws(JSONError) { return try optionalStrings(name) } catch { return noted(error) }
     }
 
     package mutating func descriptiveObject<Model: JSONReadable>(
@@ -140,20 +158,43 @@ package struct ObjectReader: Sendable {
         as model: Model.Type = Model.self
     ) -> Model? {
         guard let value = optionalValue(name) else { return nil }
-        do throws(JSONError) { return try read(value) } catch {
-            note(error.path)
-            return nil
-        }
+        do throws(JSONError) { return try read(value) } catch { return noted(error) }
     }
 
-    private mutating func descriptive<Result>(
+    private mutating func noted<Result>(_ error: JSONError) -> Result? {
+        note(error.path)
+        return nil
+    }
+
+    // MARK: Members
+
+    @inline(__always)
+    private func required<Result>(
         _ name: MemberName,
-        _ read: (JSONValue) throws(JSONError) -> Result
-    ) -> Result? {
-        guard let value = optionalValue(name) else { return nil }
-        do throws(JSONError) { return try read(value) } catch {
-            note(error.path)
-            return nil
+        _ read: (JSONDocument, Int) throws(JSONError.Reason) -> Result
+    ) throws(JSONError) -> Result {
+        guard let node = object.document.member(name, of: object.node) else { throw object.missing(name) }
+        return try self.read(at: node, read)
+    }
+
+    /// Nil where the member is absent or null.
+    @inline(__always)
+    private func optional<Result>(
+        _ name: MemberName,
+        _ read: (JSONDocument, Int) throws(JSONError.Reason) -> Result
+    ) throws(JSONError) -> Result? {
+        guard let node = object.document.member(name, of: object.node), object.document.nodes[node].kind != .null
+        else { return nil }
+        return try self.read(at: node, read)
+    }
+
+    @inline(__always)
+    private func read<Result>(
+        at node: Int,
+        _ read: (JSONDocument, Int) throws(JSONError.Reason) -> Result
+    ) throws(JSONError) -> Result {
+        do throws(JSONError.Reason) { return try read(object.document, node) } catch {
+            throw object.value(at: node, iterated: object.iterated).error(error)
         }
     }
 
@@ -166,7 +207,7 @@ package struct ObjectReader: Sendable {
     ) throws(JSONError) -> Model {
         var nested = try ObjectReader(value)
         let result = try Model(reading: &nested)
-        for path in nested.anomalies { keep(path) }
+        if let paths = nested.notes { for path in paths { keep(path) } }
         anomalyCount += nested.anomalyCount
         return result
     }
@@ -186,7 +227,7 @@ package struct ObjectReader: Sendable {
     }
 
     private mutating func keep(_ path: String) {
-        if anomalies.count < Self.maximumAnomalies { anomalies.append(path) }
+        if anomalies.count < Self.maximumAnomalies { notes = anomalies + [path] }
     }
 }
 

@@ -10,13 +10,15 @@ enum StringSyntax {
     static func end(of text: Span<UInt8>, from start: Int, hasEscape: inout Bool) throws(JSONError) -> Int {
         var index = start
         while true {
-            if index &+ 8 <= text.count {
-                let stops = remarkable(text.word(at: index))
-                if stops == 0 {
-                    index &+= 8
+            if index &+ 16 <= text.count {
+                let first = remarkable(text.word(at: index))
+                let second = remarkable(text.word(at: index &+ 8))
+                if first | second == 0 {
+                    index &+= 16
                     continue
                 }
-                index &+= stops.trailingZeroBitCount &>> 3
+                let octets = first.trailingZeroBitCount &>> 3
+                index &+= first != 0 ? octets : 8 &+ second.trailingZeroBitCount &>> 3
             }
             guard index < text.count else { throw JSONError(.unexpectedEnd, offset: text.count) }
             let octet = text[index]

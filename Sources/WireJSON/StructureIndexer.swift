@@ -1,198 +1,258 @@
-/// Reads a document once, from the first octet to the last: checks all of it and writes down where each value lies.
-///
-/// Open arrays and objects are kept in the index itself, so depth takes no stack and no memory of its own.
-struct StructureIndexer {
+/// What lies where in a document.
+struct DocumentIndex {
+    /// Values and member names, in the order of the document.
     private(set) var nodes: [JSONNode] = []
-    private var names = OpenNames()
-    private let maximumNodes: Int
-    private let maximumDepth: Int
+    /// Arrays and objects, in the order in which they begin.
+    private(set) var containers: [JSONContainer] = []
+    /// The members of each object, side by side, so that looking for one takes a walk over neighbours.
+    private(set) var members: [JSONMember] = []
 
-    private var position = 0
-    private var expectation = Expectation.value
-    /// The innermost open array or object, and how many elements or members it has so far.
-    private var container = JSONNode.none
-    private var isObject = false
-    private var count = 0
-    private var depth = 0
-
-    private enum Expectation {
-        case value
-        /// A value or, right after `[`, its end.
-        case firstElement
-        case name
-        /// A name or, right after `{`, its end.
-        case firstName
-        /// What follows a value: a comma, the end of what is open, or the end of the document.
-        case separator
-    }
-
+    /// Reads a document once, from the first octet to the last: checks all of it and writes down where each value lies.
     init(_ text: Span<UInt8>, limits: JSONLimits) throws(JSONError) {
         let maximumBytes = min(limits.maximumBytes, Int(Int32.max))
         guard text.count <= maximumBytes else {
             throw JSONError(.tooLarge(limit: maximumBytes), offset: max(0, maximumBytes))
         }
-        maximumNodes = min(limits.maximumNodes, JSONNode.maximumCount)
-        maximumDepth = limits.maximumDepth
-        nodes.reserveCapacity(max(0, min(text.count / 8 + 8, maximumNodes)))
         if text.count >= 3, text[0] == 0xEF, text[1] == 0xBB, text[2] == 0xBF {
             throw JSONError(.byteOrderMark, offset: 0)
         }
-        while let octet = next(text) {
-            switch expectation {
-            case .separator: try separator(octet, text)
-            case .value: try value(octet, text)
-            case .name: try name(octet, text)
-            case .firstElement:
-                if octet == UInt8(ascii: "]") { try close(text) } else { try value(octet, text) }
-            case .firstName:
-                if octet == UInt8(ascii: "}") { try close(text) } else { try name(octet, text) }
-            }
+        let limit = min(limits.maximumNodes, JSONNode.maximumCount)
+        let maximumNodes = max(0, limit)
+        // Room for what documents usually hold; where that is too little, for the most that one of this length can.
+        if try read(text, nodes: min(text.count / 8 + 8, maximumNodes), containers: text.count / 64 + 8, limits) == nil
+        {
+            return
         }
-        guard expectation == .separator, depth == 0 else { throw JSONError(.unexpectedEnd, offset: position) }
-    }
-
-    // MARK: Parts of a document
-
-    /// The next octet that is not white space.
-    @inline(__always)
-    private mutating func next(_ text: Span<UInt8>) -> UInt8? {
-        position = Self.skipWhitespace(text, from: position)
-        return position < text.count ? text[position] : nil
-    }
-
-    @inline(__always)
-    private mutating func separator(_ octet: UInt8, _ text: Span<UInt8>) throws(JSONError) {
-        guard depth > 0 else { throw JSONError(.trailingOctets, offset: position) }
-        if octet == UInt8(ascii: ",") {
-            position &+= 1
-            expectation = isObject ? .name : .value
-        } else if octet == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
-            try close(text)
-        } else {
-            throw JSONError(.unexpectedOctet, offset: position)
+        let most = min(text.count, maximumNodes)
+        if let position = try read(text, nodes: most, containers: most, limits) {
+            throw JSONError(.tooManyNodes(limit: limit), offset: position)
         }
     }
 
-    /// A name and the colon after it.
-    @inline(__always)
-    private mutating func name(_ octet: UInt8, _ text: Span<UInt8>) throws(JSONError) {
-        guard octet == StringSyntax.quotationMark else { throw JSONError(.unexpectedOctet, offset: position) }
-        try reserveNode()
-        let start = position &+ 1
-        var hasEscape = false
-        let end = try StringSyntax.end(of: text, from: start, hasEscape: &hasEscape)
-        position = end &+ 1
-        let fingerprint: Fingerprint
-        if hasEscape {
-            let decoded = StringSyntax.decode(text, start..<end)
-            fingerprint = Fingerprint(of: decoded.span, 0, decoded.count)
-        } else {
-            fingerprint = Fingerprint(of: text, start, end)
-        }
-        names.append(fingerprint, node: nodes.count)
-        nodes.append(
-            JSONNode(nameAt: start, end: end, fingerprint: fingerprint, hasEscape: hasEscape, next: nodes.count &+ 1)
-        )
-        guard let colon = next(text) else { throw JSONError(.unexpectedEnd, offset: position) }
-        guard colon == UInt8(ascii: ":") else { throw JSONError(.unexpectedOctet, offset: position) }
-        position &+= 1
-        expectation = .value
-    }
-
-    @inline(__always)
-    private mutating func value(_ octet: UInt8, _ text: Span<UInt8>) throws(JSONError) {
-        try reserveNode()
-        count &+= 1
-        expectation = .separator
-        switch octet {
-        case StringSyntax.quotationMark:
-            let start = position &+ 1
-            var hasEscape = false
-            let end = try StringSyntax.end(of: text, from: start, hasEscape: &hasEscape)
-            nodes.append(JSONNode(kind: .string, flag: hasEscape, start: start, end: end, next: nodes.count &+ 1))
-            position = end &+ 1
-        case UInt8(ascii: "{"): try open(.object)
-        case UInt8(ascii: "["): try open(.array)
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-            let start = position
-            var end = start
-            let isInteger = try Self.number(text, &end)
-            position = end
-            nodes.append(JSONNode(kind: .number, flag: isInteger, start: start, end: position, next: nodes.count &+ 1))
-        case UInt8(ascii: "t"): try literal("true", .true, text)
-        case UInt8(ascii: "f"): try literal("false", .false, text)
-        case UInt8(ascii: "n"): try literal("null", .null, text)
-        default: throw JSONError(.unexpectedOctet, offset: position)
-        }
-    }
-
-    @inline(__always)
-    private func reserveNode() throws(JSONError) {
-        guard nodes.count < maximumNodes else {
-            throw JSONError(.tooManyNodes(limit: maximumNodes), offset: position)
-        }
-    }
-
-    @inline(__always)
-    private mutating func open(_ kind: JSONNode.Kind) throws(JSONError) {
-        guard depth < maximumDepth else { throw JSONError(.tooDeep(limit: maximumDepth), offset: position) }
-        depth &+= 1
-        if container != JSONNode.none { nodes[Int(container)].setCount(count) }
-        count = 0
-        isObject = kind == .object
-        expectation = isObject ? .firstName : .firstElement
-        let opened = nodes.count
-        nodes.append(JSONNode(kind: kind, start: position, end: position, next: Int(container)))
-        container = UInt32(truncatingIfNeeded: opened)
-        position &+= 1
-    }
-
-    /// Ends the innermost array or object and returns to the one around it.
-    @inline(__always)
-    private mutating func close(_ text: Span<UInt8>) throws(JSONError) {
-        position &+= 1
-        if isObject, let duplicate = names.removeInnermost(count, nodes, text) {
-            throw JSONError(.duplicateMember, offset: Int(nodes[duplicate].start) &- 1)
-        }
-        let closed = Int(container)
-        container = nodes[closed].next
-        nodes[closed].end = UInt32(truncatingIfNeeded: position)
-        nodes[closed].next = UInt32(truncatingIfNeeded: nodes.count)
-        nodes[closed].setCount(count)
-        if container == JSONNode.none {
-            isObject = false
-            count = 0
-        } else {
-            isObject = nodes[Int(container)].kind == .object
-            count = nodes[Int(container)].count
-        }
-        depth &-= 1
-        expectation = .separator
-    }
-
-    /// RFC 8259 §2 allows space, tab, line feed and carriage return.
-    @inline(__always)
-    private static func skipWhitespace(_ text: Span<UInt8>, from start: Int) -> Int {
-        var index = start
-        while index < text.count {
-            let octet = text[index]
-            if octet > 0x20 { return index }
-            guard octet == 0x20 || octet == 0x0A || octet == 0x0D || octet == 0x09 else { return index }
-            index &+= 1
-            // Indentation is long runs of spaces.
-            if octet != 0x20 {
-                while index &+ 8 <= text.count {
-                    let others = text.word(at: index) ^ 0x2020_2020_2020_2020
-                    if others == 0 {
-                        index &+= 8
-                    } else {
-                        index &+= others.trailingZeroBitCount &>> 3
-                        break
+    /// The position at which there was no room for more, or nil.
+    private mutating func read(
+        _ text: Span<UInt8>,
+        nodes maximumNodes: Int,
+        containers maximumContainers: Int,
+        _ limits: JSONLimits
+    ) throws(JSONError) -> Int? {
+        var position: Int?
+        var containers: [JSONContainer] = []
+        var members: [JSONMember] = []
+        nodes = try [JSONNode](capacity: maximumNodes) { (nodes) throws(JSONError) in
+            containers = try [JSONContainer](capacity: maximumContainers) { (containers) throws(JSONError) in
+                members = try [JSONMember](capacity: maximumNodes / 2 + 1) { (members) throws(JSONError) in
+                    // The names of all objects that are open, the innermost one's last.
+                    _ = try [JSONMember](capacity: maximumNodes / 2 + 1) { (names) throws(JSONError) in
+                        position = try StructureIndexer.index(
+                            text,
+                            &nodes,
+                            &containers,
+                            &members,
+                            &names,
+                            maximumDepth: limits.maximumDepth
+                        )
                     }
                 }
             }
         }
-        return index
+        self.containers = containers
+        self.members = members
+        return position
+    }
+}
+
+/// The grammar of RFC 8259. What is open is kept in the index itself, so depth takes no stack.
+enum StructureIndexer {
+    /// Appends all of a document to an index.
+    ///
+    /// - Returns: the position at which one of the spans was full, or nil.
+    static func index(
+        _ text: Span<UInt8>,
+        _ nodes: inout OutputSpan<JSONNode>,
+        _ containers: inout OutputSpan<JSONContainer>,
+        _ members: inout OutputSpan<JSONMember>,
+        _ names: inout OutputSpan<JSONMember>,
+        maximumDepth: Int
+    ) throws(JSONError) -> Int? {
+        var position = 0
+        // The innermost array or object, and how many elements or members it has so far.
+        var container = JSONContainer.none
+        var isObject = false
+        var count = 0
+        var depth = 0
+        var expectsName = false
+
+        value: while true {
+            var octet = try required(text, &position)
+            if expectsName {
+                guard octet == StringSyntax.quotationMark else { throw error(.unexpectedOctet, position) }
+                guard !nodes.isFull, !names.isFull else { return position }
+                let start = position &+ 1
+                var hasEscape = false
+                let end = try StringSyntax.end(of: text, from: start, hasEscape: &hasEscape)
+                let fingerprint =
+                    hasEscape ? Fingerprint(ofEscaped: text, start, end) : Fingerprint(of: text, start, end)
+                names.append(JSONMember(fingerprint, node: nodes.count))
+                nodes.append(
+                    JSONNode(
+                        nameAt: start,
+                        end: end,
+                        fingerprint: fingerprint,
+                        hasEscape: hasEscape,
+                        next: nodes.count &+ 1
+                    )
+                )
+                position = end &+ 1
+                octet = try required(text, &position)
+                guard octet == UInt8(ascii: ":") else { throw error(.unexpectedOctet, position) }
+                position &+= 1
+                octet = try required(text, &position)
+            }
+            guard !nodes.isFull else { return position }
+            let start = position
+            let next = nodes.count &+ 1
+            var isEmpty = false
+            switch octet {
+            case StringSyntax.quotationMark:
+                var hasEscape = false
+                let end = try StringSyntax.end(of: text, from: start &+ 1, hasEscape: &hasEscape)
+                nodes.append(JSONNode(kind: .string, flag: hasEscape, start: start &+ 1, end: end, next: next))
+                position = end &+ 1
+                count &+= 1
+            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+                let isInteger = try number(text, &position)
+                nodes.append(JSONNode(kind: .number, flag: isInteger, start: start, end: position, next: next))
+                count &+= 1
+            case UInt8(ascii: "n"):
+                try literal(0x006C_6C75, 3, text, &position)
+                nodes.append(JSONNode(kind: .null, start: start, end: position, next: next))
+                count &+= 1
+            case UInt8(ascii: "t"):
+                try literal(0x0065_7572, 3, text, &position)
+                nodes.append(JSONNode(kind: .true, start: start, end: position, next: next))
+                count &+= 1
+            case UInt8(ascii: "f"):
+                try literal(0x6573_6C61, 4, text, &position)
+                nodes.append(JSONNode(kind: .false, start: start, end: position, next: next))
+                count &+= 1
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                guard depth < maximumDepth else { throw error(.tooDeep(limit: maximumDepth), position) }
+                guard !containers.isFull else { return position }
+                if depth > 0 { containers[Int(container)].count = UInt32(truncatingIfNeeded: count) }
+                let opened = containers.count
+                containers.append(JSONContainer(node: nodes.count, parent: container, position: count, depth: depth))
+                isObject = octet == UInt8(ascii: "{")
+                nodes.append(
+                    JSONNode(kind: isObject ? .object : .array, container: opened, start: start, end: start, next: next)
+                )
+                container = UInt32(truncatingIfNeeded: opened)
+                depth &+= 1
+                count = 0
+                position &+= 1
+                octet = try required(text, &position)
+                isEmpty = octet == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
+                if !isEmpty {
+                    expectsName = isObject
+                    continue value
+                }
+            default:
+                throw error(.unexpectedOctet, position)
+            }
+
+            while true {
+                if !isEmpty {
+                    if depth == 0 {
+                        skipWhitespace(text, &position)
+                        guard position == text.count else { throw error(.trailingOctets, position) }
+                        return nil
+                    }
+                    octet = try required(text, &position)
+                    if octet == UInt8(ascii: ",") {
+                        position &+= 1
+                        expectsName = isObject
+                        continue value
+                    }
+                    guard octet == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
+                        throw error(.unexpectedOctet, position)
+                    }
+                }
+                // The end of the innermost array or object, and a return to the one around it.
+                isEmpty = false
+                position &+= 1
+                let closed = Int(container)
+                let node = Int(containers[closed].node)
+                containers[closed].count = UInt32(truncatingIfNeeded: count)
+                if isObject {
+                    containers[closed].members = UInt32(truncatingIfNeeded: members.count)
+                    if let duplicate = DuplicateNames.last(count, of: names.span, nodes.span, text) {
+                        throw error(.duplicateMember, Int(nodes[duplicate].start) &- 1)
+                    }
+                    for index in names.count &- count..<names.count { members.append(names[index]) }
+                    names.removeLast(count)
+                }
+                nodes[node].end = UInt32(truncatingIfNeeded: position)
+                nodes[node].next = UInt32(truncatingIfNeeded: nodes.count)
+                container = containers[closed].parent
+                depth &-= 1
+                if depth > 0 {
+                    count = Int(containers[Int(container)].count) &+ 1
+                    isObject = nodes[Int(containers[Int(container)].node)].kind == .object
+                }
+            }
+        }
+    }
+
+    // MARK: Octets
+
+    @inline(never)
+    private static func error(_ reason: JSONError.Reason, _ offset: Int) -> JSONError {
+        JSONError(reason, offset: offset)
+    }
+
+    /// The next octet that is not white space.
+    @inline(__always)
+    private static func required(_ text: Span<UInt8>, _ position: inout Int) throws(JSONError) -> UInt8 {
+        if position < text.count {
+            var octet = text[position]
+            if octet > 0x20 { return octet }
+            // As between a name's colon and its value.
+            if octet == 0x20, position &+ 1 < text.count {
+                octet = text[position &+ 1]
+                if octet > 0x20 {
+                    position &+= 1
+                    return octet
+                }
+            }
+        }
+        skipWhitespace(text, &position)
+        guard position < text.count else { throw error(.unexpectedEnd, position) }
+        return text[position]
+    }
+
+    /// RFC 8259 §2 allows space, tab, line feed and carriage return.
+    @inline(__always)
+    private static func skipWhitespace(_ text: Span<UInt8>, _ index: inout Int) {
+        while index < text.count {
+            let octet = text[index]
+            if octet > 0x20 { return }
+            guard octet == 0x20 || octet == 0x0A || octet == 0x0D || octet == 0x09 else { return }
+            index &+= 1
+            // Indentation is long runs of spaces.
+            if octet != 0x20 {
+                while index &+ 16 <= text.count {
+                    let first = text.word(at: index) ^ 0x2020_2020_2020_2020
+                    let second = text.word(at: index &+ 8) ^ 0x2020_2020_2020_2020
+                    if first | second == 0 {
+                        index &+= 16
+                        continue
+                    }
+                    let octets = first.trailingZeroBitCount &>> 3
+                    index &+= first != 0 ? octets : 8 &+ second.trailingZeroBitCount &>> 3
+                    break
+                }
+            }
+        }
     }
 
     /// Moves past a number, RFC 8259 §6, and says whether it has neither fraction nor exponent.
@@ -204,21 +264,26 @@ struct StructureIndexer {
         } else {
             try digits(text, &index)
         }
-        var isInteger = true
-        if index < text.count, text[index] == UInt8(ascii: ".") {
-            isInteger = false
+        guard index < text.count, text[index] == UInt8(ascii: ".") || text[index] | 0x20 == UInt8(ascii: "e") else {
+            return true
+        }
+        try fractionAndExponent(text, &index)
+        return false
+    }
+
+    @inline(never)
+    private static func fractionAndExponent(_ text: Span<UInt8>, _ index: inout Int) throws(JSONError) {
+        if text[index] == UInt8(ascii: ".") {
             index &+= 1
             try digits(text, &index)
         }
         if index < text.count, text[index] | 0x20 == UInt8(ascii: "e") {
-            isInteger = false
             index &+= 1
             if index < text.count, text[index] == UInt8(ascii: "+") || text[index] == UInt8(ascii: "-") {
                 index &+= 1
             }
             try digits(text, &index)
         }
-        return isInteger
     }
 
     @inline(__always)
@@ -226,22 +291,25 @@ struct StructureIndexer {
         let start = index
         while index < text.count, text[index] &- UInt8(ascii: "0") < 10 { index &+= 1 }
         guard index > start else {
-            throw JSONError(index < text.count ? .invalidNumber : .unexpectedEnd, offset: index)
+            throw error(index < text.count ? .invalidNumber : .unexpectedEnd, index)
         }
     }
 
+    /// Moves past the rest of `null`, `true` or `false`, given as the octets after the first one, the next one lowest.
     @inline(__always)
-    private mutating func literal(
-        _ name: String,
-        _ kind: JSONNode.Kind,
-        _ text: Span<UInt8>
+    private static func literal(
+        _ rest: UInt32,
+        _ count: Int,
+        _ text: Span<UInt8>,
+        _ position: inout Int
     ) throws(JSONError) {
-        let start = position
-        for octet in name.utf8 {
-            guard position < text.count else { throw JSONError(.unexpectedEnd, offset: position) }
-            guard text[position] == octet else { throw JSONError(.unexpectedOctet, offset: position) }
+        position &+= 1
+        var rest = rest
+        for _ in 0..<count {
+            guard position < text.count else { throw error(.unexpectedEnd, position) }
+            guard text[position] == UInt8(truncatingIfNeeded: rest) else { throw error(.unexpectedOctet, position) }
+            rest &>>= 8
             position &+= 1
         }
-        nodes.append(JSONNode(kind: kind, start: start, end: position, next: nodes.count &+ 1))
     }
 }

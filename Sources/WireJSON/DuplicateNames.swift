@@ -1,0 +1,108 @@
+/// Tells when one object has a name twice.
+///
+/// Names are compared as the octets they decode to. Few names are compared pair by pair, more through a small table,
+/// and many are sorted, so that no choice of names costs more than O(n log n) comparisons.
+enum DuplicateNames {
+    private static let pairwise = 6
+    private static let tabled = 120
+
+    /// The node of a name among the last `count` that repeats another one of them, if there is one.
+    @inline(__always)
+    static func last(
+        _ count: Int,
+        of names: Span<JSONMember>,
+        _ nodes: Span<JSONNode>,
+        _ text: Span<UInt8>
+    ) -> Int? {
+        guard count > 1, count <= names.count else { return nil }
+        let names = names.extracting(last: count)
+        if count <= pairwise { return amongFew(names, nodes, text) }
+        return count <= tabled ? amongSome(names, nodes, text) : amongMany(names, nodes, text)
+    }
+
+    @inline(__always)
+    private static func amongFew(_ names: Span<JSONMember>, _ nodes: Span<JSONNode>, _ text: Span<UInt8>) -> Int? {
+        for later in 1..<names.count {
+            for earlier in 0..<later where names[later].isLike(names[earlier]) {
+                if order(names[earlier], names[later], nodes, text) == 0 { return names[later].node }
+            }
+        }
+        return nil
+    }
+
+    /// Open addressing with linear probing: whatever the fingerprints, there are at most `tabled` names to probe.
+    @inline(never)
+    private static func amongSome(_ names: Span<JSONMember>, _ nodes: Span<JSONNode>, _ text: Span<UInt8>) -> Int? {
+        var slots = InlineArray<256, UInt8>(repeating: 0)
+        for later in 0..<names.count {
+            let name = names[later]
+            var slot = name.hash & 255
+            while slots[slot] != 0 {
+                let earlier = names[Int(slots[slot]) &- 1]
+                if name.isLike(earlier), order(earlier, name, nodes, text) == 0 { return name.node }
+                slot = (slot &+ 1) & 255
+            }
+            slots[slot] = UInt8(truncatingIfNeeded: later &+ 1)
+        }
+        return nil
+    }
+
+    @inline(never)
+    private static func amongMany(_ names: Span<JSONMember>, _ nodes: Span<JSONNode>, _ text: Span<UInt8>) -> Int? {
+        var sorted: [JSONMember] = []
+        sorted.reserveCapacity(names.count)
+        for index in names.indices { sorted.append(names[index]) }
+        sorted.sort { $0 < $1 }
+        var start = 0
+        while start < sorted.count {
+            var end = start &+ 1
+            while end < sorted.count, sorted[end].isLike(sorted[start]) { end &+= 1 }
+            if end &- start > 1 {
+                let alike = sorted[start..<end].sorted { order($0, $1, nodes, text) < 0 }
+                for (one, other) in zip(alike, alike.dropFirst()) where order(one, other, nodes, text) == 0 {
+                    return max(one.node, other.node)
+                }
+            }
+            start = end
+        }
+        return nil
+    }
+
+    /// Negative, zero or positive, by the octets both names decode to.
+    private static func order(
+        _ one: JSONMember,
+        _ other: JSONMember,
+        _ nodes: Span<JSONNode>,
+        _ text: Span<UInt8>
+    ) -> Int {
+        let one = nodes[one.node]
+        let other = nodes[other.node]
+        if !one.nameHasEscape, !other.nameHasEscape {
+            let shared = min(one.range.count, other.range.count)
+            let first = one.range.lowerBound
+            let second = other.range.lowerBound
+            var distance = 0
+            while distance &+ 8 <= shared, text.word(at: first &+ distance) == text.word(at: second &+ distance) {
+                distance &+= 8
+            }
+            while distance < shared {
+                let left = text[first &+ distance]
+                let right = text[second &+ distance]
+                if left != right { return Int(left) &- Int(right) }
+                distance &+= 1
+            }
+            return one.range.count &- other.range.count
+        }
+        var first = DecodedOctets(one.range)
+        var second = DecodedOctets(other.range)
+        while true {
+            switch (first.next(in: text), second.next(in: text)) {
+            case (nil, nil): return 0
+            case (nil, _): return -1
+            case (_, nil): return 1
+            case (let left?, let right?):
+                if left != right { return Int(left) &- Int(right) }
+            }
+        }
+    }
+}

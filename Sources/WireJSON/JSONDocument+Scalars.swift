@@ -1,0 +1,53 @@
+// What the scalar at a node says. Here rather than on `JSONValue`, so that a member can be read without making a value of
+// it, which holds on to the document.
+extension JSONDocument {
+    private func require(_ expected: JSONValue.Kind, at node: Int) throws(JSONError.Reason) {
+        let found = nodes[node].kind.visible
+        guard found == expected else { throw .unexpectedKind(expected: expected, found: found) }
+    }
+
+    func string(at node: Int) throws(JSONError.Reason) -> String {
+        String(decoding: try utf8Slice(at: node), as: UTF8.self)
+    }
+
+    func utf8Slice(at node: Int) throws(JSONError.Reason) -> ArraySlice<UInt8> {
+        try require(.string, at: node)
+        return text(nodes[node].range, hasEscape: nodes[node].flag)
+    }
+
+    func bool(at node: Int) throws(JSONError.Reason) -> Bool {
+        try require(.bool, at: node)
+        return nodes[node].kind == .true
+    }
+
+    func int64(at node: Int) throws(JSONError.Reason) -> Int64 {
+        try require(.number, at: node)
+        let entry = nodes[node]
+        guard entry.flag else { throw .notAnInteger }
+        let bytes = bytes
+        let text = bytes.span
+        var index = entry.range.lowerBound
+        let isNegative = text[index] == UInt8(ascii: "-")
+        if isNegative { index &+= 1 }
+        // Built downwards, since the negative range is the larger one.
+        var value: Int64 = 0
+        while index < entry.range.upperBound {
+            let digit = Int64(text[index] &- UInt8(ascii: "0"))
+            let (product, overflows) = value.multipliedReportingOverflow(by: 10)
+            let (difference, underflows) = product.subtractingReportingOverflow(digit)
+            guard !overflows, !underflows else { throw .integerOutOfRange }
+            value = difference
+            index &+= 1
+        }
+        if isNegative { return value }
+        guard value != .min else { throw .integerOutOfRange }
+        return -value
+    }
+
+    func decimal(at node: Int) throws(JSONError.Reason) -> JSONDecimal {
+        try require(.number, at: node)
+        let bytes = bytes
+        guard let decimal = JSONDecimal(bytes.span, nodes[node].range) else { throw .decimalOutOfRange }
+        return decimal
+    }
+}
