@@ -40,11 +40,11 @@ public struct AppleAdapter: ProviderAdapter {
         let range = try signedPayload(in: delivery.body)
         let (notification, evidence) = try verifier.notification(delivery.body, range, delivery.receivedAt)
         return Authenticated(
-            unchecked: notification,
+            notification,
             receivedAt: delivery.receivedAt,
             channel: channel,
             evidence: evidence,
-            digest: delivery.digest
+            digest: delivery.bodyDigest
         )
     }
 

@@ -88,11 +88,11 @@ public struct AppleJWSVerifier: Sendable {
         _ evidence: Origin.Evidence
     ) -> Authenticated<Value> {
         Authenticated(
-            unchecked: value,
+            value,
             receivedAt: receivedAt,
             channel: channel,
             evidence: evidence,
-            digest: Delivery(body: jws, receivedAt: receivedAt).digest
+            digest: BodyDigest(of: jws)
         )
     }
 }

@@ -61,11 +61,11 @@ public struct GooglePlayAdapter: ProviderAdapter {
             throw error.authentic
         }
         return Authenticated(
-            unchecked: notification,
+            notification,
             receivedAt: delivery.receivedAt,
             channel: .webhook,
             evidence: Origin.Evidence(.oidc, key: token.keyID),
-            digest: delivery.digest
+            digest: delivery.bodyDigest
         )
     }
 
@@ -89,11 +89,11 @@ public struct GooglePlayAdapter: ProviderAdapter {
             throw error.authentic
         }
         return Authenticated(
-            unchecked: notification,
+            notification,
             receivedAt: receivedAt,
             channel: .pull,
             evidence: Origin.Evidence(.tls),
-            digest: Delivery(body: message.data, receivedAt: receivedAt).digest
+            digest: BodyDigest(of: message.data)
         )
     }
 

@@ -13,7 +13,7 @@ struct Mapping {
     let receivedAt: Date
     private let channel: Origin.Channel
     private let evidence: Origin.Evidence
-    private let digest: String
+    private let digest: BodyDigest
 
     init(_ resolved: Authenticated<RevenueCatNotification>) {
         notification = resolved.value
@@ -21,7 +21,7 @@ struct Mapping {
         receivedAt = resolved.receivedAt
         channel = resolved.channel
         evidence = resolved.evidence
-        digest = resolved.digest
+        digest = resolved.bodyDigest
     }
 
     /// What RevenueCat's types mean, with the conditions that tell two meanings of one type apart.

@@ -105,11 +105,11 @@ public struct RevenueCatAdapter: ProviderAdapter {
         }
         try checkDestination(notification.event)
         return Authenticated(
-            unchecked: notification,
+            notification,
             receivedAt: delivery.receivedAt,
             channel: .webhook,
             evidence: evidence,
-            digest: delivery.digest
+            digest: delivery.bodyDigest
         )
     }
 

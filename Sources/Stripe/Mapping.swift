@@ -13,7 +13,7 @@ struct Mapping {
     let receivedAt: Date
     private let channel: Origin.Channel
     private let evidence: Origin.Evidence
-    private let digest: String
+    private let digest: BodyDigest
 
     init(_ resolved: Authenticated<StripeNotification>, policy: StripeAdapter.Policy, ownAccount: String?) {
         notification = resolved.value
@@ -22,7 +22,7 @@ struct Mapping {
         receivedAt = resolved.receivedAt
         channel = resolved.channel
         evidence = resolved.evidence
-        digest = resolved.digest
+        digest = resolved.bodyDigest
     }
 
     /// What Stripe's types mean: one row for each, thin types without their `v1.`.

@@ -215,11 +215,11 @@ public struct StripeAdapter: ProviderAdapter {
         }
         try checkAddressee(of: notification)
         return Authenticated(
-            unchecked: notification,
+            notification,
             receivedAt: delivery.receivedAt,
             channel: .webhook,
             evidence: Origin.Evidence(.hmac, key: "secret \(signer + 1)"),
-            digest: delivery.digest
+            digest: delivery.bodyDigest
         )
     }
 

@@ -37,7 +37,7 @@ extension AppleAdapter {
                 notificationID: value.notificationUUID,
                 channel: notification.channel,
                 evidence: notification.evidence,
-                digest: notification.digest,
+                digest: notification.bodyDigest,
                 mapper: Self.mapper
             )
         )
@@ -96,7 +96,7 @@ extension AppleAdapter {
                     type: "JWSTransaction",
                     channel: transaction.channel,
                     evidence: transaction.evidence,
-                    digest: transaction.digest,
+                    digest: transaction.bodyDigest,
                     mapper: Self.mapper
                 )
             )
@@ -122,7 +122,7 @@ extension AppleAdapter {
                 type: "JWSRenewalInfo",
                 channel: renewalInfo.channel,
                 evidence: renewalInfo.evidence,
-                digest: renewalInfo.digest,
+                digest: renewalInfo.bodyDigest,
                 mapper: Self.mapper
             )
         )

@@ -361,7 +361,7 @@ extension ResolutionMapping {
             notificationID: resolution.notification.message.messageID ?? resolved.digest,
             channel: channel,
             evidence: resolved.evidence,
-            digest: resolved.digest,
+            digest: resolved.bodyDigest,
             mapper: GooglePlayAdapter.mapper
         )
     }

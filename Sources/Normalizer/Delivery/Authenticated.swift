@@ -12,8 +12,9 @@ public struct Authenticated<Value: Sendable>: Sendable {
     public let channel: Origin.Channel
     /// What proves it.
     public let evidence: Origin.Evidence
-    /// The SHA-256 of the raw bytes, in hexadecimal.
-    public let digest: String
+    /// The SHA-256 of the raw bytes, in hexadecimal. It is computed when it is first read.
+    public var digest: String { bodyDigest.text }
+    package let bodyDigest: BodyDigest
 
     /// Vouches for a value without proof: for tests, for the replay of a record that was proven before, and for an
     /// adapter outside this package, which has to do the proving itself.
@@ -24,11 +25,21 @@ public struct Authenticated<Value: Sendable>: Sendable {
         evidence: Origin.Evidence = Origin.Evidence(.unchecked),
         digest: String = ""
     ) {
+        self.init(value, receivedAt: receivedAt, channel: channel, evidence: evidence, digest: BodyDigest(digest))
+    }
+
+    package init(
+        _ value: Value,
+        receivedAt: Date,
+        channel: Origin.Channel,
+        evidence: Origin.Evidence,
+        digest: BodyDigest
+    ) {
         self.value = value
         self._receivedAt = EventTime(wrappedValue: receivedAt)
         self.channel = channel
         self.evidence = evidence
-        self.digest = digest
+        self.bodyDigest = digest
     }
 
     /// Replaces the value by one that the same proof covers, such as what the provider answered about it.
@@ -36,11 +47,11 @@ public struct Authenticated<Value: Sendable>: Sendable {
         _ transform: (Value) throws(Failure) -> Other
     ) throws(Failure) -> Authenticated<Other> {
         Authenticated<Other>(
-            unchecked: try transform(value),
+            try transform(value),
             receivedAt: receivedAt,
             channel: channel,
             evidence: evidence,
-            digest: digest
+            digest: bodyDigest
         )
     }
 }
@@ -48,7 +59,8 @@ public struct Authenticated<Value: Sendable>: Sendable {
 // A queue between the steps carries authenticated values; whoever can write to it is trusted like the adapter.
 extension Authenticated: Codable where Value: Codable {
     private enum CodingKeys: String, CodingKey {
-        case value, channel, evidence, digest
+        case value, channel, evidence
+        case bodyDigest = "digest"
         case receivedAt = "received_at"
     }
 }

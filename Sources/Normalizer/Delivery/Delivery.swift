@@ -65,6 +65,8 @@ public struct Delivery: Sendable, Codable {
     public var digest: String {
         SHA256.hash(body.span).hexadecimal
     }
+
+    package var bodyDigest: BodyDigest { BodyDigest(of: body) }
 }
 
 extension Delivery: CustomStringConvertible, CustomReflectable {

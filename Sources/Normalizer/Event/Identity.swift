@@ -111,7 +111,10 @@ public struct FactKind: OpenValue {
 ///
 /// A backend with a unique index on it acts once per fact.
 public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
-    private let digits: String
+    // The first 160 bits of a SHA-256 digest.
+    private let high: UInt64
+    private let middle: UInt64
+    private let low: UInt32
 
     /// Derives the identity of a fact.
     ///
@@ -120,9 +123,17 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
     ///   - fact: the kind of fact.
     ///   - discriminator: what tells this fact from others of its kind in the lineage.
     public init(_ scope: SubscriptionID, _ fact: FactKind, _ discriminator: String...) {
-        self.init(
-            components: [scope.store.rawValue, scope.environment.rawValue, scope.id, fact.rawValue] + discriminator
-        )
+        self.init(scope, fact, discriminator)
+    }
+
+    private init(_ scope: SubscriptionID, _ fact: FactKind, _ discriminator: [String]) {
+        var octets = Self.prefix()
+        Self.append(scope.store.rawValue, to: &octets)
+        Self.append(scope.environment.rawValue, to: &octets)
+        Self.append(scope.id, to: &octets)
+        Self.append(fact.rawValue, to: &octets)
+        for component in discriminator { Self.append(component, to: &octets) }
+        self.init(SHA256.hash(octets.span))
     }
 
     /// Derives the identity of something that belongs to no lineage, such as a test notification.
@@ -133,31 +144,64 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
     ///   - notification: the provider's own identity of the notification.
     ///   - ordinal: which of the notification's events this is.
     public init(provider: Provider, environment: StoreEnvironment, notification: String, ordinal: Int = 0) {
-        self.init(components: ["", provider.rawValue, environment.rawValue, notification, String(ordinal)])
+        var octets = Self.prefix()
+        for component in ["", provider.rawValue, environment.rawValue, notification, String(ordinal)] {
+            Self.append(component, to: &octets)
+        }
+        self.init(SHA256.hash(octets.span))
     }
 
     /// Takes an identity that was derived before.
     ///
     /// - Returns: nil unless `text` is 40 lower-case hexadecimal digits.
     public init?(_ text: String) {
-        guard text.utf8.count == 40,
-            text.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
-        else { return nil }
-        digits = text
+        guard text.utf8.count == 40 else { return nil }
+        var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
+        for digit in text.utf8 {
+            let value: UInt8
+            switch digit {
+            case 0x30...0x39: value = digit - 0x30
+            case 0x61...0x66: value = digit - 0x61 + 10
+            default: return nil
+            }
+            words = (
+                words.0 << 4 | words.1 >> 60,
+                words.1 << 4 | words.2 >> 28,
+                (words.2 << 4 | UInt64(value)) & 0xFFFF_FFFF
+            )
+        }
+        (high, middle, low) = (words.0, words.1, UInt32(truncatingIfNeeded: words.2))
+    }
+
+    private init(_ digest: Digest) {
+        high = digest.word(at: 0)
+        middle = digest.word(at: 8)
+        low = UInt32(truncatingIfNeeded: digest.word(at: 16) >> 32)
+    }
+
+    private static func prefix() -> [UInt8] {
+        var octets: [UInt8] = []
+        octets.reserveCapacity(256)
+        octets.append(contentsOf: "lifecycle-event/1".utf8)
+        return octets
     }
 
     // Each component is preceded by its length, so that no two lists of components give the same octets.
-    private init(components: [String]) {
-        var octets = Array("lifecycle-event/1".utf8)
-        for component in components {
-            octets.append(contentsOf: "\(component.utf8.count):".utf8)
-            octets.append(contentsOf: component.utf8)
-        }
-        digits = String(SHA256.hash(octets.span).hexadecimal.prefix(40))
+    private static func append(_ component: String, to octets: inout [UInt8]) {
+        octets.append(contentsOf: String(component.utf8.count).utf8)
+        octets.append(UInt8(ascii: ":"))
+        octets.append(contentsOf: component.utf8)
     }
 
     /// 40 lower-case hexadecimal digits.
-    public var description: String { digits }
+    public var description: String {
+        Self.hexadecimal(high) + Self.hexadecimal(middle) + Self.hexadecimal(UInt64(low)).suffix(8)
+    }
+
+    private static func hexadecimal(_ word: UInt64) -> String {
+        let digits = String(word, radix: 16)
+        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }
 
     /// Reads the string form.
     public init(from decoder: any Decoder) throws {
@@ -171,6 +215,6 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
     /// Writes the string form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        try container.encode(digits)
+        try container.encode(description)
     }
 }

@@ -227,8 +227,13 @@ public struct Origin: Hashable, Sendable, Codable {
     public var channel: Channel
     /// What proves it.
     public var evidence: Evidence
-    /// The SHA-256 of the raw bytes, in hexadecimal.
-    public var digest: String
+    /// The SHA-256 of the raw bytes, in hexadecimal. It is computed when it is first read, compared or encoded, and the
+    /// raw bytes stay in memory until then.
+    public var digest: String {
+        get { bodyDigest.text }
+        set { bodyDigest = BodyDigest(newValue) }
+    }
+    private var bodyDigest: BodyDigest
     /// Which version of the mapping made the event, such as `apple/1`.
     public var mapper: String
 
@@ -242,17 +247,38 @@ public struct Origin: Hashable, Sendable, Codable {
         digest: String,
         mapper: String
     ) {
+        self.init(
+            type: type,
+            subtype: subtype,
+            notificationID: notificationID,
+            channel: channel,
+            evidence: evidence,
+            digest: BodyDigest(digest),
+            mapper: mapper
+        )
+    }
+
+    package init(
+        type: String,
+        subtype: String? = nil,
+        notificationID: String? = nil,
+        channel: Channel,
+        evidence: Evidence,
+        digest: BodyDigest,
+        mapper: String
+    ) {
         self.type = type
         self.subtype = subtype
         self.notificationID = notificationID
         self.channel = channel
         self.evidence = evidence
-        self.digest = digest
+        self.bodyDigest = digest
         self.mapper = mapper
     }
 
     private enum CodingKeys: String, CodingKey {
-        case type, subtype, channel, evidence, digest, mapper
+        case type, subtype, channel, evidence, mapper
+        case bodyDigest = "digest"
         case notificationID = "notification_id"
     }
 }

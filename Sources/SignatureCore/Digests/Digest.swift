@@ -24,14 +24,40 @@ package struct Digest: Sendable, Hashable, CustomStringConvertible {
 
     /// Sixty-four lower-case hexadecimal digits.
     package var hexadecimal: String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity(64)
+        var text = InlineArray<64, UInt8>(repeating: 0)
         for index in octets.indices {
-            text.append(digits[Int(octets[index] >> 4)])
-            text.append(digits[Int(octets[index] & 15)])
+            text[2 &* index] = Self.digit(octets[index] &>> 4)
+            text[2 &* index &+ 1] = Self.digit(octets[index] & 15)
         }
-        return String(decoding: text, as: UTF8.self)
+        return unsafe text.span.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+    }
+
+    @inline(__always)
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value &+ (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") &- 10)
+    }
+
+    /// Reads sixty-four lower-case hexadecimal digits; nil for anything else.
+    package init?(hexadecimal text: Span<UInt8>) {
+        guard text.count == 64 else { return nil }
+        var octets = InlineArray<32, UInt8>(repeating: 0)
+        for index in text.indices {
+            let digit: UInt8
+            switch text[index] {
+            case 0x30...0x39: digit = text[index] &- 0x30
+            case 0x61...0x66: digit = text[index] &- 0x61 &+ 10
+            default: return nil
+            }
+            octets[index &>> 1] = octets[index &>> 1] &<< 4 | digit
+        }
+        self.octets = octets
+    }
+
+    /// Eight octets from the one at `index`, most significant first.
+    package func word(at index: Int) -> UInt64 {
+        var word: UInt64 = 0
+        for offset in 0..<8 { word = word &<< 8 | UInt64(octets[index &+ offset]) }
+        return word
     }
 
     package var description: String { hexadecimal }

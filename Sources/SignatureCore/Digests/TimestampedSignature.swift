@@ -25,34 +25,40 @@ package struct TimestampedSignature: Sendable {
         guard length <= maximumBytes else {
             throw SignatureError(.limit, "has \(length) bytes, at most \(maximumBytes)")
         }
-        var timestamp: ArraySlice<UInt8>?
+        var timestamp: Range<Int>?
         var codes: [Digest] = []
         var signatures = 0
-        let octets = Array(fields.joined(separator: ",").utf8)
-        for part in octets.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
-            guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { continue }
-            let name = Self.trimmed(part[..<equals])
-            let value = Self.trimmed(part[(equals + 1)...])
-            if name.elementsEqual("t".utf8) {
+        let field = fields.count == 1 ? fields.first ?? "" : fields.joined(separator: ",")
+        let octets = Array(field.utf8)
+        var start = 0
+        while start <= octets.count {
+            let end = Self.firstIndex(of: UInt8(ascii: ","), in: octets, start..<octets.count) ?? octets.count
+            defer { start = end + 1 }
+            guard let equals = Self.firstIndex(of: UInt8(ascii: "="), in: octets, start..<end) else { continue }
+            let name = Self.trimmed(octets, start..<equals)
+            let value = Self.trimmed(octets, equals + 1..<end)
+            if name.count == 1, octets[name.lowerBound] == UInt8(ascii: "t") {
                 guard timestamp == nil else { throw SignatureError(.malformed, "has more than one timestamp") }
                 timestamp = value
-            } else if name.elementsEqual("v1".utf8) {
+            } else if name.count == 2, octets[name.lowerBound] == UInt8(ascii: "v"),
+                octets[name.lowerBound + 1] == UInt8(ascii: "1")
+            {
                 signatures += 1
                 guard signatures <= maximumSignatures else {
                     throw SignatureError(.limit, "has more than \(maximumSignatures) signatures")
                 }
-                if let code = Self.code(value) { codes.append(code) }
+                if let code = Digest(hexadecimal: octets.span.extracting(value)) { codes.append(code) }
             }
         }
         guard let text = timestamp else { throw SignatureError(.malformed, "has no timestamp") }
-        guard let seconds = Self.canonicalDecimal(text) else {
+        guard let seconds = Self.canonicalDecimal(octets[text]) else {
             throw SignatureError(
                 .malformed,
                 "has a timestamp of \(text.count) bytes that is no canonical decimal number"
             )
         }
         self.timestamp = seconds
-        prefix = text + [UInt8(ascii: ".")]
+        prefix = octets[text] + [UInt8(ascii: ".")]
         self.codes = codes
     }
 
@@ -70,12 +76,16 @@ package struct TimestampedSignature: Sendable {
         return signer
     }
 
-    private static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
-        guard let first = text.firstIndex(where: { !isBlank($0) }),
-            let last = text.lastIndex(where: { !isBlank($0) })
-        else { return [] }
-        return text[first...last]
+    private static func firstIndex(of octet: UInt8, in octets: [UInt8], _ range: Range<Int>) -> Int? {
+        for index in range where octets[index] == octet { return index }
+        return nil
+    }
+
+    private static func trimmed(_ octets: [UInt8], _ range: Range<Int>) -> Range<Int> {
+        var (start, end) = (range.lowerBound, range.upperBound)
+        while start < end, octets[start] == 0x20 || octets[start] == 0x09 { start += 1 }
+        while start < end, octets[end - 1] == 0x20 || octets[end - 1] == 0x09 { end -= 1 }
+        return start..<end
     }
 
     /// Digits alone and no leading zero: one number has one text.
@@ -90,28 +100,5 @@ package struct TimestampedSignature: Sendable {
             value = sum
         }
         return value
-    }
-
-    /// Sixty-four lower-case hexadecimal digits.
-    private static func code(_ text: ArraySlice<UInt8>) -> Digest? {
-        guard text.count == 64 else { return nil }
-        var octets: [UInt8] = []
-        octets.reserveCapacity(32)
-        var high: UInt8?
-        for character in text {
-            let digit: UInt8
-            switch character {
-            case 0x30...0x39: digit = character &- 0x30
-            case 0x61...0x66: digit = character &- 0x61 &+ 10
-            default: return nil
-            }
-            if let upper = high {
-                octets.append(upper &<< 4 | digit)
-                high = nil
-            } else {
-                high = digit
-            }
-        }
-        return Digest(octets.span)
     }
 }

@@ -48,26 +48,27 @@ extension SubscriptionObject {
 extension Mapping {
     func subject(_ subscription: SubscriptionObject) -> Subject {
         let span = subscription.current
+        let account = account(customer: subscription.customer, metadata: subscription.metadata)
         return Subject(
             lineage: lineage(subscription.id),
             transaction: subscription.latestInvoice,
-            account: account(customer: subscription.customer, metadata: subscription.metadata),
+            account: account,
             product: span?.purchased
                 ?? subscription.items.primary.map {
                     PurchasedProduct(id: $0.price.productID, basePlan: $0.price.id, quantity: $0.quantity)
                 },
             period: span?.period,
             renewal: subscription.terms,
-            facts: facts(subscription)
+            facts: facts(subscription, account)
         )
     }
 
     /// What a snapshot of a subscription asserts, whatever event it came with.
-    func facts(_ subscription: SubscriptionObject) -> [Fact] {
+    private func facts(_ subscription: SubscriptionObject, _ account: Account?) -> [Fact] {
         var facts: [Fact] = []
-        if let account = account(customer: subscription.customer, metadata: subscription.metadata) {
-            facts.append(.owner(account))
-        }
+        // Most have four or five, and their event adds one.
+        facts.reserveCapacity(6)
+        if let account { facts.append(.owner(account)) }
         switch subscription.status {
         case .incomplete, .incompleteExpired:
             // Never had access, and has nothing to renew.
@@ -78,7 +79,7 @@ extension Mapping {
             // A status of tomorrow grants nothing anew and takes nothing away.
             return facts
         }
-        facts += accessFacts(subscription)
+        appendAccess(subscription, to: &facts)
         let terms = subscription.terms
         let isStated = subscription.isEnding || subscription.cancellationReason != nil
         facts.append(
@@ -89,61 +90,63 @@ extension Mapping {
         return facts
     }
 
-    private func accessFacts(_ subscription: SubscriptionObject) -> [Fact] {
-        let spans = subscription.spans
-        func periods(isProvisional: Bool = false) -> [Fact] {
-            spans.compactMap { span in
-                span.product.map {
-                    .period(
-                        // No transaction: a period that is upgraded half-way has two, and stays one period.
-                        Fact.Period(
-                            span.period,
-                            product: $0,
-                            phase: subscription.phase,
+    private func appendAccess(_ subscription: SubscriptionObject, to facts: inout [Fact]) {
+        for span in subscription.spans {
+            guard let product = span.product else { continue }
+            facts.append(
+                // No transaction: a period that is upgraded half-way has two, and stays one period.
+                .period(Fact.Period(span.period, product: product, phase: subscription.phase, transaction: nil))
+            )
+        }
+        func appendEnds(at time: Milliseconds?, _ reason: LifecycleEvent.Expired.Reason) {
+            for span in subscription.spans {
+                facts.append(
+                    .periodEnded(
+                        Fact.PeriodEnd(
+                            start: span.start.date,
                             transaction: nil,
-                            isProvisional: isProvisional
+                            at: (time ?? span.start).date,
+                            reason: reason
                         )
                     )
-                }
-            }
-        }
-        func ends(at time: Milliseconds?, _ reason: LifecycleEvent.Expired.Reason) -> [Fact] {
-            spans.map {
-                .periodEnded(
-                    Fact.PeriodEnd(start: $0.start.date, transaction: nil, at: (time ?? $0.start).date, reason: reason)
                 )
             }
         }
         switch subscription.status {
         case .trialing, .active:
-            let billing = Fact.billing(Fact.Billing(.settled))
-            guard let pause = subscription.collectionPause, policy.collectionPause == .pauses else {
+            let pause = subscription.collectionPause
+            let isPaused = pause != nil && policy.collectionPause == .pauses
+            if isPaused { appendEnds(at: created, .paused) }
+            facts.append(.billing(Fact.Billing(.settled)))
+            if isPaused {
+                facts.append(.pause(Fact.PauseState(.paused, resumesAt: pause?.resumesAt?.date)))
+            } else if subscription.schedule == nil {
                 // A schedule may hold a pause to come, which it tells of itself.
-                let pause: [Fact] = subscription.schedule == nil ? [.pause(Fact.PauseState(.none))] : []
-                return periods() + [billing] + pause
+                facts.append(.pause(Fact.PauseState(.none)))
             }
-            return periods() + ends(at: created, .paused)
-                + [billing, .pause(Fact.PauseState(.paused, resumesAt: pause.resumesAt?.date))]
         case .pastDue:
             // The current period is the one that is not paid.
             switch policy.pastDue {
             case .keeps:
-                return periods() + [.billing(Fact.Billing(.grace, graceUntil: subscription.periodEnd?.date))]
+                facts.append(.billing(Fact.Billing(.grace, graceUntil: subscription.periodEnd?.date)))
             case .grace(let duration):
                 let until = graceEnd(of: subscription.current, duration)
-                return periods() + ends(at: until, .billing)
-                    + [.billing(Fact.Billing(.grace, graceUntil: until?.date))]
+                appendEnds(at: until, .billing)
+                facts.append(.billing(Fact.Billing(.grace, graceUntil: until?.date)))
             case .suspends:
-                return periods() + ends(at: nil, .billing) + [.billing(Fact.Billing(.suspended))]
+                appendEnds(at: nil, .billing)
+                facts.append(.billing(Fact.Billing(.suspended)))
             }
         case .unpaid:
-            return periods() + ends(at: nil, .billing) + [.billing(Fact.Billing(.suspended))]
+            appendEnds(at: nil, .billing)
+            facts.append(.billing(Fact.Billing(.suspended)))
         case .paused:
-            return periods() + ends(at: pauseTime(subscription), .paused) + [.pause(Fact.PauseState(.paused))]
+            appendEnds(at: pauseTime(subscription), .paused)
+            facts.append(.pause(Fact.PauseState(.paused)))
         case .canceled:
-            return periods() + ends(at: subscription.endedAt ?? created, subscription.expiryReason)
+            appendEnds(at: subscription.endedAt ?? created, subscription.expiryReason)
         default:
-            return []
+            break
         }
     }
 

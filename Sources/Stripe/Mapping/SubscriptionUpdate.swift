@@ -35,12 +35,17 @@ struct SubscriptionBefore {
         status = try reader.optionalString("status").map { SubscriptionObject.Status($0) }
         items = try Self.items(in: reader, now)
         // Before basil the period stood on the subscription, since then on its items. Only a change is of interest.
-        var starts = (items ?? []).compactMap(\.start)
-        var ends = (items ?? []).compactMap(\.end)
-        if let start = try reader.time("current_period_start") { starts = [start] }
-        if let end = try reader.time("current_period_end") { ends = [end] }
-        start = starts.max().flatMap { $0 == now.current?.start ? nil : $0 }
-        end = ends.max().flatMap { $0 == now.periodEnd ? nil : $0 }
+        var start: Milliseconds?
+        var end: Milliseconds?
+        for item in items ?? [] {
+            if let other = item.start { start = max(start ?? other, other) }
+            if let other = item.end { end = max(end ?? other, other) }
+        }
+        if let stated = try reader.time("current_period_start") { start = stated }
+        if let stated = try reader.time("current_period_end") { end = stated }
+        if start == now.current?.start { start = nil }
+        if end == now.periodEnd { end = nil }
+        (self.start, self.end) = (start, end)
 
         let flag =
             reader.has("cancel_at_period_end")
@@ -108,10 +113,8 @@ enum ItemChange {
             old.count == new.count
             && zip(old, new).allSatisfy { $0.price.id == $1.price.id && $0.quantity == $1.quantity }
         if isSame { return }
-        let before = Set(old.map(\.price.id))
-        let after = Set(new.map(\.price.id))
-        let gone = old.filter { !after.contains($0.price.id) }
-        let come = new.filter { !before.contains($0.price.id) }
+        let gone = Self.items(old, without: new)
+        let come = Self.items(new, without: old)
         switch (gone.primary, come.primary) {
         case (let from?, let to?):
             let isSameProduct = from.price.product != nil && from.price.product == to.price.product
@@ -128,6 +131,16 @@ enum ItemChange {
                 self = .quantity(item)
             }
         }
+    }
+
+    /// Those whose price none of the others has.
+    private static func items(
+        _ items: [SubscriptionObject.Item],
+        without others: [SubscriptionObject.Item]
+    ) -> [SubscriptionObject.Item] {
+        if others.count == 1, let other = others.first { return items.filter { $0.price.id != other.price.id } }
+        let prices = Set(others.map(\.price.id))
+        return items.filter { !prices.contains($0.price.id) }
     }
 
     /// Dearer by the day is up, cheaper is down. Stripe knows neither.
@@ -233,8 +246,9 @@ extension Mapping {
         let change = ItemChange(from: before.items, to: subscription.items)
         if case .none = change { return }
         // Prices and quantities name the change; when it took place tells it from the same change made again.
-        let content = subscription.items
-            .map { "\($0.price.id)*\($0.quantity.map(String.init) ?? "")" }.sorted().joined(separator: "+")
+        var contents = subscription.items.map { $0.price.id + "*" + ($0.quantity.map { String($0) } ?? "") }
+        if contents.count > 1 { contents = [contents.sorted().joined(separator: "+")] }
+        let content = contents.first ?? ""
         if case .repriced(let old, let new) = change {
             events.append(
                 event(

@@ -110,7 +110,7 @@ extension Mapping {
     }
 
     func statement(_ subscription: SubscriptionObject, _ reason: Normalization.NoChange.Reason) -> Outcome {
-        .none(reason, lineage: lineage(subscription.id), facts: facts(subscription))
+        .none(reason, lineage: lineage(subscription.id), facts: subject(subscription).facts)
     }
 
     /// A thin event that names one change. The object is as it is now: where it does not show the change any more, the

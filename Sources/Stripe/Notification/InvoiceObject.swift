@@ -229,14 +229,3 @@ extension InvoiceObject {
         return Price(paid, .charged, tax: isWhole ? money(tax) : nil)
     }
 }
-
-extension PriceObject {
-    init(id: String, product: String?, currency: String?, unitAmount: ExactDecimal?) {
-        self.id = id
-        self.product = product
-        self.currency = currency
-        self.unitAmount = unitAmount
-        (interval, intervalCount, isMetered) = (nil, 1, false)
-        anomalies = []
-    }
-}

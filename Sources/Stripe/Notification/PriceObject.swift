@@ -2,7 +2,9 @@ import Normalizer
 import WireJSON
 
 /// A price, or the plan that stood in its place before the Prices API.
-struct PriceObject: Hashable, Sendable {
+///
+/// A class, because copies of what holds it are many and it never changes.
+final class PriceObject: Sendable {
     let id: String
     let product: String?
     let currency: String?
@@ -12,9 +14,12 @@ struct PriceObject: Hashable, Sendable {
     let intervalCount: Int64
     let isMetered: Bool
     let anomalies: [String]
+    /// The price as it was received.
+    let bytes: ArraySlice<UInt8>
 
     /// - Parameter value: the object, or its id alone where Stripe did not expand it.
     init(_ value: JSONValue) throws(JSONError) {
+        bytes = value.rawBytes
         if value.kind == .string {
             id = try value.string()
             (product, currency, unitAmount, interval, intervalCount, isMetered) = (nil, nil, nil, nil, 1, false)
@@ -38,6 +43,16 @@ struct PriceObject: Hashable, Sendable {
             isMetered = reader.descriptiveString("usage_type") == "metered"
             anomalies = reader.anomalies
         }
+    }
+
+    init(id: String, product: String?, currency: String?, unitAmount: ExactDecimal?) {
+        self.id = id
+        self.product = product
+        self.currency = currency
+        self.unitAmount = unitAmount
+        (interval, intervalCount, isMetered) = (nil, 1, false)
+        anomalies = []
+        bytes = []
     }
 
     private static func unitAmount(in reader: ObjectReader) throws(JSONError) -> ExactDecimal? {

@@ -2,7 +2,7 @@ import Normalizer
 import WireJSON
 
 /// A `subscription`, read by which members are there rather than by API version.
-struct SubscriptionObject: WireObject, Sendable {
+final class SubscriptionObject: WireObject, Sendable {
     /// `status`, an open set.
     struct Status: Hashable, Sendable, ExpressibleByStringLiteral {
         let name: String
@@ -29,9 +29,6 @@ struct SubscriptionObject: WireObject, Sendable {
         /// A paid or free trial of this item alone (endive).
         let trialEnd: Milliseconds?
 
-        /// The price as it was received.
-        private let priceBytes: ArraySlice<UInt8>?
-
         /// - Parameter twin: an item whose price this one is likely to repeat, octet for octet.
         init?(_ value: JSONValue, twin: Item? = nil) throws(JSONError) {
             let reader = try ObjectReader(value)
@@ -39,13 +36,11 @@ struct SubscriptionObject: WireObject, Sendable {
             var price = reader.optionalValue("price")
             if price == nil { price = reader.optionalValue("plan") }
             guard let price else { return nil }
-            let bytes = price.rawBytes
-            if let twin, twin.priceBytes == bytes {
+            if let twin, twin.price.bytes == price.rawBytes {
                 self.price = twin.price
             } else {
                 self.price = try PriceObject(price)
             }
-            priceBytes = bytes
             quantity = try reader.optionalInt64("quantity")
             start = try reader.time("current_period_start")
             end = try reader.time("current_period_end")
@@ -56,7 +51,6 @@ struct SubscriptionObject: WireObject, Sendable {
             self.price = price
             self.quantity = quantity
             (start, end, trialEnd) = (nil, nil, nil)
-            priceBytes = nil
         }
     }
 
@@ -97,7 +91,7 @@ struct SubscriptionObject: WireObject, Sendable {
         items = try Self.items(in: reader) ?? []
         let end = try reader.time("current_period_end")
         spans = Self.spans(of: items, start: try reader.time("current_period_start"), end: end)
-        periodEnd = spans.map(\.end).max() ?? end
+        periodEnd = spans.reduce(nil) { max($0 ?? $1.end, $1.end) } ?? end
         startDate = try reader.time("start_date")
         cancelAtPeriodEnd = try reader.optionalBool("cancel_at_period_end") ?? false
         cancelAt = try reader.time("cancel_at")
@@ -121,8 +115,11 @@ struct SubscriptionObject: WireObject, Sendable {
         pausedAt = try reader.reader("status_details")?.reader("paused")?.time("transitioned_at")
         pendingItems = try Self.pendingItems(in: reader)
         metadata = reader.descriptiveMetadata()
-        anomalies =
-            reader.anomalies + (details?.anomalies ?? []) + pauseAnomalies + items.flatMap(\.price.anomalies)
+        var anomalies = reader.anomalies
+        if let details { anomalies += details.anomalies }
+        anomalies += pauseAnomalies
+        for item in items { anomalies += item.price.anomalies }
+        self.anomalies = anomalies
     }
 
     /// The items of a subscription or of its previous attributes; the lone plan of the oldest ones counts as one.
@@ -168,8 +165,8 @@ extension SubscriptionObject {
     /// A period with what is used in it.
     struct Span: Sendable {
         let start: Milliseconds
-        let end: Milliseconds
-        let items: [Item]
+        fileprivate(set) var end: Milliseconds
+        fileprivate(set) var items: [Item]
 
         /// The item that stands for the period. Invoice lines come in an order of their own, so the choice is by
         /// content: two notifications of one period have to choose the same.
@@ -182,8 +179,8 @@ extension SubscriptionObject {
         for item in items {
             guard let start = item.start ?? start, let end = item.end ?? end else { continue }
             if let index = spans.firstIndex(where: { $0.start == start }) {
-                let known = spans[index]
-                spans[index] = Span(start: start, end: max(end, known.end), items: known.items + [item])
+                spans[index].end = max(end, spans[index].end)
+                spans[index].items.append(item)
             } else {
                 spans.append(Span(start: start, end: end, items: [item]))
             }
@@ -214,7 +211,8 @@ extension SubscriptionObject.Item {
 extension [SubscriptionObject.Item] {
     /// The item that stands for all: one with a fixed quantity, and among those the first by product.
     var primary: SubscriptionObject.Item? {
-        self.min { left, right in
+        guard count > 1 else { return first }
+        return self.min { left, right in
             if left.isBilledByUse != right.isBilledByUse { return !left.isBilledByUse }
             return (left.price.productID, left.price.id) < (right.price.productID, right.price.id)
         }

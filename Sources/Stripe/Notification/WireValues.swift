@@ -8,6 +8,12 @@ typealias Milliseconds = Int64
 extension Milliseconds {
     var date: Date { Date(millisecondsSince1970: self) }
     var wholeSeconds: String { String(self / 1000) }
+
+    /// Nil outside of the years 1970…9999.
+    init?(wireSeconds seconds: Int64) {
+        guard seconds >= 0, seconds <= Limits.milliseconds.upperBound / 1000 else { return nil }
+        self = seconds * 1000
+    }
 }
 
 /// An object of Stripe's API, as far as it is read.
@@ -30,8 +36,11 @@ extension ObjectReader {
 
     /// A time in whole seconds, within the years 1970…9999.
     func time(_ name: MemberName) throws(JSONError) -> Milliseconds? {
-        guard let value = optionalValue(name) else { return nil }
-        return try value.seconds()
+        guard let seconds = try optionalInt64(name) else { return nil }
+        guard let time = Milliseconds(wireSeconds: seconds) else {
+            throw try object.required(name).error(.integerOutOfRange)
+        }
+        return time
     }
 
     /// The elements of a list, with or without the wrapper that Stripe puts around it.
@@ -65,11 +74,8 @@ extension JSONValue {
     }
 
     func seconds() throws(JSONError) -> Milliseconds {
-        let seconds = try int64()
-        guard seconds >= 0, seconds <= Limits.milliseconds.upperBound / 1000 else {
-            throw error(.integerOutOfRange)
-        }
-        return seconds * 1000
+        guard let time = Milliseconds(wireSeconds: try int64()) else { throw error(.integerOutOfRange) }
+        return time
     }
 }
 
