@@ -28,7 +28,8 @@ struct Mapping {
     enum Row: Hashable {
         case initialPurchase, renewal, unpaidRenewal
         case granted, oneTimePurchase, temporaryGrant
-        case grantRevoked, refund, autoRenewOff(LifecycleEvent.AutoRenewDisabled.Reason), autoRenewOn
+        case grantRevoked, familySharingEnded, refund, autoRenewOff(LifecycleEvent.AutoRenewDisabled.Reason),
+            autoRenewOn
         case pauseScheduled, paused, expired(LifecycleEvent.Expired.Reason)
         case billingIssue
         case productChange
@@ -62,7 +63,7 @@ struct Mapping {
             case .nonRenewingPurchase: self = event.store == .promotional ? .granted : .oneTimePurchase
             // Not validated by the store yet, at most a day of access.
             case .temporaryEntitlementGrant: self = .temporaryGrant
-            // Four meanings: only a refund and the removal of a grant take access away.
+            // Only a refund, the end of sharing and the removal of a grant take access away.
             case .cancellation: self = Row(cancellation: event)
             // The customer came back before the end. Stripe never sends it.
             case .uncancellation: self = .autoRenewOn
@@ -99,7 +100,8 @@ struct Mapping {
                 return
             }
             if event.isRefund {
-                self = .refund
+                // Who shared got the money back. This customer paid nothing, and loses access.
+                self = event.isFamilyShare ? .familySharingEnded : .refund
                 return
             }
             switch event.cancelReason {
@@ -118,7 +120,7 @@ struct Mapping {
             case .billingError?: self = .expired(.billing)
             case .priceIncrease?: self = .expired(.priceIncreaseDeclined)
             case .developerInitiated?: self = .expired(.developer)
-            case .customerSupport?: self = .expired(.refunded)
+            case .customerSupport?: self = .expired(event.isFamilyShare ? .unknown : .refunded)
             default: self = .expired(.unknown)
             }
         }
@@ -134,7 +136,8 @@ struct Mapping {
         case .granted: outcome = granted(purchase)
         case .oneTimePurchase: outcome = oneTimePurchase(purchase)
         case .temporaryGrant: outcome = temporaryGrant(purchase)
-        case .grantRevoked: outcome = grantRevoked(purchase)
+        case .grantRevoked: outcome = revoked(purchase, .developer, .developer)
+        case .familySharingEnded: outcome = revoked(purchase, .familySharingEnded, .unknown)
         case .refund: outcome = refunded(purchase)
         case .autoRenewOff(let reason): outcome = autoRenewOff(purchase, reason)
         case .autoRenewOn: outcome = autoRenewOn(purchase)
@@ -418,15 +421,19 @@ extension Mapping {
 // MARK: What changes a period
 
 extension Mapping {
-    private func grantRevoked(_ purchase: PurchaseStatement) -> Outcome {
+    private func revoked(
+        _ purchase: PurchaseStatement,
+        _ reason: LifecycleEvent.Revocation.Reason,
+        _ endReason: LifecycleEvent.Expired.Reason
+    ) -> Outcome {
         guard let lineage = purchase.lineage, let at = purchase.end else {
             return .incomplete(purchase.missing([]))
         }
         return .events([
             EventDraft(
                 id: purchase.endedID(lineage, .unknown),
-                event: .revoked(.init(reason: .developer)),
-                facts: purchase.provisional + purchase.cut(at: at, .developer) + purchase.owner,
+                event: .revoked(.init(reason: reason)),
+                facts: purchase.provisional + purchase.cut(at: at, endReason) + purchase.owner,
                 occurredAt: at
             )
         ])

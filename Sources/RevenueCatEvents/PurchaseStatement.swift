@@ -170,12 +170,14 @@ struct PurchaseStatement {
         return event.priceInUSD.map { Price(Money($0, "USD"), .list) }
     }
 
-    /// What went back; of a refund without an amount, nothing is known.
+    /// What went back, which RevenueCat writes with a minus; of a refund without an amount, nothing is known, and an
+    /// estimate in another currency is no amount.
     var refundedPrice: Price? {
-        if let amount = event.priceInPurchasedCurrency, let currency = event.currency, amount.coefficient < 0 {
-            return Price(Money(amount, currency), .refund)
+        if let amount = event.priceInPurchasedCurrency, let currency = event.currency {
+            return amount.coefficient < 0 ? Price(Money(amount.negated, currency), .refund) : nil
         }
-        guard let amount = event.priceInUSD, amount.coefficient < 0 else { return nil }
-        return Price(Money(amount, "USD"), .refund)
+        guard event.currency == nil || event.currency == "USD", let amount = event.priceInUSD, amount.coefficient < 0
+        else { return nil }
+        return Price(Money(amount.negated, "USD"), .refund)
     }
 }

@@ -339,6 +339,16 @@ extension RevenueCatVectors {
                 .event(refund(), [.refund, .owner])
             ),
             try proven(
+                "refund/family",
+                "who shared got the money back; the member loses access and paid nothing",
+                cancellation(
+                    "E-40F",
+                    "CUSTOMER_SUPPORT",
+                    ["expiration_at_ms": .integer(at), "is_family_share": true]
+                ).priced("0"),
+                .event(.revoked(.init(reason: .familySharingEnded)), ended)
+            ),
+            try proven(
                 "cancellation/developer",
                 "without money it is only renewal that the developer ended",
                 cancellation("E-45", "DEVELOPER_INITIATED").priced("0"),

@@ -129,6 +129,8 @@ struct Situation {
     let billing: Register<Fact.Billing>?
     let pause: Register<Fact.PauseState>?
     let pendingProduct: String?
+    /// Whether anything was ever stated about what comes next.
+    let isNextProductStated: Bool
 
     init(_ state: SubscriptionState) {
         let timeline = PeriodTimeline(state)
@@ -137,6 +139,7 @@ struct Situation {
         intent = state.renewalIntent(timeline)
         billing = state.billing(timeline)
         pause = state.pause(timeline)
+        isNextProductStated = state.registers.values.contains { $0.nextProduct != nil }
         pendingProduct = timeline.newest.flatMap { state.pendingProduct(at: $0.start, timeline)?.product }
     }
 }

@@ -72,7 +72,8 @@ extension EventRefinement {
             return now.pendingProduct == change.to ? .applied : .superseded
         case .productChangeReverted:
             if now.pendingProduct != nil { return .superseded }
-            return prior.pendingProduct == nil && hasNoNews ? .duplicate : .applied
+            // A channel states that no product comes next, another that the current one does.
+            return prior.pendingProduct == nil && (prior.isNextProductStated || hasNoNews) ? .duplicate : .applied
         case .pauseScheduled(let pause):
             // Not every channel says when a pause ends; its silence does not make another pause.
             if let known = prior.pause?.value, known.status == .scheduled,

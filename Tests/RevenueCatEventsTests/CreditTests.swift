@@ -1,0 +1,120 @@
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import RevenueCatEvents
+import Testing
+
+private let t0: Int64 = 1_767_225_600_000
+private let t1: Int64 = 1_769_904_000_000
+private let t2: Int64 = 1_772_323_200_000
+private let day: Int64 = 86_400_000
+private let half = t0 + (t1 - t0) / 2
+
+/// Plans of 10.00 with 200 credits and of 20.00 with 500, and what webhooks do to them.
+@Suite("Credits by RevenueCat's webhooks")
+struct CreditTests {
+    typealias Event = RevenueCatSimulator.Event
+    typealias Period = RevenueCatSimulator.Period
+
+    static let policy = CreditPolicy([
+        "basic_m": .init(credits: 200, price: Money(ExactDecimal(10), "USD")),
+        "pro_m": .init(credits: 500, price: Money(ExactDecimal(20), "USD")),
+        "rival_m": .init(credits: 300, price: Money(ExactDecimal(10), "USD")),
+        "coins": .init(credits: 50),
+    ])
+
+    static func events(_ webhooks: [Event]) throws -> [NormalizedEvent] {
+        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
+        let simulator = RevenueCatSimulator(authorization: Secret("a"))
+        return try webhooks.flatMap { webhook in
+            var at = t0
+            if case .integer(let milliseconds)? = webhook.members["event_timestamp_ms"] { at = milliseconds }
+            let receivedAt = Date(timeIntervalSince1970: Double(at + 20_000) / 1000)
+            let delivery = try simulator.delivery(webhook.body, receivedAt: receivedAt)
+            return try adapter.normalize(try adapter.authenticate(delivery)).events
+        }
+    }
+
+    static func host(_ webhooks: Event...) throws -> RefundTests.Host {
+        RefundTests.Host(try events(webhooks), policy)
+    }
+
+    static func event(
+        _ type: String,
+        _ at: Int64,
+        _ period: Period,
+        _ product: String,
+        _ changes: KeyValuePairs<String, JSONText?> = [:]
+    ) -> Event {
+        Event(type, id: "\(type)-\(at)-\(product)", at: at, period, ["product_id": .string(product)]).with(changes)
+    }
+
+    let basic = event("INITIAL_PURCHASE", t0 + 5000, .first, "basic_m").priced("10.00")
+    let renewal = event("RENEWAL", t1 + 5000, .second, "basic_m").priced("10.00")
+
+    @Test("a purchase pays out, a renewal replaces and never adds, and a repetition does nothing")
+    func renewals() throws {
+        #expect(try Self.host(basic).balance == 200)
+        let again = renewal.with(["id": "resent by hand"])
+        let host = try Self.host(basic, renewal, renewal, again)
+        #expect(host.balance == 200)
+        #expect(host.actions.count == 2)
+    }
+
+    @Test("turning renewal off takes nothing, the end of the period does, and what was bought stays")
+    func ends() throws {
+        let canceled = Self.event("CANCELLATION", t0 + 10 * day, .first, "basic_m", ["cancel_reason": "UNSUBSCRIBE"])
+        #expect(try Self.host(basic, canceled).balance == 200)
+        let expired = Self.event("EXPIRATION", t1 + 40_000, .first, "basic_m", ["expiration_reason": "UNSUBSCRIBE"])
+        let coins = Self.event(
+            "NON_RENEWING_PURCHASE",
+            t0 + day,
+            Period(t0 + day, t0 + day, "C1"),
+            "coins",
+            ["original_transaction_id": "C1", "expiration_at_ms": .null, "entitlement_ids": .null]
+        )
+        let host = try Self.host(basic, coins, canceled, expired)
+        #expect(host.actions.map(\.effect) == [.reset(to: 200), .grant(50), .revoke])
+    }
+
+    @Test("an immediate change at half the cycle pays three quarters of the new allowance, in either order")
+    func upgrade() throws {
+        let announced = Self.event("PRODUCT_CHANGE", half, .first, "basic_m", ["new_product_id": "pro_m"])
+        let began = Self.event("RENEWAL", half, Period(half, half + 31 * day, "O1-2"), "pro_m").priced("20.00")
+        for order in [[announced, began], [began, announced]] {
+            let host = RefundTests.Host(try Self.events([basic] + order), Self.policy)
+            #expect(host.actions.map(\.effect) == [.reset(to: 200), .carryOver(to: 375)])
+        }
+        // The announcement tells of the old period, so that it is not missed when its purchase comes last.
+        let late = RefundTests.Host(try Self.events([announced, began, basic]), Self.policy)
+        #expect(late.actions.map(\.effect) == [.carryOver(to: 375)])
+    }
+
+    @Test("a change across at the same price pays half of the new allowance at half the cycle")
+    func crossgrade() throws {
+        let began = Self.event("RENEWAL", half, Period(half, half + 31 * day, "O1-2"), "rival_m").priced("10.00")
+        #expect(try Self.host(basic, began).actions.map(\.effect) == [.reset(to: 200), .carryOver(to: 150)])
+    }
+
+    @Test("a change at the end of the period pays when it begins")
+    func downgrade() throws {
+        let pro = Self.event("INITIAL_PURCHASE", t0 + 5000, .first, "pro_m").priced("20.00")
+        let announced = Self.event("PRODUCT_CHANGE", half, .first, "pro_m", ["new_product_id": "basic_m"])
+        #expect(try Self.host(pro, announced).actions.map(\.effect) == [.reset(to: 500)])
+        #expect(try Self.host(pro, announced, renewal).actions.map(\.effect) == [.reset(to: 500), .reset(to: 200)])
+    }
+
+    @Test("one account on two stores: access by either, credits by each")
+    func twoStores() throws {
+        let web: KeyValuePairs<String, JSONText?> = ["store": "STRIPE", "original_transaction_id": "S1"]
+        let stripe = Self.event("INITIAL_PURCHASE", t0 + 6000, Period(t0, t1, "S1"), "pro_m", web).priced("20.00")
+        let over = Self.event("EXPIRATION", t1 + 1000, Period(t0, t1, "S1"), "pro_m", web)
+        let host = try Self.host(stripe, basic, renewal, over)
+        let account = Account.Identifier("u1", .appUserID)
+        let access = host.ledger.access(of: account, at: Date(timeIntervalSince1970: Double(t1 + day) / 1000))
+        #expect(access.decision.isGranted)
+        #expect(access.grantors.map(\.subscription.store) == [.appStore])
+        #expect(Set(host.actions.map(\.subscription.store)) == [.appStore, .stripe])
+        #expect(host.actions.filter { $0.subscription.store == .stripe }.map(\.effect) == [.reset(to: 500), .revoke])
+    }
+}
