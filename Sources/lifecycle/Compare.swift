@@ -9,16 +9,26 @@ struct Compare: ParsableCommand {
         abstract: "Compares what two channels said of the same purchases.",
         discussion: """
             Each file holds the events of one channel, one a line, as `lifecycle normalize` prints them. Prints one line \
-            for whatever differs: a pair of events of one fact, an event that only one side has, or a stretch of time \
-            in which only one side gives access. The summary goes to standard error. Exit status 1 unless both agree \
-            in everything.
+            for whatever differs: a pair of events of one fact, an event or a lineage that only one side has, or a \
+            stretch of time in which only one side gives access. The last line holds the numbers, which also go to \
+            standard error as a table. Exit status 1 unless both agree in everything that both can tell, and told \
+            anything in common.
             """
     )
 
     @Option(help: "How many seconds apart two statements without a common identity may be made.")
     var window: Int = 7200
 
-    @Flag(help: "Print the pairs that agree, too.")
+    @Option(help: "How many seconds times, and access, may differ without being reported.")
+    var tolerance: Int = 60
+
+    @Option(help: "Report on the time from then on, as 2026-01-31T00:00:00Z.")
+    var from: String?
+
+    @Option(help: "Report on the time before then.")
+    var until: String?
+
+    @Flag(help: "Print the pairs that agree and the events that have no counterpart, too.")
     var all = false
 
     @Argument(help: ArgumentHelp("Events of one channel; - reads standard input.", valueName: "first"))
@@ -29,21 +39,46 @@ struct Compare: ParsableCommand {
 
     func validate() throws {
         guard window >= 0 else { throw ValidationError("--window is negative") }
+        guard tolerance >= 0 else { throw ValidationError("--tolerance is negative") }
+        guard first != "-" || second != "-" else { throw ValidationError("standard input cannot be both sides") }
+        _ = try range()
     }
 
     func run() throws {
-        let comparison = ChannelComparison(try events(first), try events(second), window: .seconds(window))
+        let comparison = ChannelComparison(
+            try events(first),
+            try events(second),
+            window: .seconds(window),
+            tolerance: .seconds(tolerance),
+            in: try range()
+        )
         if all { for pair in comparison.agreeing { try print("agrees", pair) } }
         for pair in comparison.differing { try print("differs", pair) }
         for item in comparison.onlyFirst { try print("only_first", item) }
         for item in comparison.onlySecond { try print("only_second", item) }
+        if all { for item in comparison.withoutCounterpart { try print("without_counterpart", item) } }
+        for lineage in comparison.lineagesOnlyFirst { try print("lineage_only_first", lineage) }
+        for lineage in comparison.lineagesOnlySecond { try print("lineage_only_second", lineage) }
         for stretch in comparison.access { try print("access", stretch) }
-        StandardError.write(
-            "\(comparison.agreeing.count) agree, \(comparison.differing.count) differ, "
-                + "\(comparison.onlyFirst.count) only in the first, \(comparison.onlySecond.count) only in the second, "
-                + "access differs in \(comparison.access.count) stretches"
-        )
-        if !comparison.isAgreement { throw ExitCode(1) }
+        let summary = comparison.summary
+        try print("summary", summary)
+        StandardError.write(ComparisonTable(summary).description)
+        if !summary.isAgreement { throw ExitCode(1) }
+    }
+
+    /// The time to report on; nil where neither end is given.
+    private func range() throws -> Range<Date>? {
+        func date(_ text: String, _ option: String) throws -> Date {
+            guard let milliseconds = RFC3339.milliseconds(text) else {
+                throw ValidationError("\(option) is no time like 2026-01-31T00:00:00Z")
+            }
+            return Date(millisecondsSince1970: milliseconds)
+        }
+        guard from != nil || until != nil else { return nil }
+        let lower = try from.map { try date($0, "--from") } ?? Date(millisecondsSince1970: 0)
+        let upper = try until.map { try date($0, "--until") } ?? .distantFuture
+        guard lower < upper else { throw ValidationError("--until is not after --from") }
+        return lower..<upper
     }
 
     private func events(_ path: String) throws -> [NormalizedEvent] {
@@ -64,5 +99,40 @@ struct Compare: ParsableCommand {
         var outcome: String
         var detail: Detail
     }
+}
+
+/// The numbers of a comparison, for people.
+private struct ComparisonTable: CustomStringConvertible {
+    let description: String
+
+    init(_ summary: ChannelComparison.Summary) {
+        let head = ["", "agree", "differ", "only first", "only second", "no counterpart", "lag (median, most)"]
+        let rows = summary.rows.map { row in
+            [row.kind]
+                + [row.agreeing, row.differing, row.onlyFirst, row.onlySecond, row.withoutCounterpart].map {
+                    $0 == 0 ? "-" : "\($0)"
+                }
+                + [row.medianLag.map { "\(Self.seconds($0)), \(Self.seconds(row.maximumLag ?? $0))" } ?? "-"]
+        }
+        let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
+        var lines = ([head] + rows).map { row in
+            row.indices.map { row[$0].padding(toLength: widths[$0], withPad: " ", startingAt: 0) }
+                .joined(separator: "  ").trimmed
+        }
+        lines.append(
+            "lineages only in the first: \(summary.lineagesOnlyFirst), in the second: \(summary.lineagesOnlySecond)"
+        )
+        lines.append(
+            "stretches of differing access: \(summary.accessDifferences), in \(summary.lineagesWithAccessDifferences) lineages"
+        )
+        lines.append(summary.isAgreement ? "the two agree" : "the two do not agree")
+        description = lines.joined(separator: "\n")
+    }
+
+    private static func seconds(_ milliseconds: Int64) -> String { "\(milliseconds / 1000) s" }
+}
+
+extension String {
+    fileprivate var trimmed: String { String(reversed().drop { $0 == " " }.reversed()) }
 }
 #endif

@@ -39,15 +39,37 @@ struct CompareCommandTests {
 
         let same = try CommandLineRun(["compare", "--all", both, both])
         #expect(same.status == 0)
-        #expect(same.output.split(separator: "\n").count == 2)
-        #expect(same.errors.hasPrefix("2 agree, 0 differ, 0 only in the first, 0 only in the second"))
+        #expect(same.output.split(separator: "\n").count == 3)
+        #expect(same.output.contains(#""agreement":true"#))
+        #expect(same.errors.contains("period_began  2"))
+        #expect(same.errors.contains("the two agree"))
 
         let missed = try CommandLineRun(["compare", both, one])
         #expect(missed.status == 1)
         let lines = missed.output.split(separator: "\n")
-        #expect(lines.count == 2)
+        #expect(lines.count == 3)
         #expect(lines.first?.contains(#""outcome":"only_first""#) == true)
-        #expect(lines.last?.contains(#""outcome":"access""#) == true)
+        #expect(lines.dropFirst().first?.contains(#""outcome":"access""#) == true)
+        #expect(lines.last?.contains(#""outcome":"summary""#) == true)
+        #expect(missed.errors.contains("the two do not agree"))
+
+        let before = try CommandLineRun(["compare", "--until", "2026-01-15T00:00:00Z", both, one])
+        #expect(before.status == 0)
+        #expect(before.output.split(separator: "\n").count == 1)
+        try FileManager.default.removeItem(at: folder)
+    }
+
+    @Test("Nothing in common is no agreement, and times that are none are refused")
+    func nothing() throws {
+        let empty = try file("empty.jsonl", "\n".utf8)
+        #expect(try CommandLineRun(["compare", empty, empty]).status == 1)
+        for options in [
+            ["--from", "yesterday"], ["--window", "-1"], ["--tolerance", "-1"],
+            ["--from", "2026-02-01T00:00:00Z", "--until", "2026-02-01T00:00:00Z"],
+        ] {
+            #expect(try CommandLineRun(["compare"] + options + [empty, empty]).status == 64, "\(options)")
+        }
+        #expect(try CommandLineRun(["compare", "-", "-"]).status == 64)
         try FileManager.default.removeItem(at: folder)
     }
 

@@ -165,6 +165,22 @@ struct PlayIdentityTests {
         #expect(alone[0].revocations.contains { alone[1].revocations.contains($0) })
     }
 
+    @Test(
+        "a comparison of the two knows the purchase under both its names",
+        arguments: [PlayStory.renewals, .chargedBack]
+    )
+    func comparison(_ story: PlayStory) async throws {
+        let channels = try await PlayChannels(story)
+        let comparison = ChannelComparison(channels.google, channels.relayed)
+        #expect(comparison.lineagesOnlyFirst.isEmpty)
+        #expect(comparison.lineagesOnlySecond.isEmpty)
+        #expect(comparison.onlyFirst.isEmpty, "\(comparison.onlyFirst)")
+        #expect(comparison.onlySecond.isEmpty, "\(comparison.onlySecond)")
+        #expect(comparison.differing.isEmpty, "\(comparison.differing)")
+        let one = channels.relayed.filter { $0.kind != .renewed }
+        #expect(ChannelComparison(channels.google, one).onlyFirst.contains { $0.kind == .renewed })
+    }
+
     private static let accounts = [
         Account.Identifier("acct-7f3a", .obfuscatedAccountID), Account.Identifier("u1", .appUserID),
     ]

@@ -11,7 +11,9 @@ struct TwoChannelTests {
     static let start = Date(timeIntervalSince1970: 1_767_225_600)
     static let stories = [
         "demo", "initial-purchase", "trial-conversion", "introductory-conversion", "renewals", "grace-recovery",
-        "grace-lapse", "retry-expiry", "refund-current", "refund-prorated", "refund-consumable",
+        "grace-lapse", "retry-expiry", "refund-current", "refund-prorated", "refund-consumable", "upgrade",
+        "downgrade", "downgrade-withdrawn", "cancel-expire", "uncancel", "resubscribe", "extension", "one-time",
+        "family",
     ]
 
     static let refundSkew: TimeInterval = 900
@@ -81,6 +83,8 @@ struct TwoChannelTests {
                 "original_transaction_id": .string(transaction.originalTransactionID),
                 "price_in_purchased_currency": price ?? .null,
                 "currency": transaction.price.map { .string($0.currency) } ?? .null,
+                "entitlement_ids": transaction.type == .consumable ? .null : ["pro"],
+                "is_family_share": .bool(transaction.inAppOwnershipType == .familyShared),
             ]).with(changes)
         }
         switch (notification.type, notification.subtype) {
@@ -110,6 +114,9 @@ struct TwoChannelTests {
                 ),
                 event("RENEWAL"),
             ]
+        case (.didChangeRenewalPref, let subtype):
+            let next = subtype == .downgrade ? data.renewalInfo?.autoRenewProductID : transaction.productID
+            return [event("PRODUCT_CHANGE", ["new_product_id": next.map { .string($0) } ?? .null])]
         case (.refund, _):
             return [
                 event(
@@ -121,6 +128,15 @@ struct TwoChannelTests {
                         "cancel_reason": "CUSTOMER_SUPPORT",
                         "price_in_purchased_currency": .raw("-" + (transaction.price?.amount.description ?? "0")),
                     ]
+                )
+            ]
+        case (.revoke, _):
+            // What a member loses looks like a refund of nothing.
+            return [
+                event(
+                    "CANCELLATION",
+                    end: transaction.revocationDate?.addingTimeInterval(-refundSkew),
+                    ["cancel_reason": "CUSTOMER_SUPPORT", "price_in_purchased_currency": 0]
                 )
             ]
         case (.refundReversed, _): return [event("REFUND_REVERSED")]
@@ -148,7 +164,8 @@ struct TwoChannelTests {
         for event in events {
             switch event.kind {
             case .started, .renewed, .productChanged: counts["began", default: 0] += 1
-            case .expired, .refunded, .refundReversed, .oneTimePurchased, .extended, .billingIssue:
+            case .expired, .revoked, .refunded, .refundReversed, .oneTimePurchased, .extended, .billingIssue,
+                .autoRenewEnabled, .productChangeReverted:
                 counts[event.kind.rawValue, default: 0] += 1
             case .autoRenewDisabled:
                 // RevenueCat words a failed charge as an end of renewal, too; Apple does not.
@@ -169,16 +186,22 @@ struct TwoChannelTests {
     func identities(_ name: String) throws {
         let channels = try Self.channels(try Self.story(name))
         let shared: Set<LifecycleEvent.Kind> = [
-            .started, .renewed, .productChanged, .expired, .refunded, .refundReversed, .oneTimePurchased, .extended,
+            .started, .renewed, .productChanged, .expired, .revoked, .refunded, .refundReversed, .oneTimePurchased,
+            .extended,
         ]
         for step in channels.steps {
-            for relayed in step.relayed where shared.contains(relayed.kind) {
+            for relayed in step.relayed
+            where shared.contains(relayed.kind)
+                || (relayed.kind == .productChangeScheduled && step.apple.first?.kind == relayed.kind)
+            {
                 let apple = try #require(step.apple.first)
-                #expect(relayed.id == apple.id)
+                #expect(relayed.id == apple.id, "\(relayed.kind)")
                 #expect(relayed.transaction == apple.transaction)
             }
         }
-        #expect(Set(channels.relayed.map(\.subscription)) == Set(channels.apple.map(\.subscription)))
+        #expect(
+            Set(channels.relayed.compactMap(\.subscription)) == Set(channels.apple.compactMap(\.subscription))
+        )
     }
 
     @Test("interleaved, every fact acts once, whichever channel is first", arguments: stories)

@@ -4,8 +4,8 @@ public import FoundationEssentials
 /// what they differ in.
 ///
 /// It is the proof for a backend that moves from one channel to another, and runs both until then. Give it the events
-/// of one channel on each side; events that both sides cannot but word alike are matched by their identity, others by
-/// lineage, meaning and time.
+/// of one channel on each side, all of them, also those that the other had told already; events that both sides cannot
+/// but word alike are matched by their identity, others by lineage, meaning and time.
 public struct ChannelComparison: Hashable, Sendable, Codable {
     /// One event, without anything that names a customer.
     public struct Item: Hashable, Sendable, Codable {
@@ -81,10 +81,17 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
     public var agreeing: [Pair] = []
     /// Pairs that differ.
     public var differing: [Pair] = []
-    /// What only the first side saw.
+    /// What only the first side saw, and the second could have seen.
     public var onlyFirst: [Item] = []
-    /// What only the second side saw.
+    /// What only the second side saw, and the first could have seen.
     public var onlySecond: [Item] = []
+    /// What one side has no type for, or tells in the words of another event, or of a store that it does not know. There
+    /// is nothing to look for on the other side.
+    public var withoutCounterpart: [Item] = []
+    /// Lineages of which only the first side knows anything that the second could know.
+    public var lineagesOnlyFirst: [SubscriptionID] = []
+    /// Lineages of which only the second side knows anything that the first could know.
+    public var lineagesOnlySecond: [SubscriptionID] = []
     /// Where access differs, of lineages that both sides know.
     public var access: [AccessDifference] = []
 
@@ -92,6 +99,9 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
         case agreeing, differing, access
         case onlyFirst = "only_first"
         case onlySecond = "only_second"
+        case withoutCounterpart = "without_counterpart"
+        case lineagesOnlyFirst = "lineages_only_first"
+        case lineagesOnlySecond = "lineages_only_second"
     }
 
     /// Compares two channels.
@@ -100,41 +110,71 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
     ///   - first: the events of one.
     ///   - second: the events of the other.
     ///   - window: how far apart two statements without a common identity may be made and still be of one fact.
+    ///   - tolerance: how far times may differ, and how long access, without being reported: channels know some moments
+    ///     by their own clocks.
+    ///   - range: the time to report on, of statements and of access; nil for all. Give the time that both channels were
+    ///     taken in, with a margin for what one of them tells late. What was stated outside of it still counts for
+    ///     matching and for the states.
     public init(
         _ first: some Sequence<NormalizedEvent>,
         _ second: some Sequence<NormalizedEvent>,
-        window: Duration = .seconds(7200)
+        window: Duration = .seconds(7200),
+        tolerance: Duration = .seconds(60),
+        in range: Range<Date>? = nil
     ) {
-        let left = Self.distinct(first)
-        let right = Self.distinct(second)
-        var unmatched = Dictionary(uniqueKeysWithValues: right.map { ($0.id, $0) })
+        let left = Channel(first)
+        let right = Channel(second)
+        let purchases = AccountLedger(statements: left.events + right.events)
+        let limit = window.wholeMilliseconds
+        let slack = tolerance.wholeMilliseconds
+        var unmatched = Dictionary(uniqueKeysWithValues: right.distinct.map { ($0.id, $0) })
         var remaining: [NormalizedEvent] = []
-        for event in left {
+        for event in left.distinct {
             if let other = unmatched.removeValue(forKey: event.id) {
-                add(event, other)
+                add(event, other, slack, range)
             } else {
                 remaining.append(event)
             }
         }
-        var candidates = right.filter { unmatched[$0.id] != nil }
-        let limit = window.components.seconds.multipliedReportingOverflow(by: 1000)
-        let milliseconds = limit.overflow ? Int64.max : limit.partialValue
-        for event in remaining {
-            let nearest = candidates.indices.filter { Self.mayBeOne(event, candidates[$0], within: milliseconds) }
-                .min { Self.distance(event, candidates[$0]) < Self.distance(event, candidates[$1]) }
-            if let nearest { add(event, candidates.remove(at: nearest)) } else { onlyFirst.append(Item(event)) }
+        var candidates: [Subject: [NormalizedEvent]] = [:]
+        for event in right.distinct where unmatched[event.id] != nil {
+            candidates[Subject(event, purchases), default: []].append(event)
         }
-        onlySecond = candidates.map(Item.init)
-        access = Self.accessDifferences(left, right)
+        for event in remaining {
+            let subject = Subject(event, purchases)
+            let pool = candidates[subject] ?? []
+            let nearest = pool.indices.filter { Self.mayBeOne(event, pool[$0], within: limit) }
+                .min { Self.distance(event, pool[$0]) < Self.distance(event, pool[$1]) }
+            if let nearest {
+                candidates[subject]?.remove(at: nearest)
+                unmatched[pool[nearest].id] = nil
+                add(event, pool[nearest], slack, range)
+            } else if range?.contains(event.assertedAt) != false {
+                let isExpected = right.canTell(event) && !left.saysOtherwise(event)
+                if isExpected { onlyFirst.append(Item(event)) } else { withoutCounterpart.append(Item(event)) }
+            }
+        }
+        for event in right.distinct where unmatched[event.id] != nil && range?.contains(event.assertedAt) != false {
+            let isExpected = left.canTell(event) && !right.saysOtherwise(event)
+            if isExpected { onlySecond.append(Item(event)) } else { withoutCounterpart.append(Item(event)) }
+        }
+        compareAccess(left, right, purchases, slack, range)
     }
 
-    /// Whether the two sides say the same of everything, and neither saw what the other did not.
+    /// Whether the two sides say the same of everything that both can tell, and neither saw what the other did not.
     public var isAgreement: Bool {
-        differing.isEmpty && onlyFirst.isEmpty && onlySecond.isEmpty && access.isEmpty
+        differing.isEmpty && onlyFirst.isEmpty && onlySecond.isEmpty && access.isEmpty && lineagesOnlyFirst.isEmpty
+            && lineagesOnlySecond.isEmpty
     }
 
-    private mutating func add(_ first: NormalizedEvent, _ second: NormalizedEvent) {
-        let differences = Self.differences(first, second)
+    private mutating func add(
+        _ first: NormalizedEvent,
+        _ second: NormalizedEvent,
+        _ slack: Int64,
+        _ range: Range<Date>?
+    ) {
+        if let range, !range.contains(first.assertedAt), !range.contains(second.assertedAt) { return }
+        let differences = Self.differences(first, second, slack)
         let pair = Pair(first: Item(first), second: Item(second), differences: differences)
         if differences.isEmpty { agreeing.append(pair) } else { differing.append(pair) }
     }
@@ -143,144 +183,128 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
 // MARK: Matching
 
 extension ChannelComparison {
-    /// In the order of their making, each identity once.
-    private static func distinct(_ events: some Sequence<NormalizedEvent>) -> [NormalizedEvent] {
-        var seen: Set<EventID> = []
-        let events = events.filter { seen.insert($0.id).inserted }
-        return events.filter { !isSaidTwice($0, events) }.sorted {
-            $0.assertedAt == $1.assertedAt ? $0.id.description < $1.id.description : $0.assertedAt < $1.assertedAt
-        }
-    }
+    /// What an event has in common with another of the same fact, if the two have no common identity.
+    private struct Subject: Hashable {
+        var purchase: SubscriptionID?
+        var meaning: String
 
-    /// Whether an event only says in other words what the same channel says with another: a failed charge as an end of
-    /// renewal, or a change of product, whose time the channel did not know, that took effect within the minute.
-    private static func isSaidTwice(_ event: NormalizedEvent, _ events: [NormalizedEvent]) -> Bool {
-        switch event.event {
-        case .autoRenewDisabled(let detail) where detail.reason == .billing:
-            return events.contains {
-                $0.kind == .billingIssue && $0.subscription == event.subscription && distance($0, event) <= 60_000
-            }
-        case .productChangeScheduled(let change) where change.basis == .inferred:
-            return events.contains {
-                meaning($0) == "period_began" && $0.subscription == event.subscription && $0.product?.id == change.to
-                    && distance($0, event) <= 60_000
-            }
-        default:
-            return false
+        init(_ event: NormalizedEvent, _ purchases: AccountLedger) {
+            // A purchase may have a name for each channel; links say which are one.
+            purchase = event.subscription.map { purchases[$0]?.subscription ?? $0 }
+            meaning = ChannelComparison.meaning(event)
         }
     }
 
     /// What is meant, whatever it is called: channels word the beginning of a period differently.
-    private static func meaning(_ event: NormalizedEvent) -> String {
+    static func meaning(_ event: NormalizedEvent) -> String {
         switch event.event {
-        case .started, .renewed, .productChanged: "period_began"
-        case .expired, .revoked: "ended"
         case .autoRenewDisabled(let detail): "auto_renew_disabled/\(detail.reason.rawValue)"
         case .notice(let notice): "notice/\(notice.kind)"
         case .unmapped(let detail): "unmapped/\(detail.type)"
-        default: event.kind.rawValue
+        default: event.kind.commonName
         }
     }
 
     private static func mayBeOne(_ one: NormalizedEvent, _ other: NormalizedEvent, within limit: Int64) -> Bool {
-        one.subscription == other.subscription && meaning(one) == meaning(other)
-            && (one.transaction == nil || other.transaction == nil || one.transaction == other.transaction)
+        (one.transaction == nil || other.transaction == nil || one.transaction == other.transaction)
             && distance(one, other) <= limit
     }
 
-    private static func distance(_ one: NormalizedEvent, _ other: NormalizedEvent) -> Int64 {
+    static func distance(_ one: NormalizedEvent, _ other: NormalizedEvent) -> Int64 {
         let (distance, overflow) = one.assertedAt.millisecondsSince1970
             .subtractingReportingOverflow(other.assertedAt.millisecondsSince1970)
         return overflow || distance == .min ? .max : abs(distance)
     }
 
-    private static func differences(_ one: NormalizedEvent, _ other: NormalizedEvent) -> [Difference] {
+    private static func differences(
+        _ one: NormalizedEvent,
+        _ other: NormalizedEvent,
+        _ slack: Int64
+    ) -> [Difference] {
         var differences: [Difference] = []
         func compare(_ member: String, _ first: String?, _ second: String?) {
             // What one side does not state it does not contradict.
             guard let first, let second, !first.utf8.elementsEqual(second.utf8) else { return }
             differences.append(Difference(member: member, first: first, second: second))
         }
-        func time(_ date: Date?) -> String? {
-            // Channels that relay a store's time drop its milliseconds.
-            date.map { RFC3339.string($0.millisecondsSince1970.flooredQuotient(dividingBy: 1000) * 1000) }
+        func compare(_ member: String, _ first: Date?, _ second: Date?) {
+            guard let first, let second else { return }
+            let (difference, overflow) = first.millisecondsSince1970
+                .subtractingReportingOverflow(second.millisecondsSince1970)
+            guard overflow || difference.magnitude >= max(slack.magnitude, 1000) else { return }
+            compare(member, RFC3339.string(first.millisecondsSince1970), RFC3339.string(second.millisecondsSince1970))
         }
-        compare("meaning", meaning(one), meaning(other))
-        compare("store", one.store.rawValue, other.store.rawValue)
+        // A bank's decision on Play is a refund in a relay's words.
+        let names = Set([one.kind.commonName, other.kind.commonName])
+        if names != ["chargeback", "refunded"] { compare("meaning", meaning(one), meaning(other)) }
+        compare("store", one.homeStore.rawValue, other.homeStore.rawValue)
         compare("environment", one.environment.rawValue, other.environment.rawValue)
         compare("transaction", one.transaction, other.transaction)
         compare("product.id", one.product?.id, other.product?.id)
         compare("product.base_plan", one.product?.basePlan, other.product?.basePlan)
+        switch (one.event, other.event) {
         // Of a failed charge or a refund, a relay's period ends with grace or refund; only a beginning states the period.
-        if meaning(one) == "period_began" {
-            compare("period.start", time(one.period?.start), time(other.period?.start))
-            compare("period.end", time(one.period?.end), time(other.period?.end))
-            if one.price?.role == .charged, other.price?.role == .charged {
-                compare("price", one.price?.money.description, other.price?.money.description)
+        case (.started, _), (.renewed, _), (.productChanged, _):
+            compare("period.start", one.period?.start, other.period?.start)
+            compare("period.end", one.period?.end, other.period?.end)
+        case (.oneTimePurchased(let first), .oneTimePurchased(let second)):
+            if first.type != .unknown, second.type != .unknown {
+                compare("detail.type", "\(first.type)", "\(second.type)")
             }
+            compare("detail.quantity", "\(first.quantity)", "\(second.quantity)")
+            compare("detail.expires", first.expires, second.expires)
+        case (.refunded(let first), .refunded(let second)):
+            compare("detail.scope", "\(first.scope)", "\(second.scope)")
+        case (.billingIssue(let first), .billingIssue(let second)):
+            compare("detail.access", first.access.name, second.access.name)
+            compare("detail.until", first.access.end, second.access.end)
+        default:
+            break
+        }
+        if let first = one.price, let second = other.price, first.role == second.role,
+            first.role == .charged || first.role == .refund
+        {
+            compare("price", first.money.description, second.money.description)
         }
         compare("renewal.will_renew", one.renewal.map { "\($0.willRenew)" }, other.renewal.map { "\($0.willRenew)" })
         return differences
     }
 }
 
-// MARK: Access
+extension NormalizedEvent {
+    /// Where the purchase lives: a relay tells the Mac App Store from the App Store, which is one for Apple.
+    var homeStore: Store { subscription?.store ?? store }
+}
 
-extension ChannelComparison {
-    private static func accessDifferences(
-        _ first: [NormalizedEvent],
-        _ second: [NormalizedEvent]
-    ) -> [AccessDifference] {
-        let left = Timeline(first).ledger
-        let right = Timeline(second).ledger
-        var differences: [AccessDifference] = []
-        for state in left.states {
-            guard let other = right[state.subscription] else { continue }
-            var moments: Set<Date> = []
-            for side in [state, other] {
-                var moment = Date(millisecondsSince1970: 0)
-                // A state changes by itself a bounded number of times.
-                while let next = side.nextTransition(after: moment), moments.count < 10_000 {
-                    moments.insert(next)
-                    moment = next
-                }
-            }
-            differences += stretches(state, other, moments.sorted())
+extension LifecycleEvent.BillingIssue.Access {
+    fileprivate var name: String {
+        switch self {
+        case .grace: "grace"
+        case .suspended: "suspended"
         }
-        return differences
     }
 
-    private static func stretches(
-        _ state: SubscriptionState,
-        _ other: SubscriptionState,
-        _ moments: [Date]
-    ) -> [AccessDifference] {
-        var differences: [AccessDifference] = []
-        var open: AccessDifference?
-        for moment in moments {
-            let (first, second) = (state.access(at: moment).isGranted, other.access(at: moment).isGranted)
-            let winner: Bool? = first == second ? nil : first
-            if let current = open, winner == nil || winner != current.isFirstGranting {
-                differences.append(
-                    AccessDifference(
-                        subscription: current.subscription,
-                        from: current.from,
-                        until: moment,
-                        isFirstGranting: current.isFirstGranting
-                    )
-                )
-                open = nil
-            }
-            if let winner, open == nil {
-                open = AccessDifference(
-                    subscription: state.subscription,
-                    from: moment,
-                    until: nil,
-                    isFirstGranting: winner
-                )
-            }
+    fileprivate var end: Date? {
+        if case .grace(let until) = self { until } else { nil }
+    }
+}
+
+extension LifecycleEvent.Kind {
+    /// The name of what happened that channels have in common, though they word it differently.
+    var commonName: String {
+        switch self {
+        case .started, .renewed, .productChanged: "period_began"
+        case .expired, .revoked: "ended"
+        default: rawValue
         }
-        if let open { differences.append(open) }
-        return differences
+    }
+}
+
+extension Duration {
+    fileprivate var wholeMilliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        let (sum, exceeds) = milliseconds.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+        return overflow || exceeds ? .max : sum
     }
 }

@@ -1,0 +1,84 @@
+import FoundationEssentials
+
+extension ChannelComparison {
+    /// One side of a comparison.
+    struct Channel {
+        let events: [NormalizedEvent]
+        /// In the order of their making, each identity once.
+        let distinct: [NormalizedEvent]
+        private let providers: Set<Provider>
+        private let byLineage: [SubscriptionID: [NormalizedEvent]]
+
+        init(_ events: some Sequence<NormalizedEvent>) {
+            self.events = Array(events)
+            let sorted = self.events.sorted {
+                $0.assertedAt == $1.assertedAt ? $0.id.description < $1.id.description : $0.assertedAt < $1.assertedAt
+            }
+            var seen: Set<EventID> = []
+            distinct = sorted.filter { seen.insert($0.id).inserted }
+            providers = Set(distinct.map(\.provider))
+            byLineage = Dictionary(grouping: distinct.filter { $0.subscription != nil }) {
+                $0.subscription ?? SubscriptionID(store: .unknown, environment: .unknown, id: "")
+            }
+        }
+
+        /// Whether the channel has a type for what an event of the other says. One that said nothing at all could have
+        /// said anything.
+        func canTell(_ event: NormalizedEvent) -> Bool {
+            providers.isEmpty || providers.contains { $0.canTell(event) }
+        }
+
+        /// Whether an event of the channel only says in other words what the same channel says with another: a failed
+        /// charge as an end of renewal, a refund as an expiration, or a change of product, whose time the channel did
+        /// not know, that took effect within the minute.
+        func saysOtherwise(_ event: NormalizedEvent) -> Bool {
+            guard let lineage = event.subscription, let others = byLineage[lineage] else { return false }
+            switch event.event {
+            case .autoRenewDisabled(let detail) where detail.reason == .billing:
+                return others.contains { $0.kind == .billingIssue && distance($0, event) <= 60_000 }
+            case .expired(let detail) where detail.reason == .refunded:
+                return others.contains { $0.kind == .refunded && $0.transaction == event.transaction }
+            case .productChangeScheduled(let change) where change.basis == .inferred:
+                return others.contains {
+                    meaning($0) == "period_began" && $0.product?.id == change.to && distance($0, event) <= 60_000
+                }
+            default:
+                return false
+            }
+        }
+    }
+}
+
+extension Provider {
+    /// Whether the provider has a type for what an event of another says, and knows of its store at all.
+    fileprivate func canTell(_ event: NormalizedEvent) -> Bool {
+        switch self {
+        case .apple: return event.homeStore == .appStore && isToldByStores(event)
+        case .google: return event.homeStore == .playStore && isToldByStores(event)
+        case .stripe: return event.homeStore == .stripe && isToldByStores(event)
+        case .revenuecat: return isToldByRevenueCat(event)
+        default: return true
+        }
+    }
+
+    private func isToldByStores(_ event: NormalizedEvent) -> Bool {
+        switch event.event {
+        // Accounts are the host's or the relay's, and notices are everybody's own.
+        case .transferred, .notice, .unmapped: false
+        case .started(let detail): detail.origin != .temporary && detail.origin != .granted
+        default: true
+        }
+    }
+
+    private func isToldByRevenueCat(_ event: NormalizedEvent) -> Bool {
+        switch event.event {
+        case .purchasePending, .purchasePendingCanceled, .gracePeriodExpired, .offerRedeemed, .refundRequested,
+            .refundDeclined, .chargeback, .acknowledgementRequired, .notice, .unmapped:
+            false
+        // The refund of a period other than the latest makes no webhook.
+        case .refunded(let detail): detail.affectsCurrentPeriod != false
+        case .priceChange(let detail): detail.stage == .pending || detail.stage == .accepted
+        default: true
+        }
+    }
+}
