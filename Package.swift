@@ -215,7 +215,9 @@ let package = Package(
             dependencies: [
                 "AppleJWS",
                 "ConformanceVectors",
+                "CurlTransport",
                 "HTTPTransport",
+                "LoopbackServer",
                 "NormalizerTesting",
                 "NotificationSimulator",
                 "Normalizer",

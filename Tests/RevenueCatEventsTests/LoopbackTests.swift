@@ -1,0 +1,163 @@
+import CurlTransport
+import FoundationEssentials
+import HTTPTransport
+import LoopbackServer
+import NotificationSimulator
+import Normalizer
+import NormalizerTesting
+import RevenueCatEvents
+import Synchronization
+import Testing
+
+/// Sends what is meant for RevenueCat to a server on the loopback interface.
+private struct Redirected: HTTPTransport {
+    let base: CurlTransport
+    let port: Int
+
+    func send(_ request: HTTPTransportRequest) async throws(HTTPTransportError) -> HTTPTransportResponse {
+        let address = request.url.absoluteString.dropFirst("https://api.revenuecat.com".count)
+        return try await base.send(
+            try HTTPTransportRequest(
+                request.method,
+                try HTTPSURL("https://localhost:\(port)\(address)"),
+                headers: request.headers,
+                body: request.body,
+                timeout: request.timeout,
+                maximumResponseBytes: request.maximumResponseBytes
+            )
+        )
+    }
+}
+
+/// RevenueCat's REST API over TLS, from the webhook to the event.
+@Suite("RevenueCat over the network", .serialized, .timeLimit(.minutes(2)))
+struct LoopbackTests {
+    typealias Play = @Sendable (_ attempt: Int, inout LoopbackServer.Exchange) -> Void
+
+    static let authority = Result { try TestAuthority() }
+    static let renewal = RevenueCatSimulator.Event(
+        "RENEWAL",
+        id: "1",
+        at: 1_769_904_005_000,
+        .second,
+        ["store": "STRIPE", "price": 0]
+    )
+    static let answer = Array(
+        ClientTests.list([ClientTests.item(["store": "stripe", "current_period_ends_at": 1_772_323_200_000])]).utf8
+    )
+
+    struct Trouble: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        /// How often it is asked at most.
+        let attempts: Int
+        let play: Play
+
+        init(_ name: String, _ attempts: Int, _ play: @escaping Play) {
+            testDescription = name
+            self.attempts = attempts
+            self.play = play
+        }
+    }
+
+    /// What becomes of the webhook, and how often RevenueCat was asked.
+    static func outcome(
+        timeout: Duration = .seconds(5),
+        _ play: @escaping Play
+    ) async throws -> (Result<Normalization, DeliveryError>, attempts: Int, waits: [Duration]) {
+        final class Count: Sendable {
+            private let value = Mutex(0)
+            var current: Int { value.withLock { $0 } }
+            func next() -> Int {
+                value.withLock { value in
+                    value += 1
+                    return value
+                }
+            }
+        }
+        let count = Count()
+        let server = try LoopbackServer(LoopbackServer.TLS(try Self.authority.get().issue())) { exchange in
+            play(count.next(), &exchange)
+        }
+        defer { server.stop() }
+        let curl = try CurlTransport(.init(trustRoots: .pem(Self.authority.get().certificate)))
+        let clock = TestClock(jumping: true)
+        var client = try RevenueCatClient(
+            transport: Redirected(base: curl, port: server.port),
+            apiKey: Secret("sk_marked"),
+            api: .v2(project: "proj1")
+        )
+        client.clock = clock
+        client.timeout = timeout
+        var configuration = RevenueCatAdapter.Configuration(signingSecrets: [Secret("s")])
+        configuration.lookup = client
+        let adapter = try RevenueCatAdapter(configuration)
+        let delivery = try RevenueCatSimulator(signingSecret: Secret("s")).delivery(
+            Self.renewal.body,
+            receivedAt: Date(timeIntervalSince1970: 1_769_904_025)
+        )
+        let result: Result<Normalization, DeliveryError>
+        do throws(DeliveryError) {
+            result = .success(try await adapter.receive(delivery))
+        } catch {
+            result = .failure(error)
+        }
+        await curl.shutdown()
+        return (result, count.current, clock.sleeps)
+    }
+
+    @Test("an answer after a rate limit and a failure makes the renewal")
+    func patience() async throws {
+        let (result, attempts, waits) = try await Self.outcome { attempt, exchange in
+            switch attempt {
+            case 1:
+                let body = #"{"type":"rate_limit_error","retryable":true,"backoff_ms":2000}"#
+                exchange.respond(429, [("Retry-After", "7000")], body: Array(body.utf8))
+            case 2:
+                exchange.respond(503, [("Content-Type", "text/html")], body: Array("<html>".utf8))
+            default:
+                let target = "/v2/projects/proj1/subscriptions?store_subscription_identifier=O1-2"
+                let isExpected =
+                    exchange.request.target == target
+                    && exchange.request.values("authorization") == ["Bearer sk_marked"]
+                exchange.respond(isExpected ? 200 : 400, body: isExpected ? Self.answer : [])
+            }
+        }
+        #expect(try result.get().events.map(\.kind) == [.renewed])
+        #expect(attempts == 3)
+        #expect(waits.count == 2)
+        #expect(waits.first.map { $0 >= .seconds(2) && $0 < .seconds(30) } == true)
+    }
+
+    static let troubles = [
+        Trouble("rate limited for ever", 4) { $1.respond(429, [("Retry-After", "1")]) },
+        Trouble("500", 4) { $1.respond(500, body: Array("{}".utf8)) },
+        Trouble("a proxy's page", 1) { $1.respond(200, [], body: Array("<html>".utf8)) },
+        Trouble("key refused", 1) { $1.respond(401, [], body: Array(#"{"code":7225}"#.utf8)) },
+        Trouble("redirected", 1) { $1.respond(302, [("Location", "https://localhost:1/")]) },
+        Trouble("truncated", 4) { _, exchange in
+            exchange.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"items\":[")
+            exchange.close()
+        },
+        Trouble("too long", 4) { $1.respond(200, body: [UInt8](repeating: 0x20, count: 3_000_000)) },
+        Trouble("reset", 4) { $1.reset() },
+    ]
+
+    @Test("trouble changes nothing, and is told as trouble", arguments: troubles)
+    func trouble(_ trouble: Trouble) async throws {
+        let (result, attempts, _) = try await Self.outcome(trouble.play)
+        let error = #expect(throws: DeliveryError.self) { try result.get() }
+        #expect(error?.code == .unavailable)
+        #expect(error?.isAuthentic == true)
+        #expect(error?.description.contains("marked") == false)
+        #expect((1...trouble.attempts).contains(attempts))
+    }
+
+    @Test("silence ends with the time limit")
+    func silence() async throws {
+        let (result, attempts, _) = try await Self.outcome(timeout: .milliseconds(300)) { _, exchange in
+            exchange.waitForClientToClose()
+        }
+        #expect(throws: DeliveryError.self) { try result.get() }
+        #expect((1...4).contains(attempts))
+    }
+}
