@@ -355,6 +355,60 @@ struct LookupTests {
         }
     }
 
+    /// A subscription of twelve items, of which ten are shown; the one that stands for all is the last.
+    static func wide(_ version: StripeSimulator.Version, _ change: (inout StripeSubscription) -> Void = { _ in })
+        -> (shown: JSONText, all: JSONText, plain: StripeSubscription)
+    {
+        var subscription = StripeSubscription(
+            status: "active",
+            items: (0..<11).map { .init("si_\($0)", StripePrice("price_\($0)", product: "prod_\($0)", amount: 100)) }
+                + [.init("si_a", StripePrice("price_a", product: "a_prod", amount: 100))],
+            from: created,
+            to: created + 30 * day,
+            latestInvoice: "in_1"
+        )
+        change(&subscription)
+        var narrow = subscription
+        narrow.items = Array(subscription.items.prefix(10))
+        let shown = JSONText.object(narrow.object(version)).text.replacing(
+            "\"has_more\":false,\"total_count\":10",
+            with: "\"has_more\":true,\"total_count\":12"
+        )
+        return (.raw(shown), subscription.object(version)["items"] ?? nil, subscription)
+    }
+
+    @Test("a subscription that does not show all its items is asked for them", arguments: PitfallTests.versions)
+    func items(_ version: StripeSimulator.Version) async throws {
+        let (shown, all, plain) = Self.wide(version)
+        respond(to: "/v1/subscription_items", query: "subscription=sub_1&limit=100", all)
+        func told(_ object: JSONText, previous: JSONText? = nil) -> [UInt8] {
+            simulator(version).event(
+                previous == nil ? "customer.subscription.created" : "customer.subscription.updated",
+                id: "evt_1",
+                created: created,
+                object: object,
+                previous: previous
+            ).bytes
+        }
+        let adapter = try adapter()
+        let started = try await receive(adapter, told(shown))
+        #expect(started.events.map(\.product?.id) == ["a_prod"])
+        let whole = try await receive(adapter, told(.object(plain.object(version))))
+        #expect(started.events.map(\.id) == whole.events.map(\.id))
+        #expect(started.events.map(\.facts) == whole.events.map(\.facts))
+        // An update that shows as many items as before changed none of them.
+        var before = plain
+        before.items = Array(plain.items.prefix(10))
+        let previous: JSONText = ["items": before.object(version)["items"] ?? nil, "metadata": ["a": "b"]]
+        let quiet = try await receive(adapter, told(shown, previous: previous))
+        #expect(quiet.kinds == [])
+        #expect(quiet.noChange?.reason == .unchanged)
+        // Without anybody to ask it is kept.
+        let kept = try StripeTests.adapter().take(told(shown))
+        #expect(kept.noChange?.reason == .needsLookup)
+        #expect(kept.noChange?.statement?.subscription == PitfallTests.lineage)
+    }
+
     @Test("a redirect is not followed")
     func redirect() async throws {
         transport.on(.any, respond: HTTPTransportResponse(status: 302, headers: ["Location": "https://evil.example/"]))

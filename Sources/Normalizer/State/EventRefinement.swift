@@ -48,6 +48,9 @@ struct EventRefinement {
 extension EventRefinement {
     var disposition: Application.Disposition {
         switch event.event {
+        case .productChanged(let change) where change.direction == .quantity || change.direction == .addOns:
+            // No fact tells of quantities and of what is sold beside; the event's id tells a second delivery.
+            return begun.map(beginning) == .superseded ? .superseded : .applied
         case .started, .renewed, .productChanged:
             return begun.map(beginning) ?? byFacts
         case .billingIssue, .gracePeriodExpired:
@@ -132,6 +135,12 @@ extension EventRefinement {
             if known.fact.product != period.product {
                 return now.timeline.period(transaction: period.transaction, start: start)?.fact.product
                     == period.product ? .applied : .superseded
+            }
+            // Paused, and going on within the same period.
+            if known.cut?.reason == .paused,
+                now.timeline.period(transaction: period.transaction, start: start)?.cut == nil
+            {
+                return .applied
             }
             return .duplicate
         }

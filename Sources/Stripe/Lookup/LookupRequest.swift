@@ -27,6 +27,8 @@ struct LookupRequest: Sendable {
     static let object = "object"
     /// The invoice payments of a payment.
     static let invoicePayments = "invoice_payments"
+    /// The items of a subscription that does not show all of them.
+    static let subscriptionItems = "subscription_items"
     /// The schedule with its prices.
     static let schedule = "schedule"
     /// The checkout session with its line items.
@@ -78,6 +80,17 @@ struct LookupRequest: Sendable {
                     answer: .list
                 )
             }
+        case .subscriptionCreated, .subscriptionUpdated, .subscriptionResumed, .subscriptionTold:
+            // A subscription has twenty items at most.
+            guard notification.answers[subscriptionItems] == nil, let reader = try? ObjectReader(value),
+                (try? reader.hasMore("items")) == true, let id = try? reader.string("id")
+            else { return nil }
+            return LookupRequest(
+                name: subscriptionItems,
+                path: ["v1", "subscription_items"],
+                query: [("subscription", id), ("limit", "100")],
+                answer: .list
+            )
         default:
             return nil
         }

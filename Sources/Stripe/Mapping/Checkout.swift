@@ -70,7 +70,7 @@ extension Mapping {
         guard session.items.isEmpty, let document = notification.answers[LookupRequest.session]?.document,
             let fetched = try? CheckoutSessionObject(document.root)
         else { return session }
-        return CheckoutSessionObject(session, items: fetched.items, invoice: fetched.invoice)
+        return session.completed(with: fetched)
     }
 
     /// What names a sale: its lineage, its transaction, and what tells it from others.

@@ -6,7 +6,7 @@ extension Mapping {
     /// The invoice with all its lines, where they were asked for.
     private func completed(_ invoice: InvoiceObject) -> InvoiceObject {
         guard invoice.needsLines, let lines = InvoiceLines(notification).all else { return invoice }
-        return InvoiceObject(invoice, lines: lines)
+        return invoice.completed(with: lines)
     }
 
     private func subject(_ invoice: InvoiceObject) -> Subject {
@@ -27,7 +27,7 @@ extension Mapping {
         if let account = subject.account { facts.append(.owner(account)) }
         let purpose = invoice.purpose
         if let span = invoice.paidSpan, !invoice.isInArrears, let product = span.product,
-            purpose != .standalone, invoice.billingReason?.hasPrefix("subscription") == true
+            purpose != .standalone, invoice.billsSubscription
         {
             // Provisional: an invoice can be paid long after its subscription was changed or ended, and the word of the
             // subscription itself stands above it, be it older.
@@ -133,7 +133,8 @@ extension Mapping {
         var subject = subject(invoice)
         subject.price = nil
         if let account = subject.account { subject.facts.append(.owner(account)) }
-        guard let lineage = subject.lineage, let subscription = invoice.subscription else {
+        // Only what the subscription itself bills can end it; what is billed beside it, by hand, cannot.
+        guard let lineage = subject.lineage, let subscription = invoice.subscription, invoice.billsSubscription else {
             return .events([
                 notice(.other, ["invoice": actionRequired ? "payment_action_required" : "payment_failed"], subject)
             ])

@@ -95,6 +95,7 @@ extension Mapping {
                     id: refund.id,
                     amount: Money(minorUnits: refund.amount, refund.currency),
                     isFull: false,
+                    leavesNothing: false,
                     reason: refund.reason,
                     at: refund.created ?? created,
                     paidBy
@@ -160,6 +161,7 @@ extension Mapping {
                 id: latest?.id ?? name,
                 amount: Money(minorUnits: amount, charge.currency),
                 isFull: isFull,
+                leavesNothing: charge.isRefunded,
                 reason: latest?.reason,
                 at: latest?.created ?? created,
                 paidBy
@@ -171,6 +173,7 @@ extension Mapping {
         id: String,
         amount: Money,
         isFull: Bool,
+        leavesNothing: Bool,
         reason: String?,
         at time: Milliseconds,
         _ paidBy: PaidBy
@@ -184,7 +187,9 @@ extension Mapping {
             }
         var subject = subject(paidBy)
         subject.price = Price(amount, .refund)
-        subject.facts = [.refund(refundState(scope, at: time, paidBy, isFull: isFull))]
+        // The last of several parts is a part, and nothing is left of the payment all the same.
+        let total: LifecycleEvent.Refund.Scope = leavesNothing ? .full : scope
+        subject.facts = [.refund(refundState(total, at: time, paidBy, isFull: leavesNothing))]
         return event(
             .refunded(paidBy.scope, refund: id),
             .refunded(
@@ -267,6 +272,10 @@ extension Mapping {
             stage = .opened
         }
         var subject = subject(paidBy)
+        if stage == .won, let before = before ?? nil, before == "lost" || before.hasPrefix("appeal_") {
+            // Won on appeal: the bank gave back what it had taken.
+            subject.facts = [reversal(paidBy)]
+        }
         if stage == .lost {
             // The bank took the money back: what it paid for is not paid.
             subject.facts = [

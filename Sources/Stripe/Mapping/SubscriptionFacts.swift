@@ -80,6 +80,12 @@ extension Mapping {
             return facts
         }
         appendAccess(subscription, to: &facts)
+        // Until it is paid for, a change is one to come.
+        if !subscription.pendingItems.isEmpty,
+            case .swapped(_, let next) = ItemChange(from: subscription.items, to: subscription.pendingItems)
+        {
+            facts.append(.nextProduct(Fact.NextProduct(next.price.productID)))
+        }
         let terms = subscription.terms
         let isStated = subscription.isEnding || subscription.cancellationReason != nil
         facts.append(

@@ -5,6 +5,8 @@ import WireJSON
 struct SubscriptionBefore {
     let status: SubscriptionObject.Status?
     let items: [SubscriptionObject.Item]?
+    /// The items of now that these compare with: as many as are shown, unless more were shown before.
+    let itemsNow: [SubscriptionObject.Item]
     let start: Milliseconds?
     let end: Milliseconds?
     let wasEnding: Bool
@@ -24,9 +26,13 @@ struct SubscriptionBefore {
         case from(Value?)
     }
 
-    init(_ attributes: JSONValue?, _ now: SubscriptionObject) throws(JSONError) {
+    init(
+        _ attributes: JSONValue?,
+        _ now: SubscriptionObject,
+        shown: [SubscriptionObject.Item]
+    ) throws(JSONError) {
         guard let attributes else {
-            (status, items, start, end) = (nil, nil, nil, nil)
+            (status, items, itemsNow, start, end) = (nil, nil, shown, nil, nil)
             (wasEnding, endsAt, endChanged, canceledAt) = (now.isEnding, now.endsAt, false, nil)
             (trialEnd, hadCollectionPause, hadPendingUpdate, hasNewInvoice) = (.none, nil, nil, false)
             return
@@ -34,6 +40,7 @@ struct SubscriptionBefore {
         let reader = try ObjectReader(attributes)
         status = try reader.optionalString("status").map { SubscriptionObject.Status($0) }
         items = try Self.items(in: reader, now)
+        itemsNow = (items?.count ?? 0) > shown.count ? now.items : shown
         // Before basil the period stood on the subscription, since then on its items. Only a change is of interest.
         var start: Milliseconds?
         var end: Milliseconds?
@@ -160,10 +167,14 @@ enum ItemChange {
 
 extension Mapping {
     /// One update can hold several facts. They come in this order: renewal, items, pause, state.
-    func subscriptionUpdated(_ subscription: SubscriptionObject) throws(JSONError) -> Outcome {
-        let before = try SubscriptionBefore(notification.previous, subscription)
+    func subscriptionUpdated(_ shown: SubscriptionObject) throws(JSONError) -> Outcome {
+        guard let subscription = completed(shown) else { return statement(shown, .needsLookup) }
+        let before = try SubscriptionBefore(notification.previous, subscription, shown: shown.items)
         var subject = subject(subscription)
         guard let lineage = subject.lineage else { return .none(.unchanged) }
+        if before.hadPendingUpdate == true, subscription.pendingItems.isEmpty {
+            subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
+        }
         if before.restarted(to: subscription), let start = before.start, let span = subscription.current {
             // What was left of the period before is not there any more.
             subject.facts.append(
@@ -243,32 +254,28 @@ extension Mapping {
         _ lineage: SubscriptionID,
         into events: inout [NormalizedEvent]
     ) {
-        let change = ItemChange(from: before.items, to: subscription.items)
+        let change = ItemChange(from: before.items, to: before.itemsNow)
         if case .none = change { return }
         // Prices and quantities name the change; when it took place tells it from the same change made again.
         var contents = subscription.items.map { $0.price.id + "*" + ($0.quantity.map { String($0) } ?? "") }
         if contents.count > 1 { contents = [contents.sorted().joined(separator: "+")] }
         let content = contents.first ?? ""
+        var subject = subject
         if case .repriced(let old, let new) = change {
+            let detail = LifecycleEvent.PriceChange(
+                stage: .applied,
+                old: old.money,
+                new: new.money,
+                effectiveAt: created.date,
+                consentRequired: false
+            )
+            subject.facts.append(.priceChange(Fact.PriceChangeState(detail)))
             events.append(
-                event(
-                    identity(lineage, "price", content, created.wholeSeconds),
-                    .priceChange(
-                        LifecycleEvent.PriceChange(
-                            stage: .applied,
-                            old: old.money,
-                            new: new.money,
-                            effectiveAt: created.date,
-                            consentRequired: false
-                        )
-                    ),
-                    subject
-                )
+                event(identity(lineage, "price", content, created.wholeSeconds), .priceChange(detail), subject)
             )
             return
         }
         guard let detail = productChange(change, subscription) else { return }
-        var subject = subject
         // Whatever was planned has come, or was overtaken.
         subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
         // A period that begins with the change is the same fact under another name.
@@ -386,7 +393,7 @@ extension Mapping {
         case (.some, .pastDue):
             events.append(pastDue(subscription, subject, lineage))
         case (.some, .unpaid):
-            events.append(expired(.billing, at: created, subscription, subject, lineage))
+            events.append(unpaid(subscription, subject, lineage))
         default:
             // The invoice carries conversion and recovery, `paused`, `resumed` and `deleted` the rest.
             periods(subscription, before, subject, lineage, into: &events)

@@ -2,7 +2,20 @@ import Normalizer
 import WireJSON
 
 extension Mapping {
-    func subscriptionCreated(_ subscription: SubscriptionObject) -> Outcome {
+    /// The subscription with all its items, any of which can be the one that stands for all; nil where some are missing.
+    func completed(_ subscription: SubscriptionObject) -> SubscriptionObject? {
+        guard subscription.hasMoreItems else { return subscription }
+        guard let root = notification.answers[LookupRequest.subscriptionItems]?.document?.root,
+            let list = try? ObjectReader(root), (try? list.optionalBool("has_more")) != true,
+            let values = try? list.array("data")
+        else { return nil }
+        let items = values.compactMap { try? SubscriptionObject.Item($0) }
+        guard !items.isEmpty, let subject = notification.subject else { return nil }
+        return try? SubscriptionObject(subject, items: items)
+    }
+
+    func subscriptionCreated(_ shown: SubscriptionObject) -> Outcome {
+        guard let subscription = completed(shown) else { return statement(shown, .needsLookup) }
         let subject = subject(subscription)
         guard let lineage = subject.lineage else { return .none(.unchanged) }
         switch subscription.status {
@@ -49,7 +62,8 @@ extension Mapping {
         ])
     }
 
-    func subscriptionResumed(_ subscription: SubscriptionObject) -> Outcome {
+    func subscriptionResumed(_ shown: SubscriptionObject) -> Outcome {
+        guard let subscription = completed(shown) else { return statement(shown, .needsLookup) }
         let subject = subject(subscription)
         guard let lineage = subject.lineage else { return .none(.unchanged) }
         guard subscription.status == .active || subscription.status == .trialing,
@@ -89,10 +103,11 @@ extension Mapping {
     }
 
     func pendingUpdateExpired(_ subscription: SubscriptionObject) -> Outcome {
-        let subject = subject(subscription)
+        var subject = subject(subscription)
         guard let lineage = subject.lineage, let product = subscription.product else {
             return .none(.unchanged, lineage: subject.lineage, facts: subject.facts)
         }
+        subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
         return .events([
             event(
                 .changeReverted(lineage, product: product, at: created.date),
@@ -115,7 +130,8 @@ extension Mapping {
 
     /// A thin event that names one change. The object is as it is now: where it does not show the change any more, the
     /// event is stale, and what followed it will be told as well.
-    func subscriptionTold(_ told: Row.Told, _ subscription: SubscriptionObject) -> Outcome {
+    func subscriptionTold(_ told: Row.Told, _ shown: SubscriptionObject) -> Outcome {
+        guard let subscription = completed(shown) else { return statement(shown, .needsLookup) }
         let subject = subject(subscription)
         guard let lineage = subject.lineage else { return .none(.unchanged) }
         let stale = Outcome.none(.stale, lineage: lineage, facts: subject.facts)
@@ -132,7 +148,7 @@ extension Mapping {
             return .events([pastDue(subscription, subject, lineage)])
         case .unpaid:
             guard subscription.status == .unpaid else { return stale }
-            return .events([expired(.billing, at: created, subscription, subject, lineage)])
+            return .events([unpaid(subscription, subject, lineage)])
         case .incompleteExpired:
             guard subscription.status == .incompleteExpired else { return stale }
             return .events([purchaseFailed(subject, lineage, subscription.id)])
@@ -233,6 +249,20 @@ extension Mapping {
             let span = SubscriptionObject.Span(start: start, end: end, items: [])
             return graceEnd(of: span, duration).map { .grace(until: $0.date) } ?? .suspended
         }
+    }
+
+    /// Stripe gave up charging. A payment undoes this end, and the period may end for good later: another fact.
+    func unpaid(
+        _ subscription: SubscriptionObject,
+        _ subject: Subject,
+        _ lineage: SubscriptionID
+    ) -> NormalizedEvent {
+        let start = subscription.current?.start ?? subscription.startDate ?? created
+        return event(
+            identity(lineage, "unpaid", subscription.latestInvoice ?? "", start.wholeSeconds),
+            .expired(LifecycleEvent.Expired(reason: .billing)),
+            subject
+        )
     }
 
     func expired(

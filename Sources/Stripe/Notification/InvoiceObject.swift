@@ -70,9 +70,9 @@ struct InvoiceObject: WireObject, Sendable {
     let lookBack: (start: Milliseconds?, end: Milliseconds?)
     let paidAt: Milliseconds?
     let created: Milliseconds?
-    let lines: [Line]
+    private(set) var lines: [Line]
     /// Whether there are lines that are not shown.
-    let hasMoreLines: Bool
+    private(set) var hasMoreLines: Bool
     let metadata: JSONObject?
     let anomalies: [String]
 
@@ -128,28 +128,11 @@ struct InvoiceObject: WireObject, Sendable {
 
 extension InvoiceObject {
     /// The invoice with all of its lines.
-    init(_ invoice: InvoiceObject, lines: [Line]) {
-        id = invoice.id
-        status = invoice.status
-        customer = invoice.customer
-        subscription = invoice.subscription
-        paymentIntent = invoice.paymentIntent
-        subscriptionObject = invoice.subscriptionObject
-        billingReason = invoice.billingReason
-        currency = invoice.currency
-        amountPaid = invoice.amountPaid
-        amountDue = invoice.amountDue
-        total = invoice.total
-        tax = invoice.tax
-        attemptCount = invoice.attemptCount
-        nextAttempt = invoice.nextAttempt
-        lookBack = invoice.lookBack
-        paidAt = invoice.paidAt
-        created = invoice.created
-        self.lines = lines
-        hasMoreLines = false
-        metadata = invoice.metadata
-        anomalies = invoice.anomalies
+    func completed(with lines: [Line]) -> InvoiceObject {
+        var invoice = self
+        invoice.lines = lines
+        invoice.hasMoreLines = false
+        return invoice
     }
 
     /// What an invoice is for.
@@ -178,6 +161,9 @@ extension InvoiceObject {
             return .settlement
         }
     }
+
+    /// Whether it bills what the subscription is for: its periods, its changes, its usage.
+    var billsSubscription: Bool { billingReason?.hasPrefix("subscription") == true }
 
     /// Whether lines that are not shown decide what the invoice tells: any of them can be the period's.
     var needsLines: Bool { hasMoreLines && (purpose == .start || purpose == .renewal) }

@@ -107,11 +107,11 @@ struct CheckoutSessionObject: WireObject, Sendable {
     let paymentIntent: String?
     let paymentLink: String?
     /// The invoice of the sale, where the session makes one.
-    let invoice: String?
+    private(set) var invoice: String?
     let makesInvoice: Bool
     let currency: String?
     let amountTotal: Int64?
-    let items: [SubscriptionObject.Item]
+    private(set) var items: [SubscriptionObject.Item]
     let metadata: JSONObject?
     let anomalies: [String]
 
@@ -138,22 +138,12 @@ struct CheckoutSessionObject: WireObject, Sendable {
         anomalies = reader.anomalies + items.flatMap(\.price.anomalies)
     }
 
-    init(_ session: CheckoutSessionObject, items: [SubscriptionObject.Item], invoice: String?) {
-        id = session.id
-        mode = session.mode
-        paymentStatus = session.paymentStatus
-        customer = session.customer
-        clientReference = session.clientReference
-        subscription = session.subscription
-        paymentIntent = session.paymentIntent
-        paymentLink = session.paymentLink
-        self.invoice = session.invoice ?? invoice
-        makesInvoice = session.makesInvoice
-        currency = session.currency
-        amountTotal = session.amountTotal
-        self.items = items
-        metadata = session.metadata
-        anomalies = session.anomalies
+    /// The session with what was asked for besides.
+    func completed(with fetched: CheckoutSessionObject) -> CheckoutSessionObject {
+        var session = self
+        session.items = fetched.items
+        session.invoice = invoice ?? fetched.invoice
+        return session
     }
 
     /// What was bought. Deliveries carry no line items, so that a payment link, or the session itself, has to stand

@@ -58,6 +58,8 @@ final class SubscriptionObject: WireObject, Sendable {
     let status: Status
     let customer: String?
     let items: [Item]
+    /// Whether there are items that are not shown.
+    let hasMoreItems: Bool
     /// The current periods: one, unless items are billed in different rhythms. The latest to begin is the last.
     let spans: [Span]
     /// When the last of the current periods ends.
@@ -83,12 +85,18 @@ final class SubscriptionObject: WireObject, Sendable {
         let resumesAt: Milliseconds?
     }
 
-    init(_ value: JSONValue) throws(JSONError) {
+    convenience init(_ value: JSONValue) throws(JSONError) {
+        try self.init(value, items: nil)
+    }
+
+    /// - Parameter all: its items, where they were asked for because not all of them are shown.
+    init(_ value: JSONValue, items all: [Item]?) throws(JSONError) {
         var reader = try ObjectReader(value)
         id = try reader.string("id")
         status = Status(try reader.string("status"))
         customer = try reader.reference("customer")
-        items = try Self.items(in: reader) ?? []
+        if let all { items = all } else { items = try Self.items(in: reader) ?? [] }
+        hasMoreItems = all == nil ? try reader.hasMore("items") : false
         let end = try reader.time("current_period_end")
         spans = Self.spans(of: items, start: try reader.time("current_period_start"), end: end)
         periodEnd = spans.reduce(nil) { max($0 ?? $1.end, $1.end) } ?? end
