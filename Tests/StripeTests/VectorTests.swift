@@ -38,6 +38,26 @@ struct VectorTests {
         }
     }
 
+    @Test("of every type that gives events, and of every kind of event, a vector is stated by hand")
+    func stated() async throws {
+        var types: [String: Bool] = [:]
+        var kinds: [String: Bool] = [:]
+        for name in Self.names {
+            for line in try Self.committed(name) {
+                let vector = try Vector(line: line)
+                guard case .success(let normalization) = await VectorRunner.run(vector).result else { continue }
+                let isStated = StripeStated.isStated(vector.id)
+                for event in normalization.events {
+                    types[event.origin.type, default: false] = types[event.origin.type] == true || isStated
+                    kinds[event.kind.rawValue, default: false] = kinds[event.kind.rawValue] == true || isStated
+                }
+            }
+        }
+        #expect(types.count > 40 && kinds.count > 15)
+        #expect(types.filter { !$0.value }.map(\.key).sorted() == [])
+        #expect(kinds.filter { !$0.value }.map(\.key).sorted() == [])
+    }
+
     @Test("ids are unique, and old and new shapes of one case give the same identities")
     func shapesAgree() async throws {
         var identities: [String: [String]] = [:]

@@ -7,8 +7,9 @@ import WireJSON
 
 /// Our test vectors for Stripe, made from the simulator: the same bytes each time.
 ///
-/// What a case is expected to come to is written beside it by hand. The whole events come from the mapping, and a case
-/// whose mapping says anything else is an error rather than a new expectation.
+/// What a case is expected to come to is written by hand: the kinds of its events beside it; in `StripeStated` what
+/// the events of chosen cases say, and why a case has none. The whole events come from the mapping, and a case whose
+/// mapping says anything else is an error rather than a new expectation.
 package enum StripeVectors {
     /// One file of `TestVectors/stripe`.
     package struct File: Sendable {
@@ -23,6 +24,8 @@ package enum StripeVectors {
     /// - Throws: `VectorError` where the adapter does not do what a case says.
     package static func files() async throws -> [File] {
         var files: [File] = []
+        var unused = Set(StripeStated.byCase.keys)
+        var failures: [String] = []
         for (name, cases) in [
             ("signature", try signatureCases()),
             ("envelope", try envelopeCases()),
@@ -33,9 +36,15 @@ package enum StripeVectors {
             ("thin", try thinCases()),
         ] {
             var lines: [String] = []
-            for item in cases { lines.append(try await item.line()) }
+            for item in cases {
+                do { lines.append(try await item.line()) } catch { failures.append("\(error)") }
+                unused.remove(item.id)
+                unused.remove(StripeStated.plain(item.id))
+            }
             files.append(File(name: name, lines: lines))
         }
+        failures += unused.sorted().map { "\($0): stated of no case" }
+        guard failures.isEmpty else { throw VectorError(failures.joined(separator: "\n")) }
         return files
     }
 
@@ -86,6 +95,11 @@ package enum StripeVectors {
             case (.events, .success(let normalization)):
                 let kinds = normalization.events.map(\.kind.rawValue)
                 guard kinds == expected else { throw VectorError("\(id): expected \(expected), got \(kinds)") }
+                let reason = StripeStated.reason(of: id)
+                if kinds.isEmpty, normalization.noChange?.reason != reason {
+                    throw VectorError("\(id): expected \(reason), got \(normalization.noChange?.reason.rawValue ?? "")")
+                }
+                if let stated = StripeStated.events(of: id) { try check(normalization.events, stated) }
                 let events = try normalization.events.map { event in
                     JSONText.raw(String(decoding: try CanonicalJSON.bytes(event), as: UTF8.self))
                 }
@@ -99,6 +113,15 @@ package enum StripeVectors {
             }
             members.append("reason", .string(why))
             return members.text
+        }
+
+        private func check(_ events: [NormalizedEvent], _ stated: [StripeStated.Event]) throws {
+            let text = JSONText.array(stated.map { .object($0) }).text
+            let values = Array(try JSONDocument(parsing: Array(text.utf8)).root.array())
+            if let difference = EventComparison(allowsMore: true).difference(values, events) {
+                let written = try events.map { String(decoding: try CanonicalJSON.bytes($0), as: UTF8.self) }
+                throw VectorError("\(id): \(difference) from what is stated: \(written)")
+            }
         }
     }
 
