@@ -44,6 +44,8 @@ package final class JSONDocument: Sendable {
         let fingerprint = Fingerprint(of: wanted, 0, wanted.count)
         let container = containers[nodes[object].container]
         let first = Int(container.members)
+        let list = members
+        let members = list.span
         for index in first..<first &+ Int(container.count) where members[index].isLike(fingerprint) {
             let node = members[index].node
             if isText(nodes[node].range, hasEscape: nodes[node].nameHasEscape, wanted) { return node &+ 1 }
@@ -86,11 +88,20 @@ package final class JSONDocument: Sendable {
         let bytes = bytes
         let text = bytes.span
         if !hasEscape {
-            guard range.count == wanted.count else { return false }
-            for distance in 0..<wanted.count where text[range.lowerBound &+ distance] != wanted[distance] {
-                return false
+            let count = range.count
+            guard count == wanted.count else { return false }
+            let start = range.lowerBound
+            guard count >= 8 else {
+                for distance in 0..<count where text[start &+ distance] != wanted[distance] { return false }
+                return true
             }
-            return true
+            // Whole words from the start, and the last eight octets, which may overlap them.
+            var distance = 0
+            while distance &+ 8 < count {
+                guard text.word(at: start &+ distance) == wanted.word(at: distance) else { return false }
+                distance &+= 8
+            }
+            return text.word(at: start &+ count &- 8) == wanted.word(at: count &- 8)
         }
         var octets = DecodedOctets(range)
         for index in 0..<wanted.count {

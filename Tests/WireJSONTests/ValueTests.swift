@@ -20,6 +20,17 @@ import WireJSON
         if !expected.isEmpty { #expect(!value.isString(String(expected.unicodeScalars.dropLast()))) }
     }
 
+    @Test(arguments: 1...40) func equalityLooksAtEveryOctet(_ count: Int) throws {
+        let text = String(repeating: "a", count: count)
+        let value = try parse("\"\(text)\"")
+        #expect(value.isString(text))
+        for position in 0..<count {
+            var other = Array(text.utf8)
+            other[position] = UInt8(ascii: "b")
+            #expect(!value.isString(String(decoding: other, as: UTF8.self)))
+        }
+    }
+
     @Test func equalityIsOfOctets() throws {
         let composed = try parse("\"\u{E9}\"")
         #expect(composed.isString("\u{E9}"))

@@ -27,7 +27,9 @@ final class ChainCache: Sendable {
 
     func chain(for header: ArraySlice<UInt8>) -> ValidatedChain? {
         state.withLock { state in
-            guard let index = state.entries.firstIndex(where: { $0.header[...] == header }) else { return nil }
+            guard let index = state.entries.firstIndex(where: { $0.header.span.elementsEqual(header.span) }) else {
+                return nil
+            }
             state.clock &+= 1
             state.entries[index].lastUse = state.clock
             return state.entries[index].chain

@@ -188,7 +188,13 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
 
     // Each component is preceded by its length, so that no two lists of components give the same octets.
     private static func append(_ component: String, to octets: inout [UInt8]) {
-        octets.append(contentsOf: String(component.utf8.count).utf8)
+        let count = component.utf8.count
+        if count < 100 {
+            if count >= 10 { octets.append(UInt8(truncatingIfNeeded: 0x30 + count / 10)) }
+            octets.append(UInt8(truncatingIfNeeded: 0x30 + count % 10))
+        } else {
+            octets.append(contentsOf: String(count).utf8)
+        }
         octets.append(UInt8(ascii: ":"))
         octets.append(contentsOf: component.utf8)
     }

@@ -198,10 +198,15 @@ public struct RevenueCatEvent: Sendable, Hashable {
 extension RevenueCatEvent {
     /// Every id of the customer, the one in use first, each once.
     public var customerIDs: [String] {
-        var seen: Set<[UInt8]> = []
-        return ([appUserID, originalAppUserID].compactMap(\.self) + aliases).filter {
-            seen.insert(Array($0.utf8)).inserted
+        let all = [appUserID, originalAppUserID].compactMap(\.self) + aliases
+        // Customers have two or three, which are compared faster than hashed. Canonical equivalents are two.
+        if all.count <= 8 {
+            return all.indices.filter { index in
+                !all[..<index].contains { $0 == all[index] && $0.utf8.elementsEqual(all[index].utf8) }
+            }.map { all[$0] }
         }
+        var seen: Set<[UInt8]> = []
+        return all.filter { seen.insert(Array($0.utf8)).inserted }
     }
 
     /// What RevenueCat should be asked for after this webhook, because it says too little to rely on.

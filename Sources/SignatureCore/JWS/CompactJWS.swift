@@ -21,16 +21,20 @@ package struct CompactJWS: Sendable {
         guard range.count <= Self.maximumCount else {
             throw SignatureError(.limit, "JWS of \(range.count) characters is longer than \(Self.maximumCount)")
         }
-        // Counted first and without bounds checks, which lets the compiler look at many characters at a time. The
-        // buffer is that of the span and does not leave the closure.
-        let text = bytes.span.extracting(range)
-        let dotCount = unsafe text.withUnsafeBufferPointer { characters in
-            unsafe characters.reduce(into: 0) { $0 &+= $1 == UInt8(ascii: ".") ? 1 : 0 }
+        // Three are as many as it takes to refuse.
+        var dots: [Int] = []
+        var start = range.lowerBound
+        while dots.count < 3,
+            let next = bytes.span.extracting(start..<range.upperBound).firstIndex(of: UInt8(ascii: "."))
+        {
+            dots.append(start + next)
+            start += next + 1
         }
-        guard dotCount == 2, let first = range.first(where: { bytes[$0] == UInt8(ascii: ".") }),
-            let second = range.last(where: { bytes[$0] == UInt8(ascii: ".") })
-        else {
-            throw SignatureError(.malformed, "JWS has \(dotCount + 1) segments, not 3")
+        guard dots.count == 2, let first = dots.first, let second = dots.last else {
+            throw SignatureError(
+                .malformed,
+                dots.count > 2 ? "JWS has more than 3 segments" : "JWS has \(dots.count + 1) segments, not 3"
+            )
         }
         headerRange = range.lowerBound..<first
         payloadRange = first + 1..<second
