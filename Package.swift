@@ -243,6 +243,12 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // Every story on every provider, in every order.
+        .testTarget(
+            name: "SimulatorTests",
+            dependencies: ["ConformanceVectors", "NotificationSimulator", "Normalizer", "WireJSON"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "CLITests",
             dependencies: ["lifecycle", "Normalizer", "NotificationSimulator"],
