@@ -78,7 +78,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "HTTPTransport", swiftSettings: strict),
-        .target(name: "NormalizerTesting", dependencies: ["HTTPTransport"], swiftSettings: strict),
+        .target(name: "NormalizerTesting", dependencies: ["HTTPTransport", "Normalizer"], swiftSettings: strict),
         .target(
             name: "RevenueCatEvents",
             dependencies: ["HTTPTransport", "Normalizer", "SignatureCore", "WireJSON"],
@@ -116,17 +116,10 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .systemLibrary(
-            name: "CLoopbackTLS",
-            pkgConfig: "libssl",
-            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
-        ),
-        // Sockets and OpenSSL from end to end. It serves tests and developers on the loopback interface, and no product
-        // but the command line has it; so memory safety is not enforced in it.
-        .target(name: "LoopbackServer", dependencies: ["CLoopbackTLS", "HTTPTransport"], swiftSettings: checked),
         .executableTarget(
             name: "lifecycle",
             dependencies: [
+                "AppleJWS",
                 "ConformanceVectors",
                 "CurlTransport",
                 "GooglePubSub",
@@ -134,7 +127,6 @@ let package = Package(
                 "NotificationSimulator",
                 "Normalizer",
                 "WireJSON",
-                .target(name: "LoopbackServer", condition: .when(traits: ["CommandLineTool"])),
                 .product(
                     name: "ArgumentParser",
                     package: "swift-argument-parser",
@@ -143,17 +135,52 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .testTarget(name: "WireJSONTests", dependencies: ["WireJSON"], swiftSettings: strict),
+        .testTarget(name: "WireJSONTests", dependencies: ["SchemaSupport", "WireJSON"], swiftSettings: strict),
         .testTarget(
             name: "SignatureCoreTests",
             dependencies: ["SignatureCore", "SignatureIssuing"],
             swiftSettings: strict
         ),
         .target(name: "SchemaSupport", dependencies: ["WireJSON"], path: "Tests/SchemaSupport", swiftSettings: strict),
+        // Where bytes from outside enter, with what has to be so whatever they are; driven by `Fuzz/` and by a test.
+        .target(
+            name: "FuzzTargets",
+            dependencies: [
+                "ConformanceVectors", "GooglePubSub", "HTTPTransport", "NotificationSimulator", "Normalizer",
+                "NormalizerTesting", "RevenueCatEvents", "SchemaSupport", "SignatureCore", "SignatureIssuing", "Stripe",
+                "WireJSON",
+            ],
+            path: "Tests/FuzzTargets",
+            swiftSettings: strict
+        ),
+        // What holds for the package as a whole: coverage, conformance of adapters, inputs that once failed.
+        .testTarget(
+            name: "ConformanceTests",
+            dependencies: [
+                "AppleJWS", "ConformanceVectors", "FuzzTargets", "GooglePubSub", "HTTPTransport",
+                "NotificationSimulator", "Normalizer", "NormalizerTesting", "RevenueCatEvents", "SignatureCore",
+                "Stripe",
+                "WireJSON",
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "NormalizerTests",
             dependencies: ["Normalizer", "SchemaSupport", "WireJSON"],
             swiftSettings: strict
+        ),
+        .systemLibrary(
+            name: "CLoopbackTLS",
+            path: "Tests/CLoopbackTLS",
+            pkgConfig: "libssl",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
+        ),
+        // Sockets and OpenSSL from end to end; it serves tests only, so memory safety is not enforced in it.
+        .target(
+            name: "LoopbackServer",
+            dependencies: ["CLoopbackTLS", "HTTPTransport"],
+            path: "Tests/LoopbackServer",
+            swiftSettings: checked
         ),
         .testTarget(
             name: "CurlTransportTests",
@@ -238,26 +265,16 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        // Every story on every provider, in every order.
-        .testTarget(
-            name: "SimulatorTests",
-            dependencies: ["ConformanceVectors", "NotificationSimulator", "Normalizer", "WireJSON"],
-            swiftSettings: strict
-        ),
         .testTarget(
             name: "CLITests",
-            dependencies: [
-                "ConformanceVectors",
-                "CurlTransport",
-                "HTTPTransport",
-                "LoopbackServer",
-                "Normalizer",
-                "NotificationSimulator",
-                "WireJSON",
-                "lifecycle",
-            ],
+            dependencies: ["lifecycle", "Normalizer", "NotificationSimulator"],
             swiftSettings: strict
         ),
     ],
     swiftLanguageModes: [.v6]
 )
+
+// Fuzz/ is a package of its own and reaches the modules without a product through this one, which clients never see.
+if Context.environment["LIFECYCLE_FUZZ"] != nil {
+    package.products.append(.library(name: "FuzzTargets", targets: ["FuzzTargets"]))
+}

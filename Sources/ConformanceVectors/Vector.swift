@@ -13,8 +13,8 @@ package struct Vector: Sendable {
 
     package let id: String
     package let provider: Provider
-    package let headers: Delivery.Headers
-    package let body: [UInt8]
+    package private(set) var headers: Delivery.Headers
+    package private(set) var body: [UInt8]
     /// How the receiver is configured; each provider's builder reads its own members.
     package let config: JSONValue
     /// The time of receipt.
@@ -40,6 +40,14 @@ package struct Vector: Sendable {
     package var delivery: Delivery {
         Delivery(headers: headers, body: body, receivedAt: now)
     }
+
+    /// The same case with another delivery.
+    package func replacing(body: [UInt8], headers: Delivery.Headers) -> Vector {
+        var vector = self
+        vector.body = body
+        vector.headers = headers
+        return vector
+    }
 }
 
 /// A provider's answer that was recorded, or made up, for a look-up.
@@ -48,7 +56,14 @@ package struct RecordedAnswer: Sendable {
     package let url: String
     package let status: Int
     package let headers: [(name: String, value: String)]
-    package let body: [UInt8]
+    package private(set) var body: [UInt8]
+
+    /// The same answer with another body.
+    package func with(body: [UInt8]) -> RecordedAnswer {
+        var answer = self
+        answer.body = body
+        return answer
+    }
 }
 
 /// A line that is not a case.

@@ -1,3 +1,4 @@
+import SchemaSupport
 import Testing
 import WireJSON
 

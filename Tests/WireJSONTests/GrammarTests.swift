@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SchemaSupport
 import Testing
 import WireJSON
 

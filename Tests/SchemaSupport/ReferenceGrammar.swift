@@ -1,12 +1,12 @@
 /// The grammar of RFC 8259 with our refusals, written for clarity alone: the recursive way, one function a production.
 ///
 /// The reader's verdicts are compared with its verdicts on documents nobody wrote by hand.
-struct ReferenceGrammar {
+package struct ReferenceGrammar {
     private let bytes: [UInt8]
     private var position = 0
     private struct Refused: Error {}
 
-    static func accepts(_ bytes: [UInt8]) -> Bool {
+    package static func accepts(_ bytes: [UInt8]) -> Bool {
         guard String(validating: bytes, as: UTF8.self) != nil else { return false }
         var grammar = ReferenceGrammar(bytes: bytes)
         do {

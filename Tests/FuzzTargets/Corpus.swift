@@ -1,0 +1,60 @@
+package import ConformanceVectors
+import FoundationEssentials
+import Normalizer
+import SignatureCore
+import SignatureIssuing
+import WireJSON
+
+/// The test vectors, and the keys that theirs are signed with.
+package enum Corpus {
+    /// What is to be found nowhere in an error.
+    static let canary = "c4n4ry-0123456789"
+
+    package static let vectors: [Vector] = {
+        let root = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("TestVectors")
+        var vectors: [Vector] = []
+        for provider in ["apple", "google", "revenuecat", "stripe"] {
+            let folder = root.appendingPathComponent(provider)
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+            for name in names.sorted() where name.hasSuffix(".jsonl") {
+                guard let contents = try? Data(contentsOf: folder.appendingPathComponent(name)) else { continue }
+                for line in [UInt8](contents).split(separator: UInt8(ascii: "\n")) {
+                    if let vector = try? Vector(line: line) { vectors.append(vector) }
+                }
+            }
+        }
+        precondition(!vectors.isEmpty, "no test vectors at \(root.path)")
+        return vectors
+    }()
+
+    static func vectors(_ provider: Provider) -> [Vector] {
+        vectors.filter { $0.provider == provider }
+    }
+
+    /// The values of the header `name` in the vectors of a provider.
+    static func headers(_ provider: Provider, _ name: String) -> [String] {
+        vectors(provider).flatMap { $0.headers.values(name) }
+    }
+
+    /// Every compact JWS that an Apple vector carries in the open.
+    static let signedPayloads: [[UInt8]] = vectors(.apple).compactMap { vector in
+        guard let body = try? ObjectReader(parsing: vector.body) else { return nil }
+        return (try? body.utf8Slice("signedPayload")).map { Array($0) }
+            ?? (try? body.utf8Slice("jws")).map { Array($0) }
+    }
+}
+
+extension SigningKey {
+    /// The same key for signing outside of the deterministic context, which is much faster.
+    func rsa() throws -> RSAPrivateKey {
+        let text = try privatePEM()
+        return try RSAPrivateKey(pem: text.span)
+    }
+
+    func p256() throws -> P256PrivateKey {
+        let text = try privatePEM()
+        return try P256PrivateKey(pem: text.span)
+    }
+}
