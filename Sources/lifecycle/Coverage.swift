@@ -1,0 +1,56 @@
+#if CommandLineTool
+import ArgumentParser
+import ConformanceVectors
+import Foundation
+import Normalizer
+
+/// `lifecycle coverage`
+struct ShowCoverage: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "coverage",
+        abstract: "Shows what every notification of a provider becomes.",
+        discussion: """
+            Makes the test vectors anew, sends each through its adapter and prints a table of what came of them. Exit \
+            status 1 where a case that the provider documents was not tried, or came to nothing without a reason.
+            """
+    )
+
+    @Option(help: ArgumentHelp("Put the tables between their marks in this page instead.", valueName: "page"))
+    var write: String?
+
+    @Argument(help: "apple, google, revenuecat, stripe; all of them unless named.")
+    var providers: [String] = []
+
+    func validate() throws {
+        for name in providers where !Self.known.contains(Provider(rawValue: name)) {
+            throw ValidationError("\(name) is none of apple, google, revenuecat, stripe")
+        }
+    }
+
+    private static let known: [Provider] = [.apple, .google, .revenuecat, .stripe]
+
+    func run() async throws {
+        let vectors = try await VectorFiles.all().flatMap { file in
+            try file.lines.map { try Vector(line: Array($0.utf8)[...]) }
+        }
+        var page = try write.map { String(decoding: try contents(of: $0), as: UTF8.self) }
+        var unexplained = 0
+        for provider in providers.isEmpty ? Self.known : providers.map(Provider.init(rawValue:)) {
+            let coverage = try await Coverage(provider, vectors: vectors)
+            if let text = page {
+                guard let inserted = coverage.inserted(into: text) else {
+                    throw ValidationError("the page has no marks for \(provider)")
+                }
+                page = inserted
+            } else {
+                StandardOutput.write(line: Array("## \(provider)\n\n\(coverage.markdown)".utf8))
+            }
+            for line in coverage.unexplained { StandardError.write(line) }
+            StandardError.write(coverage.summary)
+            unexplained += coverage.unexplained.count
+        }
+        if let write, let page { try Data(page.utf8).write(to: URL(fileURLWithPath: write)) }
+        if unexplained > 0 { throw ExitCode(1) }
+    }
+}
+#endif
