@@ -26,8 +26,6 @@ public struct AppleSimulator: Sendable {
     public let environment: Environment
 
     package let certificates: AppleCertificates
-    /// What everything is made from.
-    let seed: String
     private let header: [UInt8]
 
     /// Makes keys and certificates.
@@ -42,7 +40,6 @@ public struct AppleSimulator: Sendable {
         self.bundleId = bundleId
         self.appAppleId = appAppleId
         self.environment = environment
-        self.seed = seed
         let certificates = try SimulatorError.wrapping { () throws(SignatureError) in
             try AppleCertificates(seed: Seed(seed))
         }
@@ -55,7 +52,6 @@ public struct AppleSimulator: Sendable {
         appAppleId = other.appAppleId
         self.environment = environment
         certificates = other.certificates
-        seed = other.seed
         header = other.header
     }
 
@@ -129,13 +125,9 @@ extension AppleSimulator {
     package static func delivery(of signedPayload: [UInt8], receivedAt: Date) -> Delivery {
         Delivery(
             headers: ["Content-Type": "application/json"],
-            body: body(of: signedPayload),
+            body: Array(#"{"signedPayload":""#.utf8) + signedPayload + Array(#""}"#.utf8),
             receivedAt: receivedAt
         )
-    }
-
-    static func body(of signedPayload: [UInt8]) -> [UInt8] {
-        Array(#"{"signedPayload":""#.utf8) + signedPayload + Array(#""}"#.utf8)
     }
 
     package func payload(_ notification: Notification) throws(SimulatorError) -> JSONMembers {
