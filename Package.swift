@@ -116,10 +116,17 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .systemLibrary(
+            name: "CLoopbackTLS",
+            pkgConfig: "libssl",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
+        ),
+        // Sockets and OpenSSL from end to end. It serves tests and developers on the loopback interface, and no product
+        // but the command line has it; so memory safety is not enforced in it.
+        .target(name: "LoopbackServer", dependencies: ["CLoopbackTLS", "HTTPTransport"], swiftSettings: checked),
         .executableTarget(
             name: "lifecycle",
             dependencies: [
-                "AppleJWS",
                 "ConformanceVectors",
                 "CurlTransport",
                 "GooglePubSub",
@@ -127,6 +134,7 @@ let package = Package(
                 "NotificationSimulator",
                 "Normalizer",
                 "WireJSON",
+                .target(name: "LoopbackServer", condition: .when(traits: ["CommandLineTool"])),
                 .product(
                     name: "ArgumentParser",
                     package: "swift-argument-parser",
@@ -168,19 +176,6 @@ let package = Package(
             name: "NormalizerTests",
             dependencies: ["Normalizer", "SchemaSupport", "WireJSON"],
             swiftSettings: strict
-        ),
-        .systemLibrary(
-            name: "CLoopbackTLS",
-            path: "Tests/CLoopbackTLS",
-            pkgConfig: "libssl",
-            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
-        ),
-        // Sockets and OpenSSL from end to end; it serves tests only, so memory safety is not enforced in it.
-        .target(
-            name: "LoopbackServer",
-            dependencies: ["CLoopbackTLS", "HTTPTransport"],
-            path: "Tests/LoopbackServer",
-            swiftSettings: checked
         ),
         .testTarget(
             name: "CurlTransportTests",
@@ -265,9 +260,24 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // Every story on every provider, in every order.
+        .testTarget(
+            name: "SimulatorTests",
+            dependencies: ["ConformanceVectors", "NotificationSimulator", "Normalizer", "WireJSON"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "CLITests",
-            dependencies: ["lifecycle", "Normalizer", "NotificationSimulator"],
+            dependencies: [
+                "ConformanceVectors",
+                "CurlTransport",
+                "HTTPTransport",
+                "LoopbackServer",
+                "Normalizer",
+                "NotificationSimulator",
+                "WireJSON",
+                "lifecycle",
+            ],
             swiftSettings: strict
         ),
     ],

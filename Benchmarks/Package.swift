@@ -1,6 +1,11 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
 // A package of its own, so that nobody who depends on the libraries builds it. It sees what users see: public API only.
 let package = Package(
     name: "Benchmarks",
@@ -8,15 +13,28 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CBenchmarkOpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "RawOpenSSL", dependencies: ["CBenchmarkOpenSSL"]),
+        .target(name: "AllocationCount"),
+        .target(name: "CountedRegion"),
+        // The sources of WireJSON once more under another name, since that module is for this repository's targets only.
+        .target(
+            name: "ReaderUnderTest",
+            swiftSettings: settings + [.enableUpcomingFeature("InternalImportsByDefault")]
+        ),
         .executableTarget(
             name: "lifecycle-benchmarks",
             dependencies: [
+                "AllocationCount",
+                "CountedRegion",
                 "RawOpenSSL",
+                "ReaderUnderTest",
                 .product(name: "AppleJWS", package: "swift-lifecycle-events"),
+                .product(name: "GooglePubSub", package: "swift-lifecycle-events"),
                 .product(name: "NotificationSimulator", package: "swift-lifecycle-events"),
                 .product(name: "Normalizer", package: "swift-lifecycle-events"),
+                .product(name: "RevenueCatEvents", package: "swift-lifecycle-events"),
                 .product(name: "Stripe", package: "swift-lifecycle-events"),
-            ]
+            ],
+            swiftSettings: settings
         ),
     ],
     swiftLanguageModes: [.v6]

@@ -22,7 +22,7 @@ package struct EventComparison {
         return nil
     }
 
-    private func differingPath(_ expected: JSONValue, _ actual: JSONValue, _ path: String) -> String? {
+    package func differingPath(_ expected: JSONValue, _ actual: JSONValue, _ path: String) -> String? {
         guard expected.kind == actual.kind else { return path }
         switch expected.kind {
         case .null:

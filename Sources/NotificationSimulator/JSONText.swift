@@ -54,7 +54,7 @@ extension JSONText: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Exp
 
 /// The members of an object to be written.
 package struct JSONMembers: Sendable {
-    private var members: [(name: String, value: JSONText)]
+    fileprivate var members: [(name: String, value: JSONText)]
 
     package init(_ members: [(String, JSONText)] = []) {
         self.members = members.map { (name: $0.0, value: $0.1) }
@@ -87,4 +87,9 @@ package struct JSONMembers: Sendable {
     }
 
     package var bytes: [UInt8] { Array(text.utf8) }
+}
+
+extension JSONMembers: Sequence {
+    /// The members in their order.
+    package func makeIterator() -> IndexingIterator<[(name: String, value: JSONText)]> { members.makeIterator() }
 }

@@ -1,12 +1,29 @@
+public import Normalizer
 import SignatureCore
 
-/// Why something could not be simulated: a story that makes no sense, or a key that could not be made.
+/// Why something could not be simulated.
 public struct SimulatorError: Error, Sendable, CustomStringConvertible {
+    /// The kinds of reason.
+    @nonexhaustive
+    public enum Reason: Sendable, Hashable {
+        /// A key could not be made, or something not be signed.
+        case failed
+        /// A story that makes no sense, such as a renewal of nothing.
+        case nonsense
+        /// The provider has no such thing, or does not tell of it.
+        case notOffered(by: Provider)
+    }
+
+    /// What kind of reason it is.
+    public var reason: Reason
     /// What is wrong.
     public var message: String
 
     /// Makes an error.
-    public init(_ message: String) { self.message = message }
+    public init(_ message: String, _ reason: Reason = .failed) {
+        self.message = message
+        self.reason = reason
+    }
 
     /// The message.
     public var description: String { message }

@@ -1,6 +1,6 @@
 #if CommandLineTool
-import AppleJWS
 import ArgumentParser
+import ConformanceVectors
 import Foundation
 import NotificationSimulator
 import Normalizer
@@ -8,49 +8,141 @@ import Normalizer
 /// `lifecycle demo`
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Plays a customer's story in signed notifications, verifies and maps it, and prints a timeline."
+        abstract:
+            "Plays one customer's life on four providers side by side, verifies and maps it, and prints a timeline."
     )
 
     @Option(help: ArgumentHelp("Where the events go, one a line.", valueName: "file"))
     var out: String
 
     func run() async throws {
-        let start = Date(timeIntervalSince1970: 1_767_225_600)
-        let apple = try AppleSimulator(seed: "demo")
-        let adapter = try AppleAdapter(
-            AppleConfiguration(
-                apps: [.init(bundleID: apple.bundleId, appAppleID: apple.appAppleId)],
-                environments: [.production],
-                trustAnchors: AppleTrustAnchors(der: [apple.rootCertificate])
+        // 2026-01-05T10:00:00Z
+        let start = Date(timeIntervalSince1970: 1_767_607_200)
+        var channels: [Channel] = []
+        for provider in Story.providers {
+            channels.append(
+                try await Channel(.life, by: try StoryOptions.simulator(provider, seed: "demo"), from: start)
             )
-        )
+        }
+        let columns = Columns([36] + channels.map { _ in 28 })
+        StandardOutput.write(columns.line(["\(Story.life.id), told by"] + channels.map(\.title)))
+        for (index, step) in Story.life.steps.enumerated() {
+            let times = channels.compactMap { $0.times[index] }
+            let date = times.min().map { RFC3339.string($0.millisecondsSince1970).prefix(10) } ?? ""
+            StandardOutput.write(columns.line(["\(date)  \(step.act.name)"] + channels.map { $0.words[index] ?? "" }))
+            StandardOutput.write(columns.line(["    access"] + channels.map { $0.access[index] ?? "" }))
+        }
+        StandardOutput.write("\nA forged first notification: everything alike, but the key")
+        for channel in channels {
+            StandardOutput.write("  \(channel.title): HTTP \(channel.refusal.answer), \(channel.refusal.error)")
+        }
         var lines: [UInt8] = []
-        var ledger = AccountLedger()
-        print("App Store, signed notifications of one subscription")
-        let deliveries = try apple.deliveries(.demo, from: start)
-        for delivery in deliveries {
-            for event in try await adapter.receive(delivery).events {
-                print(TimelineEntry(ledger.apply(event).event))
-                for state in ledger.states {
-                    print("      access then: \(AccessLine(state.access(at: event.assertedAt)))")
-                }
-                lines += try CanonicalJSON.bytes(event) + [0x0A]
-            }
-        }
-
-        // The same words under a chain with the same names, but another root.
-        let forger = try AppleSimulator(seed: "forger")
-        guard let forged = try forger.deliveries(.demo, from: start).first else { return }
-        do {
-            _ = try await adapter.receive(forged)
-            throw ValidationError("a forged notification was accepted")
-        } catch let error as DeliveryError {
-            let answer = adapter.acknowledgement(for: .failure(error)).status
-            print("\nA forged SUBSCRIBED with certificates of the same names: refused, HTTP \(answer)\n  \(error)")
-        }
-
+        for event in channels.flatMap(\.events) { lines += try CanonicalJSON.bytes(event) + [0x0A] }
         try Data(lines).write(to: URL(fileURLWithPath: out))
-        print("\n\(deliveries.count) deliveries verified; their events are in \(out)")
+        let deliveries = channels.reduce(0) { $0 + $1.deliveries }
+        StandardOutput.write(
+            "\n\(deliveries) deliveries verified; their \(channels.flatMap(\.events).count) events are in \(out)"
+        )
+    }
+}
+
+/// A story as one provider tells it.
+private struct Channel {
+    let title: String
+    let deliveries: Int
+    private(set) var events: [NormalizedEvent] = []
+    /// When each step was told first.
+    private(set) var times: [Int: Date] = [:]
+    /// What each step came to.
+    private(set) var words: [Int: String] = [:]
+    /// Who has access after it.
+    private(set) var access: [Int: String] = [:]
+    /// What a forger gets.
+    let refusal: (answer: Int, error: DeliveryError)
+
+    init(_ story: Story, by simulator: any StorySimulator, from start: Date) async throws {
+        title = Self.titles[simulator.provider] ?? simulator.provider.rawValue
+        let playback = try await StoryPlayback(story, by: simulator, from: start)
+        deliveries = playback.taken.count
+        var ledger = AccountLedger()
+        var news: [Int: [String]] = [:]
+        for taken in playback.taken {
+            let step = taken.notification.step
+            if times[step] == nil { times[step] = taken.notification.occurredAt }
+            for event in taken.result.events {
+                let application = ledger.apply(event)
+                events.append(event)
+                guard application.disposition == .applied, event.kind != .acknowledgementRequired else { continue }
+                news[step, default: []].append(Self.words(application.event.event))
+            }
+            for statement in taken.result.statements { ledger.apply(statement) }
+            access[step] = Self.access(ledger, at: taken.notification.receivedAt)
+        }
+        words = news.mapValues { $0[0] + ($0.count > 1 ? " +\($0.count - 1)" : "") }
+        refusal = try await Self.refusal(story, simulator, from: start)
+    }
+
+    private static let titles: [Provider: String] = [
+        .apple: "App Store", .google: "Google Play", .revenuecat: "RevenueCat", .stripe: "Stripe",
+    ]
+
+    /// The first notification of a simulator with the same names and other keys.
+    private static func refusal(
+        _ story: Story,
+        _ simulator: any StorySimulator,
+        from start: Date
+    ) async throws -> (Int, DeliveryError) {
+        let receiver = try StoryReceiver(try simulator.notifications(story, from: start), by: simulator)
+        let forger = try StoryOptions.simulator(simulator.provider, seed: "forger")
+        guard let notification = try forger.notifications(story, from: start).first else {
+            throw ValidationError("there is nothing to forge")
+        }
+        let forged = try forger.delivery(of: notification, sentAt: notification.receivedAt)
+        do {
+            _ = try await receiver.take(forged)
+        } catch let error as DeliveryError {
+            let outcome = Result<Normalization, DeliveryError>.failure(error)
+            return (Acknowledgement(for: outcome, provider: simulator.provider).status, error)
+        }
+        throw ValidationError("a forged notification was accepted")
+    }
+
+    private static func access(_ ledger: AccountLedger, at time: Date) -> String {
+        let decisions = ledger.states.map { $0.access(at: time) }
+        let granted = decisions.compactMap { decision -> String? in
+            guard case .granted(let until, _) = decision else { return nil }
+            return until.map { "until \(RFC3339.string($0.millisecondsSince1970).prefix(10))" } ?? "for good"
+        }
+        return granted.first.map { "yes, \($0)" } ?? "no"
+    }
+
+    private static func words(_ event: LifecycleEvent) -> String {
+        let kind = event.kind.rawValue
+        let detail: String? =
+            switch event {
+            case .started(let detail): "\(detail.phase)"
+            case .renewed(let detail): detail.cause == .scheduled ? nil : detail.cause.name
+            case .expired(let detail): "\(detail.reason)"
+            default: nil
+            }
+        return (detail.map { "\(kind): \($0)" } ?? kind).replacingOccurrences(of: "_", with: " ")
+    }
+}
+
+/// Text in columns.
+private struct Columns {
+    private let widths: [Int]
+
+    init(_ widths: [Int]) { self.widths = widths }
+
+    func line(_ cells: [String]) -> String {
+        var line = ""
+        for (cell, width) in zip(cells, widths) {
+            let isLong = cell.count > width - 2
+            let text = isLong ? cell.prefix(width - 3) + "…" : cell[...]
+            line += text + String(repeating: " ", count: max(0, width - text.count))
+        }
+        return String(line.reversed().drop { $0 == " " }.reversed())
     }
 }
 #endif

@@ -8,8 +8,8 @@ struct Lifecycle: AsyncParsableCommand {
         commandName: "lifecycle",
         abstract: "Verifies what app stores and payment providers send, and maps it to canonical events.",
         subcommands: [
-            Normalize.self, Pull.self, Check.self, State.self, Explain.self, Compare.self, Demo.self, Vectors.self,
-            ShowCoverage.self,
+            Normalize.self, Pull.self, Check.self, State.self, Explain.self, Compare.self, Simulate.self,
+            ChaosCommand.self, Demo.self, Vectors.self, ShowCoverage.self,
         ]
     )
 }

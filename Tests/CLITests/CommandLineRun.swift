@@ -28,7 +28,7 @@ struct CommandLineRun {
     }
 
     /// Stands beside the test bundle.
-    private static func executable() throws -> URL {
+    static func executable() throws -> URL {
         let candidates = CommandLine.arguments.map { URL(fileURLWithPath: $0).deletingLastPathComponent() }
         let found = candidates.map { $0.appendingPathComponent("lifecycle") }
             .first { FileManager.default.isExecutableFile(atPath: $0.path) }

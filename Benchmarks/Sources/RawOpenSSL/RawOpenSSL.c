@@ -3,6 +3,7 @@
 #include <openssl/ec.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/rsa.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,27 +15,35 @@ struct raw_signature {
     size_t signature_length;
 };
 
-raw_signature *raw_signature_new(size_t message_length) {
+static raw_signature *raw_signature_sign(EVP_PKEY *key, size_t message_length) {
     raw_signature *raw = calloc(1, sizeof *raw);
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     int made = 0;
-    if (raw && context) {
+    if (raw && context && key) {
         raw->message = malloc(message_length);
         raw->message_length = message_length;
-        raw->key = EVP_EC_gen("P-256");
+        raw->key = key;
         if (raw->message) memset(raw->message, 'A', message_length);
-        made = raw->message && raw->key &&
-               EVP_DigestSignInit(context, NULL, EVP_sha256(), NULL, raw->key) == 1 &&
+        made = raw->message && EVP_DigestSignInit(context, NULL, EVP_sha256(), NULL, key) == 1 &&
                EVP_DigestSign(context, NULL, &raw->signature_length, raw->message, message_length) == 1 &&
                (raw->signature = malloc(raw->signature_length)) != NULL &&
                EVP_DigestSign(context, raw->signature, &raw->signature_length, raw->message, message_length) == 1;
     }
     EVP_MD_CTX_free(context);
     if (!made) {
+        if (raw && !raw->key) EVP_PKEY_free(key);
         raw_signature_free(raw);
         return NULL;
     }
     return raw;
+}
+
+raw_signature *raw_signature_new(size_t message_length) {
+    return raw_signature_sign(EVP_EC_gen("P-256"), message_length);
+}
+
+raw_signature *raw_rsa_signature_new(size_t message_length) {
+    return raw_signature_sign(EVP_RSA_gen(2048), message_length);
 }
 
 int raw_signature_verify(const raw_signature *raw) {
@@ -46,9 +55,9 @@ int raw_signature_verify(const raw_signature *raw) {
     return verified;
 }
 
-int raw_signature_digest(const raw_signature *raw) {
+int raw_sha256(const unsigned char *octets, size_t count) {
     unsigned char digest[EVP_MAX_MD_SIZE];
-    return EVP_Digest(raw->message, raw->message_length, digest, NULL, EVP_sha256(), NULL) == 1;
+    return EVP_Digest(octets, count, digest, NULL, EVP_sha256(), NULL) == 1;
 }
 
 int raw_hmac(const unsigned char *octets, size_t count) {

@@ -1,29 +1,49 @@
+import AllocationCount
 import Foundation
 
-/// Times two pieces of work in turn, A B A B …, so that both meet the same machine.
-struct Measurement {
-    /// Seconds for one run of each piece, a pair a round.
-    private(set) var rounds: [(Double, Double)] = []
+typealias Work = () async throws -> Void
 
-    init(rounds count: Int = 31, iterations: Int, _ first: () throws -> Void, against second: () throws -> Void) rethrows {
-        for _ in 0..<iterations { try first() }
-        for _ in 0..<iterations { try second() }
-        for _ in 0..<count {
-            rounds.append((try Self.seconds(iterations, first), try Self.seconds(iterations, second)))
+/// Times pieces of work in turn, A B C A B C …, so that all meet the same machine.
+///
+/// What is taken is the processor time of this process, so that what else the machine does counts little.
+struct Measurement {
+    /// Seconds for one run of each piece, by piece and round.
+    private(set) var seconds: [[Double]]
+
+    /// - Parameter peer: nanoseconds for one run by another program, a round at a time, in turn with the others.
+    init(rounds: Int = 31, iterations: Int, _ works: [Work], peer: Peer? = nil) async throws {
+        seconds = Array(repeating: [], count: works.count + (peer == nil ? 0 : 1))
+        for work in works { for _ in 0..<iterations { try await work() } }
+        for _ in 0..<rounds {
+            for (index, work) in works.enumerated() {
+                let start = Self.processorTime
+                for _ in 0..<iterations { try await work() }
+                seconds[index].append((Self.processorTime - start) / Double(iterations))
+            }
+            if let peer { seconds[works.count].append(try peer.round()) }
         }
     }
 
-    private static func seconds(_ iterations: Int, _ work: () throws -> Void) rethrows -> Double {
-        let clock = ContinuousClock()
-        let elapsed = try clock.measure { for _ in 0..<iterations { try work() } }
-        return elapsed.seconds / Double(iterations)
-    }
-
-    var first: Double { rounds.map(\.0).median }
-    var second: Double { rounds.map(\.1).median }
+    func median(_ index: Int) -> Double { seconds[index].median }
 
     /// The median of the rounds' own ratios, which a machine that slows down for a while does not move.
-    var ratio: Double { rounds.map { $0.0 / $0.1 }.median }
+    func ratio(_ index: Int, to other: Int) -> Double {
+        zip(seconds[index], seconds[other]).map { $0 / $1 }.median
+    }
+
+    private static var processorTime: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
+    }
+
+    /// How many blocks of memory one run asks for.
+    static func allocations(_ work: Work) async throws -> UInt {
+        for _ in 0..<3 { try await work() }
+        let before = allocation_count()
+        for _ in 0..<10 { try await work() }
+        return (allocation_count() - before) / 10
+    }
 }
 
 extension Duration {
@@ -39,12 +59,8 @@ extension [Double] {
     }
 }
 
-/// One line of the report.
-func report(_ name: String, _ figure: String, _ bound: String = "") {
-    let columns = [name.padding(toLength: 58, withPad: " ", startingAt: 0), figure.padding(toLength: 40, withPad: " ", startingAt: 0)]
-    print((columns + [bound]).joined(separator: " "))
+struct BenchmarkError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
 }
-
-func microseconds(_ seconds: Double) -> String { String(format: "%.1f µs", seconds * 1e6) }
-
-func times(_ ratio: Double) -> String { String(format: "%.2f×", ratio) }

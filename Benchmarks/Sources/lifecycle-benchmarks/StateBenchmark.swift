@@ -6,33 +6,53 @@ struct StateBenchmark {
     private static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "1")
     private static let start = Date(timeIntervalSince1970: 1_000_000_000)
 
-    func run() throws {
-        print("State")
+    func run() async throws {
+        Table.title("State, by the length of the history behind it")
         for count in [10, 100, 1000] {
             let state = Self.state(periods: count)
             let next = Self.renewal(count)
-            let applied = Measurement(iterations: 50) {
-                var copy = state
-                _ = copy.apply(next)
-            } against: {
-                _ = state.access(at: next.occurredAt)
-            }
-            report("  one renewal applied to \(count) periods", microseconds(applied.first), count == 1000 ? "< 1000 µs" : "")
-            report("  access decision over \(count) periods", microseconds(applied.second))
+            let measured = try await Measurement(
+                iterations: 50,
+                [
+                    {
+                        var copy = state
+                        _ = copy.apply(next)
+                    }, { _ = state.access(at: next.occurredAt) },
+                ]
+            )
+            Table.row(
+                "one renewal applied to \(count) periods",
+                ours: microseconds(measured.median(0)),
+                target: count == 1000 ? "< 1000 µs" : ""
+            )
+            Table.row("access decision over \(count) periods", ours: microseconds(measured.median(1)))
         }
         let state = Self.state(periods: 1000)
         var repeated = state
         let duplicate = Self.renewal(999)
         for _ in 0..<2000 { _ = repeated.apply(duplicate) }
         guard repeated == state else { throw BenchmarkError("duplicates change the state") }
-        let duplicates = Measurement(iterations: 50) {
-            var copy = repeated
-            _ = copy.apply(duplicate)
-        } against: {
-            var copy = state
-            _ = copy.apply(duplicate)
-        }
-        report("  a duplicate after 2 000 duplicates, against the first", times(duplicates.ratio), "no growth")
+        let after = repeated
+        let duplicates = try await Measurement(
+            iterations: 50,
+            [
+                {
+                    var copy = after
+                    _ = copy.apply(duplicate)
+                },
+                {
+                    var copy = state
+                    _ = copy.apply(duplicate)
+                },
+            ]
+        )
+        Table.row(
+            "a duplicate after 2 000 of them; floor: the first",
+            ours: microseconds(duplicates.median(0)),
+            floor: microseconds(duplicates.median(1)),
+            timesFloor: duplicates.ratio(0, to: 1),
+            target: "no growth"
+        )
     }
 
     private static func state(periods count: Int) -> SubscriptionState {

@@ -1,18 +1,28 @@
 import Foundation
 
-// Without an argument, every benchmark; with one, that one alone. `memory [COUNT]` is one long process.
-let arguments = CommandLine.arguments.dropFirst()
+// Without an argument, every benchmark; with one, that one alone. `memory [COUNT]` is one long process, and
+// `counted NAME` does a fixed amount of work for Scripts/budget.
+let arguments = Array(CommandLine.arguments.dropFirst())
+let subjects = try Subjects()
+let providers = Providers(subjects: subjects)
+defer { Scratch.remove() }
 switch arguments.first {
-case "apple":
-    try AppleBenchmark().run()
-case "stripe":
-    try StripeBenchmark().run()
-case "state":
-    try StateBenchmark().run()
-case "memory":
-    try AppleBenchmark().runMemory(count: arguments.dropFirst().first.flatMap(Int.init) ?? 100_000)
-default:
-    try AppleBenchmark().run()
-    try StripeBenchmark().run()
-    try StateBenchmark().run()
+case "apple": try await providers.apple()
+case "google": try await providers.google()
+case "revenuecat": try await providers.revenueCat()
+case "stripe": try await providers.stripe()
+case "threads": try await providers.threads()
+case "json": try await ReaderBenchmark().run()
+case "state": try await StateBenchmark().run()
+case "memory": try await MemoryBenchmark(subjects: subjects).run(count: arguments.dropFirst().first.flatMap { Int($0) } ?? 100_000)
+case "counted": try CountedWork(subjects: subjects).run(arguments.dropFirst().first ?? "")
+case nil:
+    try await providers.apple()
+    try await providers.google()
+    try await providers.revenueCat()
+    try await providers.stripe()
+    try await ReaderBenchmark().run()
+    try await StateBenchmark().run()
+    try await providers.threads()
+default: throw BenchmarkError("no benchmark is called \(arguments[0])")
 }

@@ -100,7 +100,9 @@ extension ResolutionMapping {
         let predecessor = resolution.predecessors.first { $0.answer.outcome == .found }
             .flatMap { try? SubscriptionPurchase(payload: $0.answer.body) }
         let owned = purchase.lineItems.filter { $0.expiryTime != nil }
-        let first = owned.first { !$0.isOutlived(in: purchase, at: content.eventTime) } ?? purchase.lineItems.first
+        // As of the answer: a notification of long ago may find that the change it planned has taken effect.
+        let time = assertedAt(answer)
+        let first = owned.first { !$0.isOutlived(in: purchase, at: time) } ?? purchase.lineItems.first
         guard let first else {
             throw DeliveryError(.malformed, "purchase has no items", isAuthentic: true)
         }

@@ -32,6 +32,9 @@ public struct Delivery: Sendable, Codable {
             fields.append(Field(name: name, value: value))
         }
 
+        /// Every field, in the order they came in.
+        package var all: [(name: String, value: String)] { fields.map { ($0.name, $0.value) } }
+
         /// Every value that came under `name`.
         public func values(_ name: String) -> [String] {
             fields.filter { Self.matches($0.name, name) }.map(\.value)

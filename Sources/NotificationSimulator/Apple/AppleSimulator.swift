@@ -26,6 +26,8 @@ public struct AppleSimulator: Sendable {
     public let environment: Environment
 
     package let certificates: AppleCertificates
+    /// What everything is made from.
+    let seed: String
     private let header: [UInt8]
 
     /// Makes keys and certificates.
@@ -40,6 +42,7 @@ public struct AppleSimulator: Sendable {
         self.bundleId = bundleId
         self.appAppleId = appAppleId
         self.environment = environment
+        self.seed = seed
         let certificates = try SimulatorError.wrapping { () throws(SignatureError) in
             try AppleCertificates(seed: Seed(seed))
         }
@@ -52,6 +55,7 @@ public struct AppleSimulator: Sendable {
         appAppleId = other.appAppleId
         self.environment = environment
         certificates = other.certificates
+        seed = other.seed
         header = other.header
     }
 
@@ -125,9 +129,13 @@ extension AppleSimulator {
     package static func delivery(of signedPayload: [UInt8], receivedAt: Date) -> Delivery {
         Delivery(
             headers: ["Content-Type": "application/json"],
-            body: Array(#"{"signedPayload":""#.utf8) + signedPayload + Array(#""}"#.utf8),
+            body: body(of: signedPayload),
             receivedAt: receivedAt
         )
+    }
+
+    static func body(of signedPayload: [UInt8]) -> [UInt8] {
+        Array(#"{"signedPayload":""#.utf8) + signedPayload + Array(#""}"#.utf8)
     }
 
     package func payload(_ notification: Notification) throws(SimulatorError) -> JSONMembers {

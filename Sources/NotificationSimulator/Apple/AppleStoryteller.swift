@@ -139,7 +139,8 @@ extension AppleStoryteller {
 
     private mutating func renew(_ subtype: String?) throws(SimulatorError) -> Notification {
         guard var current = subscription else { throw nonsense("there is no subscription") }
-        guard let expires = current.transaction.expiresDate, expires <= now else {
+        // The App Store may charge up to a day ahead.
+        guard let expires = current.transaction.expiresDate, expires.addingTimeInterval(-86_400) <= now else {
             throw nonsense("the period has not ended")
         }
         let product = current.nextProduct
@@ -357,7 +358,7 @@ extension AppleStoryteller {
 // MARK: What they share
 
 extension AppleStoryteller {
-    private func nonsense(_ what: String) -> SimulatorError { SimulatorError("story \(story): \(what)") }
+    private func nonsense(_ what: String) -> SimulatorError { SimulatorError("story \(story): \(what)", .nonsense) }
 
     private func latest() throws(SimulatorError) -> Transaction {
         guard let transaction = past.last else { throw nonsense("nothing was bought") }
@@ -372,7 +373,9 @@ extension AppleStoryteller {
         _ price: Int64,
         reason: String
     ) {
-        transaction.expiresDate = transaction.purchaseDate.adding(offer?.period ?? product.period)
+        transaction.expiresDate = (offer?.period ?? product.period).map { period in
+            Date(millisecondsSince1970: period.end(from: transaction.purchaseDate.millisecondsSince1970))
+        }
         transaction.webOrderLineItemId = "\(2_000_000_070_000_000 + serial)"
         transaction.subscriptionGroupIdentifier = "21500001"
         transaction.price = offer?.price ?? price
@@ -466,28 +469,5 @@ extension AppleStoryteller {
 extension Duration {
     fileprivate var seconds: Double {
         Double(components.seconds) + Double(components.attoseconds / 1_000_000_000_000_000) / 1000
-    }
-}
-
-extension Date {
-    /// The same time of day, so many days or calendar months later; the last of a month where it has no such day.
-    fileprivate func adding(_ period: AppleStory.Product.Period?) -> Date? {
-        guard let period else { return nil }
-        let milliseconds = millisecondsSince1970
-        let days = milliseconds.flooredQuotient(dividingBy: 86_400_000)
-        let timeOfDay = milliseconds - days * 86_400_000
-        let end: Int64
-        switch period {
-        case .days(let count):
-            end = days + min(max(count, 0), 36_500)
-        case .months(let count):
-            var date = CivilDate(daysSince1970: days)
-            let months = date.year * 12 + date.month - 1 + min(max(count, 0), 1200)
-            date.year = months.flooredQuotient(dividingBy: 12)
-            date.month = months - date.year * 12 + 1
-            date.day = min(date.day, CivilDate.days(inMonth: date.month, ofYear: date.year))
-            end = date.daysSince1970
-        }
-        return Date(millisecondsSince1970: end * 86_400_000 + timeOfDay)
     }
 }

@@ -10,6 +10,8 @@ public struct RevenueCatSimulator: Sendable {
     public let authorization: Secret?
     /// The secret that deliveries are signed with; nil leaves them unsigned.
     public let signingSecret: Secret?
+    /// What the names in stories are made from.
+    var seed = ""
 
     /// Makes a simulator.
     public init(authorization: Secret? = nil, signingSecret: Secret? = nil) {

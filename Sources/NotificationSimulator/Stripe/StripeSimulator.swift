@@ -35,6 +35,8 @@ public struct StripeSimulator: Sendable {
     public let isLive: Bool
     /// The connected account that everything is about.
     public let account: String?
+    /// What the names in stories are made from.
+    var seed = ""
 
     /// Makes a simulator.
     public init(signingSecret: Secret, version: Version = .endive, isLive: Bool = true, account: String? = nil) {

@@ -1,0 +1,130 @@
+package import FoundationEssentials
+package import NotificationSimulator
+package import Normalizer
+import WireJSON
+
+/// A story told by a provider's simulator and taken in by that provider's own adapter.
+package struct StoryPlayback: Sendable {
+    /// A notification, and what came of it.
+    package struct Taken: Sendable {
+        package let notification: SimulatedNotification
+        package let delivery: Delivery
+        /// What the provider answered where it was asked.
+        package let answers: [RecordedAnswer]?
+        package let result: Normalization
+    }
+
+    /// In the order in which the provider made them.
+    package let taken: [Taken]
+
+    /// Every event, in that order.
+    package var events: [NormalizedEvent] { taken.flatMap(\.result.events) }
+
+    /// What happened in each step, each fact once: a provider may tell it in several notifications.
+    package var kinds: [Int: [LifecycleEvent.Kind]] {
+        var seen: Set<EventID> = []
+        var kinds: [Int: [LifecycleEvent.Kind]] = [:]
+        for taken in taken {
+            for event in taken.result.events where seen.insert(event.id).inserted {
+                kinds[taken.notification.step, default: []].append(event.kind)
+            }
+        }
+        return kinds
+    }
+
+    /// Plays a story.
+    ///
+    /// - Throws: `SimulatorError` where the provider has no such story; `DeliveryError` where its adapter refuses what
+    ///   its simulator made; `ConfigurationError` where the adapter does not take the simulator's configuration.
+    package init(_ story: Story, by simulator: any StorySimulator, from start: Date) async throws {
+        let receiver = try StoryReceiver(try simulator.notifications(story, from: start), by: simulator)
+        var taken: [Taken] = []
+        for (index, notification) in receiver.notifications.enumerated() {
+            let (delivery, result) = try await receiver.take(index, at: notification.receivedAt)
+            taken.append(
+                Taken(
+                    notification: notification,
+                    delivery: delivery,
+                    answers: receiver.answers(upTo: index, at: notification.receivedAt),
+                    result: result
+                )
+            )
+        }
+        self.taken = taken
+    }
+}
+
+extension SimulatedNotification {
+    /// A second after the provider made it.
+    package var receivedAt: Date { occurredAt.addingTimeInterval(1) }
+}
+
+/// A provider's adapter in front of its simulator.
+package struct StoryReceiver: Sendable {
+    package let notifications: [SimulatedNotification]
+    private let simulator: any StorySimulator
+    private let config: JSONValue
+    /// The adapter of a provider that need not be asked, or answers the same at any time.
+    private let adapter: (any VectorReceiver)?
+
+    package init(_ notifications: [SimulatedNotification], by simulator: any StorySimulator) throws {
+        self.notifications = notifications
+        self.simulator = simulator
+        config = try JSONDocument(parsing: simulator.receiverConfiguration, limits: Vector.limits).root
+        adapter =
+            simulator.provider == .google
+            ? nil
+            : try VectorRunner.receiver(
+                for: simulator.provider,
+                config: config,
+                http: Self.answers(notifications.resources(upTo: notifications.count - 1), by: simulator, at: nil)
+            )
+    }
+
+    /// Delivers a notification at a time, and takes it in.
+    ///
+    /// - Parameter latest: the notification that the provider has made last when it is asked; the same unless given.
+    /// - Parameter lookup: when the provider is asked; at the time of delivery unless given.
+    package func take(
+        _ index: Int,
+        at time: Date,
+        asking latest: Int? = nil,
+        at lookup: Date? = nil
+    ) async throws -> (delivery: Delivery, result: Normalization) {
+        let delivery = try simulator.delivery(of: notifications[index], sentAt: time)
+        let answers = answers(upTo: latest ?? index, at: lookup ?? time)
+        let receiver = try adapter ?? VectorRunner.receiver(for: simulator.provider, config: config, http: answers)
+        return (delivery, try await receiver.receive(delivery))
+    }
+
+    /// Takes in a delivery of any origin, while the provider stands at its last notification.
+    package func take(_ delivery: Delivery) async throws -> Normalization {
+        let answers = answers(upTo: notifications.count - 1, at: delivery.receivedAt)
+        let receiver = try adapter ?? VectorRunner.receiver(for: simulator.provider, config: config, http: answers)
+        return try await receiver.receive(delivery)
+    }
+
+    /// What the provider answers when it has made so many notifications; nil where nobody asks.
+    func answers(upTo index: Int, at time: Date) -> [RecordedAnswer]? {
+        Self.answers(notifications.resources(upTo: index), by: simulator, at: time)
+    }
+
+    private static func answers(
+        _ resources: [SimulatedResource],
+        by simulator: any StorySimulator,
+        at time: Date?
+    ) -> [RecordedAnswer]? {
+        guard simulator.provider == .google || simulator.provider == .stripe else { return nil }
+        var headers = [(name: "Content-Type", value: "application/json; charset=UTF-8")]
+        if let time { headers.append(("Date", HTTPDateText.text(time))) }
+        return resources.map {
+            RecordedAnswer(
+                method: "GET",
+                url: "https://\($0.host)\($0.path)",
+                status: $0.status,
+                headers: headers,
+                body: $0.body
+            )
+        }
+    }
+}

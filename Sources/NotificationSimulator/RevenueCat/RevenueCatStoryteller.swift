@@ -1,0 +1,298 @@
+import FoundationEssentials
+import Normalizer
+
+/// What RevenueCat relays of a customer, scene by scene: purchases of the App Store, or of Google Play where only that has
+/// what the story tells. They have the names that the store's own simulator with the same seed gives them.
+struct RevenueCatStoryteller {
+    private typealias Event = RevenueCatSimulator.Event
+
+    /// A period, or something bought once, with its names in the store.
+    private struct Purchase {
+        var transaction: String
+        var original: String
+        var product: String
+        var start: Int64
+        var end: Int64?
+        var price: Int64
+        var offer: Story.Offer?
+        var isPrepaid = false
+
+        /// What a test notification shows.
+        static func sample(_ time: Int64) -> Purchase {
+            Purchase(
+                transaction: "1",
+                original: "1",
+                product: "test",
+                start: time,
+                end: time + 86_400_000,
+                price: 0
+            )
+        }
+    }
+
+    private let isOfGooglePlay: Bool
+    private let identity: StoryIdentity
+    private let account: String
+    /// The names of what each scene is about.
+    private var names: [Int: (original: String, transaction: String)] = [:]
+    private var purchases: [Purchase] = []
+    private var shared: Purchase?
+    private var owner: String
+    private(set) var notifications: [SimulatedNotification] = []
+
+    /// RevenueCat tells a little after the moment.
+    private static let lag: Int64 = 3000
+
+    init(_ story: Story, _ scenes: [Plot.Scene], from start: Date, seed: String) throws(SimulatorError) {
+        isOfGooglePlay = story.isOfGooglePlay
+        identity = StoryIdentity(seed: seed, story: story.id)
+        account = identity.uuid("account")
+        owner = account
+        let told = scenes.filter { $0.act != .transfer }
+        if isOfGooglePlay {
+            let teller = try GoogleStoryteller.told(story, scenes: told, packageName: "com.example.app", seed: seed)
+            for (scene, holding) in zip(told, teller.holdings) {
+                names[scene.step] = holding.map { ($0.firstOrder, $0.order) }
+            }
+        } else {
+            let notifications = try AppleStory.told(told, named: "\(seed)/\(story.id)", from: start)
+            for (scene, notification) in zip(told, notifications) {
+                guard case .data(let data) = notification.content, let info = data.transactionInfo else { continue }
+                names[scene.step] = (info.originalTransactionId, info.transactionId)
+            }
+        }
+    }
+
+    /// Plays one scene.
+    mutating func tell(_ scene: Plot.Scene) throws(SimulatorError) {
+        let time = scene.time
+        switch scene.act {
+        case .subscribe:
+            // Whoever comes back within an App Store group goes on with the same purchase.
+            let isReturn = scene.before != nil && !isOfGooglePlay
+            let purchase = try bought(scene)
+            emit(isReturn ? "RENEWAL" : "INITIAL_PURCHASE", purchase, scene, charged(purchase))
+        case .renew, .renewEarly, .renewAfterCancel, .recover, .resume:
+            let purchase = try bought(scene)
+            var changes = charged(purchase)
+            if scene.before?.offer == .freeWeek { changes.append(("is_trial_conversion", true)) }
+            emit("RENEWAL", purchase, scene, changes)
+        case .failCharge(let grace): try fail(grace, scene)
+        case .cancel: emit("CANCELLATION", try latest(), scene, [("cancel_reason", "UNSUBSCRIBE")])
+        case .uncancel: emit("UNCANCELLATION", try latest(), scene)
+        case .expire(let ending):
+            // What ended with the failed charge does not end again.
+            guard scene.before?.state != .hold else { return }
+            let reason =
+                switch ending {
+                case .customer: "UNSUBSCRIBE"
+                case .billing: "BILLING_ERROR"
+                case .priceDeclined: "PRICE_INCREASE"
+                case .ranOut: "UNKNOWN"
+                }
+            var purchase = try latest()
+            purchase.end = scene.before?.graceEnd ?? purchase.end
+            emit("EXPIRATION", purchase, scene, [("expiration_reason", .string(reason))])
+        case .upgrade: try replace(scene)
+        case .downgrade(let plan), .crossgrade(let plan):
+            emit("PRODUCT_CHANGE", try latest(), scene, [("new_product_id", .string(product(plan)))])
+        case .withdrawDowngrade:
+            let purchase = try latest()
+            emit("PRODUCT_CHANGE", purchase, scene, [("new_product_id", .string(purchase.product))])
+        case .schedulePause:
+            let resumesAt = scene.after?.resumesAt.map { JSONText.integer($0) }
+            emit("SUBSCRIPTION_PAUSED", try latest(), scene, resumesAt.map { [("auto_resume_at_ms", $0)] } ?? [])
+        case .pause: emit("EXPIRATION", try latest(), scene, [("expiration_reason", "SUBSCRIPTION_PAUSED")])
+        case .extend:
+            guard let index = purchases.indices.last else { throw nothing }
+            purchases[index].end = scene.after?.end
+            emit("SUBSCRIPTION_EXTENDED", purchases[index], scene)
+        case .buy(let item, let quantity):
+            let name = try name(scene)
+            let purchase = Purchase(
+                transaction: name.transaction,
+                original: name.original,
+                product: isOfGooglePlay ? item.rawValue : AppleStory.Product(item).id,
+                start: time,
+                price: item.price * quantity
+            )
+            purchases.append(purchase)
+            emit("NON_RENEWING_PURCHASE", purchase, scene, charged(purchase))
+        case .topUp:
+            var old = try latest()
+            let purchase = try bought(scene)
+            emit("INITIAL_PURCHASE", purchase, scene, charged(purchase))
+            old.end = time
+            emit("EXPIRATION", old, scene, [("expiration_reason", "UNKNOWN")])
+        case .refund(let which, _): try refund(which, scene)
+        case .reverseRefund: emit("REFUND_REVERSED", try latest(), scene)
+        case .shareWithFamily:
+            let name = try name(scene)
+            var purchase = try latest()
+            (purchase.original, purchase.transaction) = (name.original, name.transaction)
+            shared = purchase
+            emit("INITIAL_PURCHASE", purchase, scene, [("is_family_share", true)], user: identity.uuid("family"))
+        case .stopSharing:
+            guard var purchase = shared else { throw nothing }
+            purchase.end = time
+            let changes: Changes = [("is_family_share", true), ("expiration_reason", "UNSUBSCRIBE")]
+            emit("EXPIRATION", purchase, scene, changes, user: identity.uuid("family"))
+        case .transfer: transfer(scene)
+        case .test: emit("TEST", Purchase.sample(time), scene)
+        case .subscribePending, .completePayment, .abandonPayment, .cancelCommitment, .endGrace, .raisePrice,
+            .acceptPrice, .requestRefund, .declineRefund, .disputeCharge, .winDispute, .loseDispute:
+            throw SimulatorError("RevenueCat has no \(scene.act.name)", .notOffered(by: .revenuecat))
+        }
+    }
+}
+
+// MARK: Scenes
+
+extension RevenueCatStoryteller {
+    private typealias Changes = [(String, JSONText)]
+
+    private func charged(_ purchase: Purchase) -> Changes {
+        let (units, rest) = (purchase.price / 1000, purchase.price % 1000 / 10)
+        let amount = JSONText.raw(rest < 10 ? "\(units).0\(rest)" : "\(units).\(rest)")
+        return [("price", amount), ("price_in_purchased_currency", amount), ("currency", "USD")]
+    }
+
+    private mutating func fail(_ grace: Duration?, _ scene: Plot.Scene) throws(SimulatorError) {
+        var purchase = try latest()
+        let end = scene.after?.graceEnd
+        if grace != nil { purchase.end = end }
+        let graceEnd: JSONText = end.map { .integer($0) } ?? .null
+        emit("BILLING_ISSUE", purchase, scene, [("grace_period_expiration_at_ms", graceEnd)])
+        emit("CANCELLATION", purchase, scene, [("cancel_reason", "BILLING_ERROR")])
+        if grace == nil { emit("EXPIRATION", purchase, scene, [("expiration_reason", "BILLING_ERROR")]) }
+    }
+
+    private mutating func replace(_ scene: Plot.Scene) throws(SimulatorError) {
+        var old = try latest()
+        let purchase = try bought(scene)
+        guard isOfGooglePlay else {
+            emit("PRODUCT_CHANGE", old, scene, [("new_product_id", .string(purchase.product))])
+            emit("RENEWAL", purchase, scene, charged(purchase))
+            return
+        }
+        // Without a new product the change is immediate, and the purchase of the other tells of it.
+        emit("PRODUCT_CHANGE", old, scene)
+        emit("INITIAL_PURCHASE", purchase, scene, charged(purchase))
+        old.end = scene.time
+        emit("EXPIRATION", old, scene, [("expiration_reason", "UNKNOWN")])
+    }
+
+    private mutating func refund(_ which: Story.Purchase, _ scene: Plot.Scene) throws(SimulatorError) {
+        guard let index = which == .latest ? purchases.indices.last : purchases.indices.dropLast().last else {
+            throw nothing
+        }
+        var purchase = purchases[index]
+        let isSubscription = purchase.end != nil
+        if which == .latest, isSubscription { purchase.end = scene.time }
+        var changes = charged(purchase)
+        for index in changes.indices.prefix(2) { changes[index].1 = .raw("-\(changes[index].1.text)") }
+        changes.append(("cancel_reason", "CUSTOMER_SUPPORT"))
+        emit("CANCELLATION", purchase, scene, changes)
+        guard which == .latest, isSubscription else { return }
+        emit("EXPIRATION", purchase, scene, [("expiration_reason", "CUSTOMER_SUPPORT")])
+    }
+
+    private mutating func transfer(_ scene: Plot.Scene) {
+        let other = owner == account ? identity.uuid("other account") : account
+        let event = RevenueCatSimulator.Event([
+            "type": "TRANSFER", "id": .string(identity.uuid("event \(notifications.count)").uppercased()),
+            "event_timestamp_ms": .integer(scene.time + Self.lag), "app_id": "app0123456789",
+            "environment": "PRODUCTION", "store": .string(isOfGooglePlay ? "PLAY_STORE" : "APP_STORE"),
+            "transferred_from": [.string(owner)], "transferred_to": [.string(other)],
+        ])
+        owner = other
+        append(event, "TRANSFER", scene, number: notifications.count)
+    }
+}
+
+// MARK: What they share
+
+extension RevenueCatStoryteller {
+    private var nothing: SimulatorError { SimulatorError("nothing was bought", .nonsense) }
+
+    private func latest() throws(SimulatorError) -> Purchase {
+        guard let purchase = purchases.last else { throw nothing }
+        return purchase
+    }
+
+    private func name(_ scene: Plot.Scene) throws(SimulatorError) -> (original: String, transaction: String) {
+        guard let name = names[scene.step] else { throw nothing }
+        return name
+    }
+
+    private func product(_ plan: Story.Plan) -> String {
+        isOfGooglePlay ? "\(plan.product):\(plan.rhythm)" : AppleStory.Product(plan).id
+    }
+
+    /// The period that a scene begins.
+    private mutating func bought(_ scene: Plot.Scene) throws(SimulatorError) -> Purchase {
+        guard let standing = scene.after else { throw nothing }
+        let name = try name(scene)
+        let purchase = Purchase(
+            transaction: name.transaction,
+            original: name.original,
+            product: product(standing.plan),
+            start: standing.start,
+            end: standing.end,
+            price: standing.price,
+            offer: standing.offer,
+            isPrepaid: standing.plan.billing == .prepaid
+        )
+        purchases.append(purchase)
+        return purchase
+    }
+
+    private mutating func emit(
+        _ type: String,
+        _ purchase: Purchase,
+        _ scene: Plot.Scene,
+        _ changes: Changes = [],
+        user: String? = nil
+    ) {
+        let number = notifications.count
+        let user = JSONText.string(user ?? owner)
+        var event = Event(
+            type,
+            id: identity.uuid("event \(number)").uppercased(),
+            at: scene.time + Self.lag + Int64(number % 3),
+            .init(purchase.start, purchase.end ?? purchase.start, purchase.transaction)
+        )
+        event.members["store"] = isOfGooglePlay ? "PLAY_STORE" : "APP_STORE"
+        event.members["product_id"] = .string(purchase.product)
+        event.members["original_transaction_id"] = .string(purchase.original)
+        event.members["app_user_id"] = user
+        event.members["original_app_user_id"] = user
+        event.members["aliases"] = [user]
+        if purchase.end == nil { event.members["expiration_at_ms"] = .some(.null) }
+        if purchase.product.contains("coins") { event.members["entitlement_ids"] = .some(.null) }
+        switch purchase.offer {
+        case .freeWeek?: event.members["period_type"] = "TRIAL"
+        case .cheapMonth?: event.members["period_type"] = "INTRO"
+        default: if purchase.isPrepaid { event.members["period_type"] = "PREPAID" }
+        }
+        for (name, value) in changes { event.members[name] = value }
+        append(event, type, scene, number: number)
+    }
+
+    private mutating func append(_ event: RevenueCatSimulator.Event, _ type: String, _ scene: Plot.Scene, number: Int) {
+        let reason = [event.members["cancel_reason"], event.members["expiration_reason"]].compactMap(\.self).first
+        var name = type
+        if case .string(let reason)? = reason { name += "/\(reason)" }
+        notifications.append(
+            SimulatedNotification(
+                provider: .revenuecat,
+                step: scene.step,
+                occurredAt: Date(millisecondsSince1970: scene.time + Self.lag + Int64(number % 3)),
+                type: name,
+                id: identity.uuid("event \(number)").uppercased(),
+                content: event.body,
+                resources: []
+            )
+        )
+    }
+}

@@ -1,0 +1,80 @@
+public import FoundationEssentials
+public import Normalizer
+
+/// Something that a provider has to tell, before it is signed and sent.
+///
+/// Its bytes and its identity are the same whenever and however often it is sent; what depends on the moment of sending
+/// (a signature over the time, a token's lifetime) is made by ``StorySimulator/delivery(of:sentAt:)``.
+public struct SimulatedNotification: Sendable, Hashable {
+    /// Who tells it.
+    public var provider: Provider
+    /// Which step of the story it belongs to, from 0 on.
+    public var step: Int
+    /// When the provider makes it, in the story's time.
+    public var occurredAt: Date
+    /// What it is in the provider's own words, such as `DID_RENEW/BILLING_RECOVERY` or `invoice.paid`.
+    public var type: String
+    /// The provider's own id of it, the same on every attempt.
+    public var id: String
+    /// What it says, in bytes: the request's body, or for Google Play what Pub/Sub wraps.
+    public var content: [UInt8]
+    /// What the provider's API answers from then on.
+    public var resources: [SimulatedResource]
+}
+
+/// A resource of a provider's API, as of some moment of a story.
+public struct SimulatedResource: Sendable, Hashable {
+    /// The host that serves it.
+    public var host: String
+    /// Path and query, encoded.
+    public var path: String
+    /// The answer's HTTP status.
+    public var status: Int
+    /// The answer, in JSON.
+    public var body: [UInt8]
+
+    init(host: String, path: String, status: Int = 200, body: JSONText) {
+        self.host = host
+        self.path = path
+        self.status = status
+        self.body = body.bytes
+    }
+}
+
+/// A simulator of one provider that plays stories.
+public protocol StorySimulator: Sendable {
+    /// Whom it stands in for.
+    var provider: Provider { get }
+
+    /// What the provider would send, in the order in which it makes it.
+    ///
+    /// - Throws: ``SimulatorError``, with ``SimulatorError/Reason/notOffered`` where the provider has no such thing as an
+    ///   act of the story, and with ``SimulatorError/Reason/nonsense`` where an act makes no sense where it stands.
+    func notifications(_ story: Story, from start: Date) throws(SimulatorError) -> [SimulatedNotification]
+
+    /// One attempt to deliver it.
+    ///
+    /// - Parameter sentAt: the time that the provider's clock shows then. It is also the time of receipt.
+    /// - Throws: ``SimulatorError`` where libcrypto cannot sign.
+    func delivery(of notification: SimulatedNotification, sentAt: Date) throws(SimulatorError) -> Delivery
+
+    /// How a receiver has to be configured to accept this simulator, and nobody else: the `config` object of a test
+    /// vector, in JSON, without `now`.
+    var receiverConfiguration: [UInt8] { get }
+}
+
+extension [SimulatedNotification] {
+    /// What the provider's API answers when the notification at this place has just been made: the newest version of each
+    /// resource.
+    public func resources(upTo index: Int) -> [SimulatedResource] {
+        var order: [String] = []
+        var newest: [String: SimulatedResource] = [:]
+        for notification in prefix(index + 1) {
+            for resource in notification.resources {
+                let key = resource.host + resource.path
+                if newest.updateValue(resource, forKey: key) == nil { order.append(key) }
+            }
+        }
+        return order.compactMap { newest[$0] }
+    }
+}

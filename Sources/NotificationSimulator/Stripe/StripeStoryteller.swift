@@ -1,0 +1,545 @@
+import FoundationEssentials
+import Normalizer
+
+/// What Stripe would know of a customer, scene by scene.
+struct StripeStoryteller {
+    private typealias Standing = Plot.Standing
+
+    /// A payment that can be refunded or disputed.
+    private struct Payment {
+        var intent: String
+        var charge: String
+        var amount: Int64
+        var refunded: Int64 = 0
+        var isSubscription: Bool
+    }
+
+    private static let hour: Int64 = 3600
+    private static let host = "api.stripe.com"
+
+    private let simulator: StripeSimulator
+    private let identity: StoryIdentity
+    private var subscription: StripeSubscription?
+    private var payments: [Payment] = []
+    private var refund: (id: String, payment: Payment, amount: Int64)?
+    private var serials: [String: Int] = [:]
+    private var pending: [SimulatedResource] = []
+    private(set) var notifications: [SimulatedNotification] = []
+
+    init(_ simulator: StripeSimulator, story: Story) {
+        self.simulator = simulator
+        identity = StoryIdentity(seed: simulator.seed, story: story.id)
+    }
+
+    private var version: StripeSimulator.Version { simulator.version }
+    private var customer: String { "cus_\(identity.letters("customer", 14))" }
+
+    /// Plays one scene.
+    mutating func tell(_ scene: Plot.Scene) throws(SimulatorError) {
+        let time = scene.time.flooredQuotient(dividingBy: 1000)
+        switch scene.act {
+        case .subscribe: try subscribe(scene, time)
+        case .subscribePending:
+            try create(scene, time) { $0.status = "incomplete" }
+            try tell("customer.subscription.created", scene, time)
+        case .completePayment:
+            let standing = try standing(scene)
+            try update(scene, time) {
+                $0.status = "active"
+                Self.set(&$0, standing)
+            }
+            try pay(scene, time, reason: "subscription_create")
+        case .abandonPayment: try update(scene, time) { $0.status = "incomplete_expired" }
+        case .renew:
+            try roll(scene, time)
+            try pay(scene, time + Self.hour, reason: "subscription_cycle")
+        case .failCharge: try fail(scene, time)
+        case .endGrace: try update(scene, time) { $0.status = "unpaid" }
+        case .recover: try recover(scene, time)
+        case .cancel:
+            let end = try standing(scene).end / 1000
+            let isOlder = !version.isBasilOrLater
+            try update(scene, time) {
+                if isOlder { $0.cancelAtPeriodEnd = true }
+                $0.cancelAt = end
+                $0.canceledAt = time
+                $0.cancellationReason = "cancellation_requested"
+            }
+        case .uncancel:
+            try update(scene, time) {
+                ($0.cancelAtPeriodEnd, $0.cancelAt, $0.canceledAt) = (false, nil, nil)
+                $0.cancellationReason = nil
+            }
+        case .expire(let ending): try end(scene, time, reason: ending == .billing ? "payment_failed" : nil)
+        case .upgrade, .crossgrade: try swap(scene, time)
+        case .downgrade(let plan): try schedule(plan, scene, time)
+        case .withdrawDowngrade: try release(scene, time)
+        case .schedulePause: try schedulePause(scene, time)
+        case .pause:
+            try update(scene, time) {
+                $0.status = "paused"
+                $0.statusDetails = [
+                    "paused": [
+                        "transitioned_at": .integer(time), "type": "subscription",
+                        "subscription": ["type": "pause_requested"],
+                    ]
+                ]
+            }
+            try tell("customer.subscription.paused", scene, time)
+        case .resume:
+            let standing = try standing(scene)
+            let invoice = next("in")
+            try update(scene, time) {
+                $0.status = "active"
+                $0.statusDetails = nil
+                $0.latestInvoice = invoice
+                Self.set(&$0, standing)
+            }
+            try tell("customer.subscription.resumed", scene, time)
+            try pay(scene, time, reason: "subscription_cycle")
+        case .extend:
+            let end = try standing(scene).end / 1000
+            try update(scene, time) {
+                $0.status = "trialing"
+                $0.end = end
+                ($0.trialStart, $0.trialEnd) = (time, end)
+            }
+        case .raisePrice(let price, _):
+            try update(scene, time) {
+                guard var item = $0.items.first else { return }
+                item.price.id += "_\(price)"
+                item.price.amount = price / 10
+                $0.items = [item]
+            }
+        case .buy(let item, let quantity): buy(item, quantity, scene, time)
+        case .refund(let which, let share): try refund(which, share, scene, time)
+        case .reverseRefund: try reverse(scene, time)
+        case .disputeCharge: try dispute("created", "needs_response", scene, time)
+        case .winDispute: try dispute("closed", "won", scene, time)
+        case .loseDispute:
+            try dispute("closed", "lost", scene, time)
+            // What the bank has taken back, the merchant no longer delivers.
+            if subscription != nil { try end(scene, time + 60, reason: nil) }
+        case .test: emit("ping", JSONMembers([("object", "ping")]), scene.step, time)
+        case .renewEarly, .renewAfterCancel, .cancelCommitment, .acceptPrice, .topUp, .requestRefund, .declineRefund,
+            .shareWithFamily, .stopSharing,
+            .transfer:
+            throw SimulatorError("Stripe has no \(scene.act.name)", .notOffered(by: .stripe))
+        }
+    }
+}
+
+// MARK: Scenes
+
+extension StripeStoryteller {
+    private mutating func create(
+        _ scene: Plot.Scene,
+        _ time: Int64,
+        _ change: (inout StripeSubscription) -> Void
+    ) throws(SimulatorError) {
+        let standing = try standing(scene)
+        var created = StripeSubscription(
+            "sub_\(identity.letters("subscription \(next("sub"))", 24))",
+            customer: customer,
+            status: "active",
+            items: [.init("si_1", StripePrice(standing.plan))],
+            from: time,
+            to: standing.end / 1000,
+            latestInvoice: next("in")
+        )
+        change(&created)
+        subscription = created
+    }
+
+    private mutating func subscribe(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
+        let standing = try standing(scene)
+        let isTrial = standing.offer == .freeWeek
+        try create(scene, time) {
+            guard isTrial else { return }
+            $0.status = "trialing"
+            ($0.trialStart, $0.trialEnd) = (time, standing.end / 1000)
+        }
+        try tell("customer.subscription.created", scene, time)
+        try pay(scene, time, reason: "subscription_create")
+    }
+
+    /// The period runs out: the subscription moves on, still unpaid, with a draft invoice.
+    private mutating func roll(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
+        let standing = try standing(scene)
+        let invoice = next("in")
+        let isChange = scene.before?.nextPlan != nil
+        try update(scene, time) {
+            $0.status = "active"
+            $0.latestInvoice = invoice
+            Self.set(&$0, standing)
+            if isChange { $0.items = [.init("si_1", StripePrice(standing.plan))] }
+        }
+    }
+
+    private mutating func fail(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
+        let standing = try standing(scene)
+        let invoice = next("in")
+        let end = standing.plan.period.end(from: standing.end) / 1000
+        try update(scene, time) {
+            $0.latestInvoice = invoice
+            ($0.start, $0.end) = ($0.end, end)
+        }
+        guard let current = subscription else { return }
+        var failed = self.invoice(current, reason: "subscription_cycle", amount: standing.price, at: time)
+        failed.status = "open"
+        failed.nextAttempt = time + 3 * 86_400
+        emit("invoice.payment_failed", failed.object(version), scene.step, time + Self.hour)
+        try update(scene, time + Self.hour) { $0.status = "past_due" }
+    }
+
+    private mutating func recover(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
+        try pay(scene, time, reason: "subscription_cycle", attempts: 2)
+        try update(scene, time) { $0.status = "active" }
+    }
+
+    private mutating func end(_ scene: Plot.Scene, _ time: Int64, reason: String?) throws(SimulatorError) {
+        guard var ended = subscription else { throw SimulatorError("there is no subscription", .nonsense) }
+        ended.status = "canceled"
+        ended.endedAt = time
+        ended.canceledAt = ended.canceledAt ?? time
+        if let reason { ended.cancellationReason = reason }
+        ended.cancellationReason = ended.cancellationReason ?? "cancellation_requested"
+        subscription = ended
+        try tell("customer.subscription.deleted", scene, time)
+    }
+
+    /// Other prices at once, with a period of their own.
+    private mutating func swap(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
+        guard let before = scene.before, let old = subscription?.items.first?.price else {
+            throw SimulatorError("nothing is changed", .nonsense)
+        }
+        let standing = try standing(scene)
+        let price = StripePrice(standing.plan)
+        let invoice = next("in")
+        try update(scene, time) {
+            Self.set(&$0, standing)
+            $0.items = [.init("si_1", price)]
+            $0.latestInvoice = invoice
+        }
+        let length = max(1, before.end - before.start)
+        let unused = old.amount * max(0, before.end - scene.time) / length
+        let (start, end) = (standing.start / 1000, standing.end / 1000)
+        try pay(
+            scene,
+            time,
+            reason: "subscription_update",
+            lines: [
+                .init(old, amount: -unused, from: start, to: before.end / 1000, isProration: true),
+                .init(price, from: start, to: end, isProration: true),
+            ]
+        )
+    }
+
+    private func schedule(_ prices: [(StripePrice, start: Int64, end: Int64)], status: String) -> JSONMembers {
+        func phases(expanded: Bool) -> JSONText {
+            .array(
+                prices.map { price, start, end in
+                    [
+                        "start_date": .integer(start), "end_date": .integer(end),
+                        "items": [
+                            ["price": expanded ? price.price() : .string(price.id), "quantity": 1]
+                        ],
+                    ]
+                }
+            )
+        }
+        return JSONMembers([
+            ("id", .string(scheduleID)), ("object", "subscription_schedule"), ("customer", .string(customer)),
+            ("end_behavior", "release"), ("phases", phases(expanded: true)), ("status", .string(status)),
+            ("subscription", .string(subscription?.id ?? "")),
+        ])
+    }
+
+    private var scheduleID: String { "sub_sched_\(identity.letters("schedule", 24))" }
+
+    private func phases(_ plan: Story.Plan, _ standing: Plot.Standing) -> [(StripePrice, start: Int64, end: Int64)] {
+        let (start, end) = (standing.start / 1000, standing.end / 1000)
+        return [
+            (StripePrice(standing.plan), start, end),
+            (StripePrice(plan), end, plan.period.end(from: standing.end) / 1000),
+        ]
+    }
+
+    private mutating func schedule(
+        _ plan: Story.Plan,
+        _ scene: Plot.Scene,
+        _ time: Int64
+    ) throws(SimulatorError) {
+        let phases = phases(plan, try standing(scene))
+        emit("subscription_schedule.created", schedule(phases, status: "active"), scene.step, time)
+        let id = scheduleID
+        try update(scene, time) { $0.schedule = id }
+    }
+
+    private mutating func release(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
+        guard let before = scene.before, let plan = before.nextPlan else {
+            throw SimulatorError("nothing is taken back", .nonsense)
+        }
+        var released = schedule(phases(plan, before), status: "released")
+        released["released_subscription"] = released["subscription"]
+        released["subscription"] = .some(.null)
+        emit("subscription_schedule.released", released, scene.step, time)
+        try update(scene, time) { $0.schedule = nil }
+    }
+
+    private mutating func schedulePause(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
+        let standing = try standing(scene)
+        var planned = schedule(
+            [(StripePrice(standing.plan), standing.start / 1000, standing.end / 1000)],
+            status: "active"
+        )
+        var entry = JSONMembers([("pause", ["pause_at": .integer(standing.end / 1000)])])
+        if let resumesAt = standing.resumesAt { entry.append("resume", ["resume_at": .integer(resumesAt / 1000)]) }
+        planned.append("pause_schedules", [.object(entry)])
+        emit("subscription_schedule.created", planned, scene.step, time)
+    }
+
+    private mutating func buy(_ item: Story.Item, _ quantity: Int64, _ scene: Plot.Scene, _ time: Int64) {
+        let serial = next("cs")
+        let intent = "pi_\(identity.letters("intent \(serial)", 24))"
+        let id = "cs_\(identity.letters("session \(serial)", 24))"
+        let amount = item.price / 10 * quantity
+        payments.append(
+            Payment(
+                intent: intent,
+                charge: "ch_\(identity.letters("charge \(serial)", 24))",
+                amount: amount,
+                isSubscription: false
+            )
+        )
+        let session = JSONMembers([
+            ("id", .string(id)), ("object", "checkout.session"), ("amount_total", .integer(amount)),
+            ("client_reference_id", .string(identity.uuid("account"))), ("currency", "usd"),
+            ("customer", .string(customer)), ("livemode", .bool(simulator.isLive)), ("metadata", [:]),
+            ("mode", "payment"), ("payment_intent", .string(intent)), ("payment_status", "paid"),
+            ("status", "complete"),
+        ])
+        var complete = session
+        let line: JSONText = [
+            "id": "li_1", "object": "item", "quantity": .integer(quantity),
+            "price": [
+                "id": .string("price_\(item.rawValue)"), "object": "price", "currency": "usd",
+                "product": .string("prod_\(item.rawValue)"), "type": "one_time",
+                "unit_amount": .integer(item.price / 10),
+            ],
+        ]
+        complete.append("line_items", ["object": "list", "data": [line], "has_more": false])
+        serve("/v1/checkout/sessions/\(id)?expand%5B%5D=line_items", .object(complete))
+        serveInvoice(of: intent, nil)
+        emit("checkout.session.completed", session, scene.step, time)
+    }
+
+    private mutating func refund(
+        _ which: Story.Purchase,
+        _ share: Story.Share,
+        _ scene: Plot.Scene,
+        _ time: Int64
+    ) throws(SimulatorError) {
+        guard let index = which == .latest ? payments.indices.last : payments.indices.dropLast().last else {
+            throw SimulatorError("nothing was paid", .nonsense)
+        }
+        let amount = share == .half ? payments[index].amount / 2 : payments[index].amount
+        payments[index].refunded += amount
+        let payment = payments[index]
+        let id = "re_\(identity.letters("refund \(next("re"))", 24))"
+        refund = (id, payment, amount)
+        emit("refund.created", refundObject(id, payment, amount, "succeeded", time), scene.step, time)
+        let charge = JSONMembers([
+            ("id", .string(payment.charge)), ("object", "charge"), ("amount", .integer(payment.amount)),
+            ("amount_refunded", .integer(payment.refunded)), ("currency", "usd"), ("customer", .string(customer)),
+            ("payment_intent", .string(payment.intent)), ("refunded", .bool(payment.refunded == payment.amount)),
+        ])
+        emit("charge.refunded", charge, scene.step, time)
+        // A refund ends nothing at Stripe; whoever refunds the current period ends the subscription, too.
+        if payment.isSubscription, which == .latest, share == .full { try end(scene, time + 60, reason: nil) }
+    }
+
+    private func refundObject(
+        _ id: String,
+        _ payment: Payment,
+        _ amount: Int64,
+        _ status: String,
+        _ time: Int64
+    ) -> JSONMembers {
+        JSONMembers([
+            ("id", .string(id)), ("object", "refund"), ("amount", .integer(amount)),
+            ("charge", .string(payment.charge)), ("created", .integer(time)), ("currency", "usd"),
+            ("payment_intent", .string(payment.intent)), ("reason", "requested_by_customer"),
+            ("status", .string(status)),
+        ])
+    }
+
+    private mutating func reverse(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
+        guard let refund else { throw SimulatorError("nothing was refunded", .nonsense) }
+        emit(
+            "refund.failed",
+            refundObject(refund.id, refund.payment, refund.amount, "failed", time),
+            previous: ["status": "succeeded"],
+            scene.step,
+            time
+        )
+    }
+
+    private mutating func dispute(
+        _ stage: String,
+        _ status: String,
+        _ scene: Plot.Scene,
+        _ time: Int64
+    ) throws(SimulatorError) {
+        guard let payment = payments.last else { throw SimulatorError("nothing was paid", .nonsense) }
+        let dispute = JSONMembers([
+            ("id", .string("dp_\(identity.letters("dispute", 24))")), ("object", "dispute"),
+            ("amount", .integer(payment.amount)), ("charge", .string(payment.charge)), ("created", .integer(time)),
+            ("currency", "usd"), ("payment_intent", .string(payment.intent)), ("reason", "fraudulent"),
+            ("status", .string(status)),
+        ])
+        emit("charge.dispute.\(stage)", dispute, scene.step, time)
+    }
+}
+
+// MARK: What they share
+
+extension StripeStoryteller {
+    private func standing(_ scene: Plot.Scene) throws(SimulatorError) -> Plot.Standing {
+        guard let standing = scene.after else { throw SimulatorError("there is no subscription", .nonsense) }
+        return standing
+    }
+
+    private static func set(_ subscription: inout StripeSubscription, _ standing: Plot.Standing) {
+        (subscription.start, subscription.end) = (standing.start / 1000, standing.end / 1000)
+    }
+
+    /// The next id of a kind.
+    private mutating func next(_ kind: String) -> String {
+        let serial = serials[kind, default: 0] + 1
+        serials[kind] = serial
+        return "\(kind)_\(identity.letters("\(kind) \(serial)", 24))"
+    }
+
+    private func invoice(
+        _ subscription: StripeSubscription,
+        reason: String,
+        amount: Int64,
+        at time: Int64,
+        lines: [StripeInvoice.Line]? = nil
+    ) -> StripeInvoice {
+        let line = subscription.items.first.map {
+            StripeInvoice.Line($0.price, amount: amount / 10, from: subscription.start, to: subscription.end)
+        }
+        var invoice = StripeInvoice(
+            subscription.latestInvoice ?? "",
+            reason: reason,
+            lines: lines ?? [line].compactMap(\.self),
+            created: time
+        )
+        invoice.subscription = subscription.id
+        invoice.customer = subscription.customer
+        return invoice
+    }
+
+    /// A payment of the latest invoice, with its twin.
+    private mutating func pay(
+        _ scene: Plot.Scene,
+        _ time: Int64,
+        reason: String,
+        lines: [StripeInvoice.Line]? = nil,
+        attempts: Int64 = 1
+    ) throws(SimulatorError) {
+        guard let subscription, let standing = scene.after else {
+            throw SimulatorError("there is no subscription", .nonsense)
+        }
+        var paid = invoice(subscription, reason: reason, amount: standing.price, at: time, lines: lines)
+        paid.paidAt = time
+        paid.attemptCount = attempts
+        let total = paid.lines.reduce(0) { $0 + $1.amount }
+        if total > 0 {
+            let intent = "pi_\(paid.id)"
+            payments.append(Payment(intent: intent, charge: "ch_\(paid.id)", amount: total, isSubscription: true))
+            serveInvoice(of: intent, paid)
+        }
+        emit("invoice.paid", paid.object(version), scene.step, time)
+        emit("invoice.payment_succeeded", paid.object(version), scene.step, time)
+    }
+
+    private mutating func update(
+        _ scene: Plot.Scene,
+        _ time: Int64,
+        _ change: (inout StripeSubscription) -> Void
+    ) throws(SimulatorError) {
+        guard let before = subscription else { throw SimulatorError("there is no subscription", .nonsense) }
+        var after = before
+        change(&after)
+        subscription = after
+        emit(
+            "customer.subscription.updated",
+            after.object(version),
+            previous: before.previous(after, version),
+            scene.step,
+            time
+        )
+    }
+
+    private mutating func tell(_ type: String, _ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
+        guard let subscription else { throw SimulatorError("there is no subscription", .nonsense) }
+        emit(type, subscription.object(version), scene.step, time)
+    }
+
+    private mutating func serve(_ path: String, _ body: JSONText) {
+        pending.append(SimulatedResource(host: Self.host, path: path, body: body))
+    }
+
+    /// What Stripe answers when asked which invoice a payment was for.
+    private mutating func serveInvoice(of intent: String, _ invoice: StripeInvoice?) {
+        let entries: [JSONText] =
+            invoice.map {
+                [["id": "inpay_1", "object": "invoice_payment", "invoice": .object($0.object(version))]]
+            } ?? []
+        serve(
+            "/v1/invoice_payments?payment%5Btype%5D=payment_intent&payment%5Bpayment_intent%5D=\(intent)"
+                + "&status=paid&limit=1&expand%5B%5D=data.invoice",
+            ["object": "list", "has_more": false, "data": .array(entries)]
+        )
+    }
+
+    private mutating func emit(
+        _ type: String,
+        _ object: JSONMembers,
+        previous: JSONText? = nil,
+        _ step: Int,
+        _ time: Int64
+    ) {
+        if let subscription {
+            serve("/v1/subscriptions/\(subscription.id)", .object(subscription.object(version)))
+        }
+        let id = next("evt")
+        let event = simulator.event(type, id: id, created: time, object: .object(object), previous: previous)
+        notifications.append(
+            SimulatedNotification(
+                provider: .stripe,
+                step: step,
+                occurredAt: Date(millisecondsSince1970: time * 1000),
+                type: type,
+                id: id,
+                content: event.bytes,
+                resources: pending
+            )
+        )
+        pending = []
+    }
+}
+
+extension StripePrice {
+    init(_ plan: Story.Plan) {
+        self.init(
+            "price_\(plan.product)_\(plan.rhythm)",
+            product: "prod_\(plan.product)",
+            amount: plan.price / 10,
+            interval: plan.period == .months(12) ? "year" : "month"
+        )
+    }
+}

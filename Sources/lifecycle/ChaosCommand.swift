@@ -1,0 +1,64 @@
+#if CommandLineTool
+import ArgumentParser
+import ConformanceVectors
+import Foundation
+import NotificationSimulator
+import Normalizer
+
+/// `lifecycle chaos`
+struct ChaosCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "chaos",
+        abstract: "Delivers a story in other orders, again, late and after a loss, and compares what comes of it.",
+        discussion: """
+            Every order has to give the state and the event ids of the undisturbed one. Google Play is also asked late, \
+            when the answer is about a later state: then no event may be new, and access has to be the same.
+
+            Exit status 1 at the first difference, which is printed with the order that made it.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The story, or all.", valueName: "story"))
+    var story: String
+
+    @OptionGroup var options: StoryOptions
+
+    @Option(help: "How many orders are tried.")
+    var rounds: Int = 50
+
+    func validate() throws {
+        guard rounds >= 1 else { throw ValidationError("--rounds has to be at least 1") }
+    }
+
+    func run() async throws {
+        let stories = story == "all" ? Story.all : [try StoryOptions.story(story)]
+        let simulators = try options.simulators()
+        var played = 0
+        for story in stories {
+            for simulator in simulators where story.absence(at: simulator.provider) == nil {
+                let chaos = try await Chaos(story, by: simulator, from: try options.startDate)
+                let name = "\(story.id) at \(simulator.provider.rawValue)"
+                do {
+                    try await chaos.run(rounds: rounds, seed: Self.number(options.seed))
+                } catch let difference as Chaos.Difference {
+                    StandardError.write("\(name): \(difference)")
+                    throw ExitCode(1)
+                }
+                played += 1
+                StandardOutput.write(
+                    "\(name): \(chaos.count) notifications in \(rounds) orders, \(chaos.eventCount) events, one state"
+                )
+            }
+        }
+        guard played > 0 else {
+            let absence = try options.providers.first.flatMap { stories.first?.absence(at: $0) }
+            throw ValidationError("no provider that was asked for has this story: \(absence ?? "")")
+        }
+    }
+
+    /// The seed as a number: its own where it is one, else one made from its text (FNV-1a).
+    private static func number(_ seed: String) -> UInt64 {
+        UInt64(seed) ?? seed.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+    }
+}
+#endif

@@ -1,0 +1,163 @@
+#if CommandLineTool
+import ArgumentParser
+import ConformanceVectors
+import CurlTransport
+import Foundation
+import HTTPTransport
+import NotificationSimulator
+import Normalizer
+
+/// `lifecycle simulate`
+struct Simulate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Plays a story in genuinely signed notifications: to files, to a backend, with the provider's APIs.",
+        discussion: """
+            --out writes test vectors, which `lifecycle check` runs. --post delivers over HTTP as the provider would: its \
+            headers, its method, again and again where it gets no answer that it takes, one line for each attempt. \
+            --serve plays the Play Developer API, the issuer's keys, the token endpoint and Stripe's look-ups on the \
+            loopback interface, and prints where they are; with --post it ends when everything is delivered, without it \
+            when it is interrupted.
+
+            Exit status: 0, 69 when a notification was given up, 64 for wrong usage, which a provider is that has no such \
+            story.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The story; --list names them.", valueName: "story"))
+    var story: String?
+
+    @OptionGroup var options: StoryOptions
+
+    @Flag(help: "Print every story and the providers that have it.")
+    var list = false
+
+    @Option(help: ArgumentHelp("Write test vectors to this folder.", valueName: "folder"))
+    var out: String?
+
+    @Option(help: ArgumentHelp("Deliver to this URL: https, or http on the loopback interface.", valueName: "url"))
+    var post: String?
+
+    @Option(help: "How many times faster than the story time passes while it is delivered.")
+    var compress: Int = 1_000_000
+
+    @Option(help: "How often a notification is delivered at most, where the provider does not give up before.")
+    var attempts: Int = 20
+
+    @Option(help: ArgumentHelp("Certificates, in PEM, that the backend's chain may end in.", valueName: "file"))
+    var ca: String?
+
+    @Option(help: "The audience of Google's tokens; the URL of --post unless given.")
+    var audience: String?
+
+    @Flag(help: "Serve the provider's APIs on the loopback interface.")
+    var serve = false
+
+    @Option(help: ArgumentHelp("Where --serve puts its certificate and keys.", valueName: "folder"))
+    var files: String?
+
+    func validate() throws {
+        if list { return }
+        guard story != nil else { throw ValidationError("which story? `lifecycle simulate --list` names them") }
+        guard out != nil || post != nil || serve else {
+            throw ValidationError("say what to do with it: --out, --post or --serve")
+        }
+        guard post == nil || options.provider != nil else {
+            throw ValidationError("--post needs --provider: every provider has an endpoint of its own")
+        }
+        guard compress >= 1, attempts >= 1 else { throw ValidationError("--compress and --attempts are at least 1") }
+    }
+
+    func run() async throws {
+        if list { return StandardOutput.write(StoryTable(Story.all).text) }
+        guard let story = try story.map(StoryOptions.story) else { return }
+        let simulators = try options.simulators(audience: audience ?? post).filter { simulator in
+            guard let absence = story.absence(at: simulator.provider) else { return true }
+            let message = "\(simulator.provider.rawValue) has no \(story.id): \(absence)"
+            guard options.provider == nil else { throw ValidationError(message) }
+            StandardError.write(message)
+            return false
+        }
+        let start = try options.startDate
+        if let out {
+            for simulator in simulators { try await write(story, simulator, from: start, to: out) }
+        }
+        let api =
+            serve
+            ? try SimulatedAPI(
+                try simulators.map { ($0, try $0.notifications(story, from: start)) },
+                files: files
+            ) : nil
+        if let api { StandardOutput.write(line: api.description) }
+        if let post, let simulator = simulators.first {
+            let webhook = try Webhook(
+                url: WebhookURL(post).url,
+                certificates: try ca.map { try contents(of: $0) },
+                simulator: simulator,
+                compression: compress,
+                maximumAttempts: attempts
+            )
+            // The provider knows everything only once the story is over.
+            let isComplete = try await webhook.deliver(try simulator.notifications(story, from: start)) { made in
+                api?.advance(to: made, of: simulator.provider)
+            }
+            if !isComplete { throw ExitCode.unavailable }
+        } else if api != nil {
+            while true { try await Task.sleep(for: .seconds(3600)) }
+        }
+        withExtendedLifetime(api) {}
+    }
+
+    private func write(_ story: Story, _ simulator: any StorySimulator, from start: Date, to folder: String)
+        async throws
+    {
+        let lines = try await StoryVectors.lines(story, by: simulator, from: start)
+        let folder = URL(fileURLWithPath: folder)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let file = folder.appendingPathComponent("\(story.id).\(simulator.provider.rawValue).jsonl")
+        try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)
+        StandardError.write("\(file.path): \(lines.count) cases")
+    }
+}
+
+/// Which provider has which story, as a table.
+struct StoryTable {
+    let text: String
+
+    init(_ stories: [Story]) {
+        let width = (stories.map(\.id.count).max() ?? 0) + 2
+        let columns = Story.providers.map(\.rawValue)
+        let header = "story".padding(toLength: width, withPad: " ", startingAt: 0) + columns.joined(separator: "  ")
+        var lines = [header]
+        for story in stories {
+            var line = story.id.padding(toLength: width, withPad: " ", startingAt: 0)
+            for (provider, column) in zip(Story.providers, columns) {
+                let mark = story.absence(at: provider) == nil ? "yes" : "-"
+                line += mark.padding(toLength: column.count + 2, withPad: " ", startingAt: 0)
+            }
+            lines.append(line + story.title)
+        }
+        text = lines.joined(separator: "\n")
+    }
+}
+
+/// A URL that may be without TLS where it does not leave this host.
+private struct WebhookURL {
+    let url: HTTPSURL
+
+    init(_ text: String) throws {
+        do throws(HTTPTransportError) {
+            guard let components = URLComponents(string: text), components.scheme?.lowercased() == "http" else {
+                url = try HTTPSURL(text)
+                return
+            }
+            guard components.query == nil, components.user == nil, components.fragment == nil else {
+                throw HTTPTransportError(.invalidRequest, "URL without TLS is host, port and path only")
+            }
+            let path = components.path.split(separator: "/").map { HTTPSURL.PathSegment(String($0)) }
+            url = try .emulator(host: components.host ?? "", port: components.port ?? 80, path: path)
+        } catch {
+            throw ValidationError("--post: \(error.message)")
+        }
+    }
+}
+#endif

@@ -1,0 +1,52 @@
+import ConformanceVectors
+import Foundation
+import NotificationSimulator
+import Normalizer
+import Testing
+
+@Suite("Chaos")
+struct ChaosTests {
+    /// A few orders in the ordinary run, many in the long one.
+    static let rounds = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 200 : 2
+
+    @Test("no order, repetition, delay or loss gives another state", arguments: Story.all)
+    func stories(_ story: Story) async throws {
+        for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
+            let chaos = try await Chaos(story, by: simulator, from: Simulators.start)
+            do {
+                try await chaos.run(rounds: Self.rounds, seed: 20_260_105)
+            } catch let difference as Chaos.Difference {
+                Issue.record("\(story.id) at \(simulator.provider.rawValue): \(difference)")
+            }
+        }
+    }
+
+    @Test("a notification that never arrives is told as what is missing, and where")
+    func missing() async throws {
+        for simulator in try Simulators.all.get() {
+            let chaos = try await Chaos(.life, by: simulator, from: Simulators.start)
+            let order = Array(1..<chaos.count)
+            let difference = await #expect(throws: Chaos.Difference.self) { try await chaos.check(order, .prompt) }
+            let text = try #require(difference).description
+            #expect(difference?.order == order.map { $0 + 1 })
+            #expect(text.contains("missing"))
+        }
+    }
+
+    @Test("a planned change that is asked for after it took effect starts nothing new")
+    func lateLookup() async throws {
+        let google = try #require(try Simulators.all.get().first { $0.provider == .google })
+        let chaos = try await Chaos(try #require(Story.named("downgrade")), by: google, from: Simulators.start)
+        // Bought, renewed as the other product; only then the notification that planned it.
+        try await chaos.check([0, 3, 1, 4, 2], .late)
+    }
+
+    @Test("the same seed gives the same orders")
+    func deterministic() {
+        var first = SplitMix64(state: 7)
+        var second = SplitMix64(state: 7)
+        #expect((0..<9).map { _ in first.next() } == (0..<9).map { _ in second.next() })
+        var other = SplitMix64(state: 8)
+        #expect(first.next() != other.next())
+    }
+}

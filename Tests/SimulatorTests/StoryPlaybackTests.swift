@@ -1,0 +1,165 @@
+import ConformanceVectors
+import Foundation
+public import NotificationSimulator
+import Normalizer
+public import Testing
+
+/// One simulator for each provider.
+enum Simulators {
+    static let all = Result { () throws -> [any StorySimulator] in
+        [
+            try AppleSimulator(seed: "stories"), try GoogleSimulator(seed: "stories"),
+            RevenueCatSimulator(seed: "stories"), StripeSimulator(seed: "stories"),
+        ]
+    }
+    /// The same names in everything, and other keys.
+    static let forgers = Result { () throws -> [any StorySimulator] in
+        [
+            try AppleSimulator(seed: "forger"), try GoogleSimulator(seed: "forger"),
+            RevenueCatSimulator(seed: "forger"), StripeSimulator(seed: "forger"),
+        ]
+    }
+    /// 2026-01-05T10:00:00Z
+    static let start = Date(timeIntervalSince1970: 1_767_607_200)
+
+    static func play(_ story: Story, _ provider: Provider) async throws -> StoryPlayback {
+        let simulator = try #require(try all.get().first { $0.provider == provider })
+        return try await StoryPlayback(story, by: simulator, from: start)
+    }
+}
+
+extension Story: CustomTestStringConvertible {
+    /// The story's name.
+    public var testDescription: String { id }
+}
+
+@Suite("Stories")
+struct StoryPlaybackTests {
+    @Test("come to what they say, on every provider that has them", arguments: Story.all)
+    func kinds(_ story: Story) async throws {
+        for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
+            let provider = simulator.provider
+            let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
+            let kinds = playback.kinds
+            for expectation in try story.expectations(at: provider) {
+                let actual = (kinds[expectation.step] ?? []).map(\.rawValue)
+                #expect(
+                    actual == expectation.kinds.map(\.rawValue),
+                    "\(provider.rawValue), step \(expectation.step + 1)"
+                )
+            }
+            for taken in playback.taken {
+                #expect(taken.result.anomalies.isEmpty, "\(provider.rawValue) \(taken.notification.type)")
+                for event in taken.result.events {
+                    #expect(event.provider == provider)
+                    #expect(event.environment == .production || event.subscription == nil)
+                    #expect(event.receivedAt == taken.delivery.receivedAt)
+                }
+            }
+        }
+    }
+
+    @Test("are refused by name where a provider has no such thing", arguments: Story.all)
+    func absences(_ story: Story) throws {
+        let simulators = try Simulators.all.get()
+        #expect(simulators.contains { story.absence(at: $0.provider) == nil })
+        for simulator in simulators where story.absence(at: simulator.provider) != nil {
+            let error = #expect(throws: SimulatorError.self) {
+                try simulator.notifications(story, from: Simulators.start)
+            }
+            #expect(error?.reason == .notOffered(by: simulator.provider))
+        }
+    }
+
+    @Test("differ between providers only where that is documented", arguments: Story.all)
+    func differences(_ story: Story) throws {
+        for provider in Story.providers where story.absence(at: provider) == nil {
+            for (step, expectation) in zip(story.steps, try story.expectations(at: provider)) {
+                // A documented difference that is none would hide what it stands beside.
+                #expect((expectation.difference == nil) == (expectation.kinds == step.act.kinds))
+            }
+        }
+    }
+
+    @Test("are the same bytes for one seed, and forgeries for another", arguments: Story.all)
+    func seeds(_ story: Story) async throws {
+        let simulators = try Simulators.all.get()
+        let again: [any StorySimulator] = [
+            try AppleSimulator(seed: "stories"), RevenueCatSimulator(seed: "stories"), StripeSimulator(seed: "stories"),
+        ]
+        for simulator in again where story.absence(at: simulator.provider) == nil {
+            let first = simulators.first { $0.provider == simulator.provider }
+            #expect(
+                try simulator.notifications(story, from: Simulators.start)
+                    == first?.notifications(story, from: Simulators.start)
+            )
+        }
+        for (simulator, forger) in zip(simulators, try Simulators.forgers.get()) {
+            guard story.absence(at: simulator.provider) == nil else { continue }
+            let receiver = try StoryReceiver(try simulator.notifications(story, from: Simulators.start), by: simulator)
+            let notification = try #require(try forger.notifications(story, from: Simulators.start).first)
+            let forged = try forger.delivery(of: notification, sentAt: notification.receivedAt)
+            let error = await #expect(throws: DeliveryError.self) { try await receiver.take(forged) }
+            #expect(error?.isAuthentic == false)
+            let answer = Acknowledgement(
+                for: .failure(try #require(error)) as Result<Normalization, DeliveryError>,
+                provider: simulator.provider
+            )
+            #expect((400..<500).contains(answer.status))
+        }
+    }
+
+    @Test("make the same periods known by one id, from the store and through a relay", arguments: Story.all)
+    func relays(_ story: Story) async throws {
+        guard story.absence(at: .revenuecat) == nil else { return }
+        let relayed = try await Simulators.play(story, .revenuecat)
+        let isOfGooglePlay = relayed.events.contains { $0.store == .playStore }
+        let store: Provider = isOfGooglePlay ? .google : .apple
+        guard story.absence(at: store) == nil else { return }
+        let told = try await Simulators.play(story, store)
+        // A store's upgrade is a product change, and its relay's a renewal: the fact is that a period began.
+        let began: Set<LifecycleEvent.Kind> = [.started, .renewed, .productChanged, .oneTimePurchased]
+        let relayedIDs = Set(relayed.events.filter { began.contains($0.kind) }.map(\.id))
+        let toldIDs = Set(told.events.filter { began.contains($0.kind) }.map(\.id))
+        #expect(relayedIDs == toldIDs)
+    }
+
+    @Test("that make no sense are refused")
+    func nonsense() throws {
+        let stories = [
+            Story("a", "", [.init(.after(.zero), .renew)]),
+            Story("b", "", [.init(.atPeriodEnd, .test)]),
+            Story("c", "", [.init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.seconds(60)), .renew)]),
+            Story("d", "", [.init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.zero), .recover)]),
+            Story("e", "", [.init(.after(.zero), .refund(.latest))]),
+            Story(
+                "f",
+                "",
+                [.init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.zero), .subscribe(.proMonthly))]
+            ),
+            Story("g", "", [.init(.after(.seconds(Int64.max)), .buy(.coins, quantity: .max))]),
+            Story(
+                "h",
+                "",
+                [.init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.zero), .cancel)]
+                    + Array(repeating: .init(.after(.seconds(3_000_000_000)), .uncancel), count: 100)
+            ),
+        ]
+        for story in stories {
+            for simulator in try Simulators.all.get() {
+                let name = "\(story.id) at \(simulator.provider.rawValue)"
+                let error = #expect(throws: SimulatorError.self, "\(name)") {
+                    try simulator.notifications(story, from: Simulators.start)
+                }
+                #expect(error?.reason == .nonsense, "\(name)")
+            }
+        }
+    }
+
+    @Test("have names of their own")
+    func names() {
+        #expect(Set(Story.all.map(\.id)).count == Story.all.count)
+        #expect(Story.named("life")?.steps.count == 9)
+        #expect(Story.named("nothing") == nil)
+    }
+}
