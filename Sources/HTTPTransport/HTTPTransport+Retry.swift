@@ -10,7 +10,7 @@ extension HTTPTransport {
         retrying policy: RetryPolicy,
         clock: any Clock<Duration> = ContinuousClock()
     ) async throws(HTTPTransportError) -> HTTPTransportResponse {
-        var generator = SystemRandomNumberGenerator()
+        var generator = SystemRandomness()
         return try await send(request, retrying: policy, clock: clock, using: &generator)
     }
 
@@ -62,5 +62,17 @@ extension HTTPTransport {
             }
             attempt += 1
         }
+    }
+}
+
+/// The system's random numbers. It has a size, unlike what it wraps: the thread sanitizer takes the address of something
+/// without one for whatever stands there.
+private struct SystemRandomness: RandomNumberGenerator {
+    private var system = SystemRandomNumberGenerator()
+    private var isUsed = false
+
+    mutating func next() -> UInt64 {
+        isUsed = true
+        return system.next()
     }
 }

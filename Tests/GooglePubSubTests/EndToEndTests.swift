@@ -4,7 +4,6 @@ import GooglePubSub
 import HTTPTransport
 import LoopbackServer
 import Normalizer
-import Synchronization
 import Testing
 
 /// Google on a loopback TLS server: token endpoint, key set and Play Developer API.
@@ -44,7 +43,7 @@ final class LoopbackGoogle: Sendable {
     }
 
     private final class Shared: Sendable {
-        private let counts = Mutex<[String: Int]>([:])
+        private let counts = Locked<[String: Int]>([:])
         func next(_ name: String) -> Int {
             counts.withLock { counts in
                 counts[name, default: 0] += 1
@@ -105,7 +104,7 @@ struct EndToEndTests {
     }
 
     final class Shared: Sendable {
-        private let entries = Mutex<[String]>([])
+        private let entries = Locked<[String]>([])
         var all: [String] { entries.withLock { $0 } }
         var count: Int { entries.withLock { $0.count } }
         func add(_ entry: String) { entries.withLock { $0.append(entry) } }

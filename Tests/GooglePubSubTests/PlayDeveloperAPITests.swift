@@ -3,12 +3,11 @@ import GooglePubSub
 import HTTPTransport
 import Normalizer
 import NormalizerTesting
-import Synchronization
 import Testing
 
 /// Gives `token-1`, `token-2` and so on, another one whenever one is discarded.
 final class CountingTokens: AccessTokenSource {
-    let count = Mutex(1)
+    let count = Locked(1)
 
     func accessToken() -> Secret { Secret("token-\(count.withLock { $0 })") }
 

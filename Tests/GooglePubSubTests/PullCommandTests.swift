@@ -2,7 +2,6 @@ import Foundation
 import HTTPTransport
 import LoopbackServer
 import Normalizer
-import Synchronization
 import Testing
 import WireJSON
 
@@ -55,7 +54,7 @@ private final class PlayedGoogle: Sendable {
     }
 
     final class Log: Sendable {
-        private let entries = Mutex<[Told]>([])
+        private let entries = Locked<[Told]>([])
         var all: [Told] { entries.withLock { $0 } }
         func add(_ entry: Told) { entries.withLock { $0.append(entry) } }
     }
@@ -105,8 +104,8 @@ private final class PlayedGoogle: Sendable {
     }
 
     private final class Pending: Sendable {
-        private let messages: Mutex<[String]>
-        init(_ messages: [String]) { self.messages = Mutex(messages) }
+        private let messages: Locked<[String]>
+        init(_ messages: [String]) { self.messages = Locked(messages) }
         func take() -> [String] {
             messages.withLock { messages in
                 defer { messages = [] }

@@ -3,7 +3,6 @@ import GooglePubSub
 import HTTPTransport
 import Normalizer
 import NormalizerTesting
-import Synchronization
 import Testing
 import WireJSON
 
@@ -23,7 +22,7 @@ final class ScriptedSubscription: Sendable {
         var mostOutstanding = 0
     }
 
-    let state = Mutex(State())
+    let state = Locked(State())
     let transport = StubTransport()
     private static let path = "/v1/projects/project-one/subscriptions/play-events"
 
@@ -145,7 +144,7 @@ struct PullWorkerTests {
     let reports = Reports()
 
     final class Reports: Sendable {
-        let all = Mutex<[PullReport]>([])
+        let all = Locked<[PullReport]>([])
         func count(_ isCounted: (PullReport) -> Bool) -> Int { all.withLock { $0.count(where: isCounted) } }
     }
 
@@ -183,7 +182,7 @@ struct PullWorkerTests {
         until count: Int,
         _ handler: @escaping @Sendable (PullWorker.Message) async -> PullWorker.Disposition
     ) async throws -> [String] {
-        let handled = Mutex<[String]>([])
+        let handled = Locked<[String]>([])
         try await worker.run { message in
             let disposition = await handler(message)
             let total = handled.withLock { handled in
@@ -208,7 +207,7 @@ struct PullWorkerTests {
 
     @Test func givesBackWhatIsWantedAgain() async throws {
         subscription.publish(["a", "b", "c"])
-        let failed = Mutex<Set<String>>([])
+        let failed = Locked<Set<String>>([])
         let handled = try await run(worker(), until: 6) { message in
             failed.withLock { $0.insert(message.content.messageID ?? "").inserted } ? .redeliver : .acknowledge
         }
@@ -306,7 +305,7 @@ struct PullWorkerTests {
     @Test(arguments: [1, 3, 7])
     func keepsNoMoreInHandThanAllowed(_ limit: Int) async throws {
         subscription.publish((0..<50).map { "m\($0)" })
-        let inHand = Mutex((now: 0, most: 0))
+        let inHand = Locked((now: 0, most: 0))
         let worker = try worker { $0.maximumOutstandingMessages = limit }
         _ = try await run(worker, until: 50) { _ in
             inHand.withLock {
@@ -326,7 +325,7 @@ struct PullWorkerTests {
             $0.maximumOutstandingBytes = 2500
             $0.maximumMessagesPerPull = 1
         }
-        let inHand = Mutex((now: 0, most: 0))
+        let inHand = Locked((now: 0, most: 0))
         _ = try await run(worker, until: 20) { _ in
             inHand.withLock {
                 $0.now += 1
@@ -361,7 +360,7 @@ struct PullWorkerTests {
         subscription.publish(["a", "b", "c"])
         let worker = try worker()
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
-        let started = Mutex(0)
+        let started = Locked(0)
         async let running: Void = worker.run { message in
             started.withLock { $0 += 1 }
             if message.content.messageID == "a" { for await _ in gate {} }
@@ -382,7 +381,7 @@ struct PullWorkerTests {
     @Test func cancellationStillTellsWhatHandlersAnswered() async throws {
         subscription.publish(["a", "b"])
         let worker = try worker()
-        let started = Mutex(0)
+        let started = Locked(0)
         let running = Task {
             try await worker.run { message in
                 started.withLock { $0 += 1 }
@@ -493,8 +492,8 @@ struct PullWorkerTests {
         transport.on(.any, respond: HTTPTransportResponse(status: 200, body: Array("{}".utf8)))
         let worker = try worker(transport: transport)
         struct Unstored: Error {}
-        let kept = Mutex<[String]>([])
-        let total = Mutex(0)
+        let kept = Locked<[String]>([])
+        let total = Locked(0)
         @Sendable func count() {
             if total.withLock({
                 $0 += 1; return $0
@@ -561,7 +560,7 @@ struct PullWorkerTests {
         let api = try PlayDeveloperAPI(transport: play, tokens: CountingTokens(), retry: .never)
         let adapter = try Google.adapter(api: api)
         let worker = try worker()
-        let outcomes = Mutex<[String: [DeliveryError.Code?]]>([:])
+        let outcomes = Locked<[String: [DeliveryError.Code?]]>([:])
         struct Unstored: Error {}
         try await worker.run(adapter) { message, outcome in
             let id = message.content.messageID ?? "unreadable"

@@ -1,6 +1,5 @@
 public import HTTPTransport
 public import Normalizer
-import Synchronization
 
 /// Google's published keys, fetched when they are needed and kept for as long as Google says.
 ///
@@ -54,7 +53,7 @@ public final class RemoteKeySource: KeySource {
     private let transport: any HTTPTransport
     private let time: ElapsedTime
     private let policy: Policy
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Prepares the source; nothing is fetched before a key is asked for.
     ///

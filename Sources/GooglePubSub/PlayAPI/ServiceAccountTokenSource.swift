@@ -2,7 +2,6 @@ public import FoundationEssentials
 public import HTTPTransport
 public import Normalizer
 import SignatureCore
-import Synchronization
 import WireJSON
 
 /// Access tokens for a service account (RFC 7523), kept until shortly before their end.
@@ -54,7 +53,7 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
     private let clock: any Clock<Duration>
     private let time: ElapsedTime
     private let now: @Sendable () -> Date
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Prepares the source; nothing is requested before a token is asked for.
     ///

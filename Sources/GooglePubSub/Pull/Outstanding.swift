@@ -145,7 +145,7 @@ struct Backoff {
 }
 
 /// Values for the keys that came last, so many of them.
-private struct RecentKeys<Value> {
+private struct RecentKeys<Value: Sendable> {
     private var values: [String: Value] = [:]
     private var order: [String] = []
     private var oldest = 0

@@ -1,7 +1,6 @@
 public import FoundationEssentials
 public import HTTPTransport
 public import Normalizer
-import Synchronization
 
 /// Pulls messages from a Pub/Sub subscription and hands them over, each until somebody has dealt with it.
 ///
@@ -67,7 +66,7 @@ public final class PullWorker: Sendable {
     private let clock: any Clock<Duration>
     private let time: ElapsedTime
     private let now: @Sendable () -> Date
-    private let state: Mutex<State>
+    private let state: Locked<State>
     /// There may be room for more messages, or it is time to stop.
     private let room = Signal()
     /// There may be something to tell Pub/Sub.
@@ -93,7 +92,7 @@ public final class PullWorker: Sendable {
         time = ElapsedTime(clock)
         self.now = now
         let backoff = Backoff(first: configuration.redeliveryDelay, longest: configuration.maximumRedeliveryDelay)
-        state = Mutex(State(outstanding: Outstanding(remembering: configuration.rememberedMessages, backoff)))
+        state = Locked(State(outstanding: Outstanding(remembering: configuration.rememberedMessages, backoff)))
     }
 
     /// Works until ``stop()``, or until Pub/Sub says that it cannot go on.
@@ -228,7 +227,7 @@ extension PullWorker {
     }
 
     private func pull(_ count: Int) async -> Result<[PubSubAPI.Received], PubSubAPI.Failure> {
-        let outcome = Mutex<Result<[PubSubAPI.Received], PubSubAPI.Failure>>(.failure(.canceled))
+        let outcome = Locked<Result<[PubSubAPI.Received], PubSubAPI.Failure>>(.failure(.canceled))
         await interruptibly {
             let result: Result<[PubSubAPI.Received], PubSubAPI.Failure>
             do throws(PubSubAPI.Failure) {
