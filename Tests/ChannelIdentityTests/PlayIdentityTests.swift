@@ -25,7 +25,7 @@ struct Backend {
             dispositions.append(application.disposition)
             guard let lineage = event.subscription, let state = ledger[lineage] else { continue }
             // Also of what is no news: the index on the action's identity has to hold by itself.
-            for action in Self.policy.actions(for: application.event, in: state) { credits[action.id] = action }
+            for action in Self.policy.actions(for: application, in: state) { credits[action.id] = action }
             if seen.insert(event.id).inserted, application.disposition == .applied { acts.append(application.event) }
         }
     }

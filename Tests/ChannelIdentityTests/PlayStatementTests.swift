@@ -190,7 +190,7 @@ struct PlayProductIdentityTests {
         for event in channels.google + channels.relayed {
             let application = ledger.apply(event)
             let state = try #require(event.subscription.flatMap { ledger[$0] })
-            for action in policy.actions(for: application.event, in: state) {
+            for action in policy.actions(for: application, in: state) {
                 if case .grant = action.effect { actions.insert(action.id) }
             }
         }

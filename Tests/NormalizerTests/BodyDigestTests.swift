@@ -44,6 +44,14 @@ import Testing
         #expect(original.digest == Self.text)
     }
 
+    @Test func showsTheDigestAndNotTheBytes() {
+        let unread = origin(BodyDigest(of: Self.body))
+        var text = ""
+        dump(unread, to: &text)
+        #expect(text.contains(Self.text))
+        #expect(String(reflecting: unread).contains(Self.text))
+    }
+
     @Test func isReadFromManyTasks() async {
         let body = [UInt8](repeating: 7, count: 100_000)
         let digest = BodyDigest(of: body)

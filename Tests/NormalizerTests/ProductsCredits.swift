@@ -126,14 +126,14 @@ struct ProductsCredits {
             var state = SubscriptionState(Self.lineage)
             var balances = Balances()
             let began = state.apply(Self.begins("in_1", "basic", from: 0, to: 31))
-            balances.perform(Self.policy.actions(for: began.event, in: state))
+            balances.perform(Self.policy.actions(for: began, in: state))
             balances.subscription -= 150
             if rollsFirst { state.apply(rolled) }
             let renewed = state.apply(paid)
-            balances.perform(Self.policy.actions(for: renewed.event, in: state))
+            balances.perform(Self.policy.actions(for: renewed, in: state))
             #expect(balances.subscription == 200)
             if !rollsFirst { state.apply(rolled) }
-            balances.perform(Self.policy.actions(for: renewed.event, in: state))
+            balances.perform(Self.policy.actions(for: renewed, in: state))
             #expect(balances.subscription == 200)
         }
     }
@@ -143,7 +143,7 @@ struct ProductsCredits {
         var state = SubscriptionState(Self.lineage)
         for (index, event) in events.enumerated() {
             let application = state.apply(event)
-            balances.perform(Self.policy.actions(for: application.event, in: state))
+            balances.perform(Self.policy.actions(for: application, in: state))
             balances.subscription -= spending[index] ?? 0
         }
         return balances
@@ -204,6 +204,87 @@ struct ProductsCredits {
         #expect(play([pro, basic, pro, basic], spending: [0: 40]).subscription == 335)
     }
 
+    @Test("what was prorated is not corrected when the replaced period is told again")
+    func upgradeThenDuplicate() {
+        let basic = Self.begins("t1", "basic", from: 0, to: 30)
+        let pro = Self.begins("t2", "pro", from: 15, to: 46, isRenewal: true)
+        #expect(play([basic, pro, basic]).subscription == 375)
+    }
+
+    @Test("a period that is over when it becomes known pays nothing out over its successor")
+    func lateBeginning() {
+        let first = Self.begins("t1", "basic", from: 0, to: 31)
+        let second = Self.begins("t2", "basic", from: 31, to: 62, isRenewal: true)
+        let late = Self.received(first, at: 40)
+        #expect(play([second, late], spending: [0: 150]).subscription == 50)
+    }
+
+    @Test("an end of long ago takes nothing from the period that began since")
+    func endAfterResubscription() {
+        let first = Self.begins("t1", "basic", from: 0, to: 31)
+        let again = Self.begins("t2", "basic", from: 40, to: 71)
+        let end = Self.received(Self.ends("t1", from: 0, at: 31), at: 41)
+        #expect(play([first, again, end]).subscription == 200)
+        #expect(play([first, Self.ends("t1", from: 0, at: 31), again]).subscription == 200)
+    }
+
+    @Test("a reversal that comes late refills nothing of the period that began since")
+    func lateReversal() {
+        let first = Self.begins("t1", "basic", from: 0, to: 31)
+        func refund(_ event: LifecycleEvent, _ day: Double, _ scope: LifecycleEvent.Refund.Scope?) -> NormalizedEvent {
+            Self.event(
+                event,
+                at: Self.day(day),
+                "t1",
+                facts: [
+                    .refund(
+                        .init(
+                            transaction: "t1",
+                            scope: scope,
+                            at: Self.day(day),
+                            periodStart: Self.start,
+                            endsAccess: scope != nil
+                        )
+                    )
+                ]
+            )
+        }
+        let refunded = refund(
+            .refunded(.init(transaction: "t1", scope: .full, reason: .unknown, affectsCurrentPeriod: true)),
+            10,
+            .full
+        )
+        let reversed = refund(.refundReversed(.init(transaction: "t1")), 12, nil)
+        let second = Self.begins("t2", "basic", from: 31, to: 62, isRenewal: true)
+        #expect(play([first, refunded, reversed], spending: [0: 150]).subscription == 200)
+        let late = Self.received(reversed, at: 40)
+        #expect(play([first, refunded, second, late], spending: [2: 150]).subscription == 50)
+    }
+
+    @Test("whatever the order, with duplicates, the newest period's credits are what is left, in full")
+    func anyOrder() {
+        let story = [
+            Self.begins("t1", "basic", from: 0, to: 30),
+            Self.begins("t2", "pro", from: 15, to: 46, isRenewal: true),
+            Self.ends("t2", from: 15, at: 46),
+            Self.begins("t3", "basic", from: 50, to: 81),
+        ]
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var generator = SplitMix64(seed: seed)
+        for _ in 0..<500 {
+            let deliveries = (story + story).shuffled(using: &generator).enumerated().map { index, event in
+                Self.received(event, at: 60 + Double(index))
+            }
+            #expect(play(deliveries).subscription == 200, "seed \(seed)")
+        }
+    }
+
+    private static func received(_ event: NormalizedEvent, at days: Double) -> NormalizedEvent {
+        var event = event
+        event.receivedAt = day(days)
+        return event
+    }
+
     @Test("a downgrade pays out when it begins")
     func downgrade() {
         let pro = Self.begins("t1", "pro", from: 0, to: 31)
@@ -218,7 +299,7 @@ struct ProductsCredits {
         let application = state.apply(Self.begins("t2", "basic", from: 31, to: 62, at: 30.5, isRenewal: true))
         #expect(application.nextCheckAt == Self.day(31))
         #expect(application.event.effectiveAt == Self.day(31))
-        let actions = Self.policy.actions(for: application.event, in: state)
+        let actions = Self.policy.actions(for: application, in: state)
         #expect(actions.map(\.effect) == [.reset(to: 200)])
         #expect(actions.map(\.effectiveAt) == [Self.day(31)])
     }
@@ -240,11 +321,10 @@ struct ProductsCredits {
     func identity() {
         var state = SubscriptionState(Self.lineage)
         var first = Self.begins("t1", "basic", from: 0, to: 31)
-        _ = state.apply(first)
-        let actions = Self.policy.actions(for: first, in: state)
+        let actions = Self.policy.actions(for: state.apply(first), in: state)
         first.provider = .revenuecat
         first.origin.notificationID = "other"
-        #expect(Self.policy.actions(for: first, in: state) == actions)
+        #expect(Self.policy.actions(for: state.apply(first), in: state) == actions)
         #expect(actions.count == 1)
     }
 

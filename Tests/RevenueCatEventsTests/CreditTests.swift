@@ -85,9 +85,9 @@ struct CreditTests {
             let host = RefundTests.Host(try Self.events([basic] + order), Self.policy)
             #expect(host.actions.map(\.effect) == [.reset(to: 200), .carryOver(to: 375)])
         }
-        // The announcement tells of the old period, so that it is not missed when its purchase comes last.
-        let late = RefundTests.Host(try Self.events([announced, began, basic]), Self.policy)
-        #expect(late.actions.map(\.effect) == [.carryOver(to: 375)])
+        // What the announcement lets infer of the old period prorates nothing; its purchase, when it comes last, does.
+        let late = RefundTests.Host(try Self.events([announced, began, basic, began, basic]), Self.policy)
+        #expect(late.actions.map(\.effect) == [.reset(to: 500), .grant(-125)])
     }
 
     @Test("a change across at the same price pays half of the new allowance at half the cycle")

@@ -19,11 +19,11 @@ struct RefundTests {
         init(_ events: [NormalizedEvent], _ policy: CreditPolicy) {
             for event in events {
                 let application = ledger.apply(event)
-                guard seen.insert(event.id).inserted, application.disposition == .applied,
-                    let state = event.subscription.flatMap({ ledger[$0] })
-                else { continue }
-                acts.append(application.event)
-                for action in policy.actions(for: application.event, in: state)
+                if seen.insert(event.id).inserted, application.disposition == .applied {
+                    acts.append(application.event)
+                }
+                guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
+                for action in policy.actions(for: application, in: state)
                 where done.insert(action.id).inserted {
                     actions.append(action)
                     switch action.effect {

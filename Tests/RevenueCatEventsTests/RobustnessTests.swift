@@ -117,7 +117,7 @@ struct RobustnessTests {
             return try events.flatMap { event in
                 try Self.outcome(event.body, adapter).get().events.flatMap { event in
                     let application = state.apply(event)
-                    return policy.actions(for: application.event, in: state).filter { seen.insert($0.id).inserted }
+                    return policy.actions(for: application, in: state).filter { seen.insert($0.id).inserted }
                 }
             }
         }

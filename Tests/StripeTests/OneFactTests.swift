@@ -73,7 +73,7 @@ struct OneFactTests {
             for event in order {
                 let application = state.apply(event)
                 dispositions.append(application.disposition)
-                actions.formUnion(policy.actions(for: application.event, in: state).map(\.id))
+                actions.formUnion(policy.actions(for: application, in: state).map(\.id))
             }
             #expect(dispositions.filter { $0 == .applied }.count == 1)
             #expect(actions.count == 1)

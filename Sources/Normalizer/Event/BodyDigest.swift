@@ -69,3 +69,9 @@ package struct BodyDigest: Hashable, Sendable, Codable {
         try container.encode(text)
     }
 }
+
+// The bytes are not for a log; the digest is.
+extension BodyDigest: CustomStringConvertible, CustomReflectable {
+    package var description: String { text }
+    package var customMirror: Mirror { Mirror(self, children: [:], displayStyle: .struct) }
+}

@@ -117,27 +117,31 @@ extension CreditAction.Effect: Codable {
 extension CreditPolicy {
     /// What to do about an event, in this order; nothing for most events.
     ///
+    /// Ask about every application, whatever its disposition: news of the past may correct what was paid out, and a
+    /// period that a state knew before its event came is still to be paid out. The ids see to it that nothing is done twice.
+    ///
     /// - Parameters:
-    ///   - event: the event as ``Application/event`` gives it.
-    ///   - state: the state that the event was applied to.
-    public func actions(for event: NormalizedEvent, in state: SubscriptionState) -> [CreditAction] {
-        guard let lineage = event.subscription else { return [] }
+    ///   - application: what applying the event came to.
+    ///   - state: the state that the event was applied to, as it is right after.
+    public func actions(for application: Application, in state: SubscriptionState) -> [CreditAction] {
+        let event = application.event
+        guard application.disposition != .unrelated, let lineage = event.subscription else { return [] }
         switch event.event {
         case .started(let started) where started.origin == .temporary:
             return []
         case .started, .renewed, .productChanged:
-            return begun(event, lineage, PeriodTimeline(state), state)
+            return begun(application, lineage, PeriodTimeline(state), state)
         case .oneTimePurchased(let purchase):
             return purchased(event, lineage, purchase)
         case .expired(let expired):
-            return expired.reason == .replaced ? [] : ended(event, lineage, state)
+            return expired.reason == .replaced ? [] : ended(application, lineage, state)
         case .paused, .revoked, .gracePeriodExpired:
-            return ended(event, lineage, state)
+            return ended(application, lineage, state)
         case .refunded(let refund):
-            return refund.affectsCurrentPeriod == false ? [] : ended(event, lineage, state)
+            return refund.affectsCurrentPeriod == false ? [] : ended(application, lineage, state)
         case .chargeback(let chargeback) where chargeback.stage == .lost:
-            return ended(event, lineage, state)
-        case .refundReversed:
+            return ended(application, lineage, state)
+        case .refundReversed where application.disposition == .applied:
             return restored(event, lineage, state)
         default:
             return []
@@ -145,11 +149,12 @@ extension CreditPolicy {
     }
 
     private func begun(
-        _ event: NormalizedEvent,
+        _ application: Application,
         _ lineage: SubscriptionID,
         _ timeline: PeriodTimeline,
         _ state: SubscriptionState
     ) -> [CreditAction] {
+        let event = application.event
         // A payment may only infer the period that it pays for, as Stripe's invoices do; it pays out all the same.
         var stated: Fact.Period?
         for case .period(let period) in event.facts where stated == nil || !period.isProvisional { stated = period }
@@ -157,14 +162,30 @@ extension CreditPolicy {
             let index = timeline.index(transaction: stated.transaction, start: stated.period.startMilliseconds)
         else { return [] }
         let period = timeline.periods[index]
-        let later = timeline.periods.indices.first { $0 > index && !timeline.periods[$0].fact.isProvisional }
-        if let later {
-            // A renewal paid ahead pays out at its own time; this one still pays out at its own.
-            if timeline.periods[later].start >= period.end { return payout(period, nil, event, lineage, state) }
-            return correction(of: timeline.periods[later], after: period, event, lineage, state)
+        let later = timeline.periods[(index + 1)...].first { !$0.fact.isProvisional }
+        // A renewal paid ahead pays out at its own time, and until then this period has its own.
+        if let later, hasBegun(later, event) {
+            guard application.disposition == .superseded, later.start < period.end,
+                !isOver(Date(millisecondsSince1970: later.start), event, timeline)
+            else { return [] }
+            return correction(of: later, after: period, event, lineage, state)
         }
-        let before = index > 0 ? timeline.periods[index - 1] : nil
-        return payout(period, before, event, lineage, state)
+        // What is only inferred prorates nothing: when it is stated, that is news again, and corrects.
+        let before = timeline.periods[..<index].last.flatMap { $0.fact.isProvisional ? nil : $0 }
+        return payout(period, later == nil ? before : nil, event, lineage, state)
+    }
+
+    /// Whether a period has begun since `moment`, whose credits took the place of what was left.
+    private func isOver(_ moment: Date, _ event: NormalizedEvent, _ timeline: PeriodTimeline) -> Bool {
+        timeline.periods.contains {
+            !$0.fact.isProvisional && $0.start > moment.millisecondsSince1970 && hasBegun($0, event)
+        }
+    }
+
+    /// Whether a period had begun when an event came, as far as that can be told: by the event's own time, or since the
+    /// store told of the period after it had begun.
+    private func hasBegun(_ period: PeriodTimeline.Period, _ event: NormalizedEvent) -> Bool {
+        period.start <= max(event.receivedAt.millisecondsSince1970, period.by.milliseconds)
     }
 
     private func payout(
@@ -281,12 +302,15 @@ extension CreditPolicy {
     }
 
     private func ended(
-        _ event: NormalizedEvent,
+        _ application: Application,
         _ lineage: SubscriptionID,
         _ state: SubscriptionState
     ) -> [CreditAction] {
+        // What is said twice of one end, in other words and under another id, takes once.
+        guard application.disposition != .duplicate else { return [] }
+        let event = application.event
         let moment = max(event.effectiveAt, event.occurredAt)
-        guard !state.access(at: moment).isGranted else { return [] }
+        guard !state.access(at: moment).isGranted, !isOver(moment, event, PeriodTimeline(state)) else { return [] }
         return [
             CreditAction(
                 id: EventID(lineage.scope(of: event.transaction ?? ""), "credits_revoked", event.id.description)
@@ -304,7 +328,8 @@ extension CreditPolicy {
         _ state: SubscriptionState
     ) -> [CreditAction] {
         let timeline = PeriodTimeline(state)
-        guard let period = timeline.granting(at: event.occurredAt.millisecondsSince1970),
+        guard !isOver(event.occurredAt, event, timeline),
+            let period = timeline.granting(at: event.occurredAt.millisecondsSince1970),
             period.transaction == event.transaction, let full = credits(of: period)
         else { return [] }
         return [action("restored \(event.id)", .reset(to: full), period, event, lineage)]
