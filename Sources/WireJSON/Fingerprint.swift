@@ -49,9 +49,20 @@ extension Span<UInt8> {
     @inline(__always)
     func word(at index: Int) -> UInt64 {
         // One check for eight octets: the sub-span's count is a constant to the optimizer.
-        let octets = extracting(index..<index &+ 8)
-        return UInt64(octets[0]) | UInt64(octets[1]) &<< 8 | UInt64(octets[2]) &<< 16 | UInt64(octets[3]) &<< 24
-            | UInt64(octets[4]) &<< 32 | UInt64(octets[5]) &<< 40 | UInt64(octets[6]) &<< 48
-            | UInt64(octets[7]) &<< 56
+        extracting(index..<index &+ 8).word(after: 0)
+    }
+
+    /// Sixteen octets as two words.
+    @inline(__always)
+    func words(at index: Int) -> (UInt64, UInt64) {
+        let octets = extracting(index..<index &+ 16)
+        return (octets.word(after: 0), octets.word(after: 8))
+    }
+
+    @inline(__always)
+    private func word(after start: Int) -> UInt64 {
+        UInt64(self[start]) | UInt64(self[start &+ 1]) &<< 8 | UInt64(self[start &+ 2]) &<< 16
+            | UInt64(self[start &+ 3]) &<< 24 | UInt64(self[start &+ 4]) &<< 32 | UInt64(self[start &+ 5]) &<< 40
+            | UInt64(self[start &+ 6]) &<< 48 | UInt64(self[start &+ 7]) &<< 56
     }
 }

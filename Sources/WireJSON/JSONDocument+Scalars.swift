@@ -7,7 +7,8 @@ extension JSONDocument {
     }
 
     func string(at node: Int) throws(JSONError.Reason) -> String {
-        String(decoding: try utf8Slice(at: node), as: UTF8.self)
+        try require(.string, at: node)
+        return string(nodes[node].range, hasEscape: nodes[node].flag)
     }
 
     func utf8Slice(at node: Int) throws(JSONError.Reason) -> ArraySlice<UInt8> {

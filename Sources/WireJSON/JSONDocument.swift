@@ -45,8 +45,8 @@ package final class JSONDocument: Sendable {
         let container = containers[nodes[object].container]
         let first = Int(container.members)
         let list = members
-        let members = list.span
-        for index in first..<first &+ Int(container.count) where members[index].isLike(fingerprint) {
+        let members = list.span.extracting(first..<first &+ Int(container.count))
+        for index in members.indices where members[index].isLike(fingerprint) {
             let node = members[index].node
             if isText(nodes[node].range, hasEscape: nodes[node].nameHasEscape, wanted) { return node &+ 1 }
         }
@@ -115,6 +115,17 @@ package final class JSONDocument: Sendable {
         guard hasEscape else { return source(range) }
         let bytes = bytes
         return StringSyntax.decode(bytes.span, range)[...]
+    }
+
+    /// The text of a string or name.
+    func string(_ range: Range<Int>, hasEscape: Bool) -> String {
+        // From a view rather than a slice, which would hold on to the octets.
+        if !hasEscape {
+            let bytes = bytes
+            let octets = bytes.span.extracting(range)
+            do { return String(copying: try UTF8Span(validating: octets)) } catch {}
+        }
+        return String(decoding: text(range, hasEscape: hasEscape), as: UTF8.self)
     }
 
     func source(_ range: Range<Int>) -> ArraySlice<UInt8> {

@@ -8,13 +8,16 @@ enum StringSyntax {
     /// The position of the closing quotation mark of the string whose first octet is at `start`.
     @inline(__always)
     static func end(of text: Span<UInt8>, from start: Int, hasEscape: inout Bool) throws(JSONError) -> Int {
-        var index = start
+        var next = start
         while true {
+            // A document has less than 2³¹ octets. To know that spares the optimizer most checks of what follows.
+            var index = next & 0x7FFF_FFFF
             if index &+ 16 <= text.count {
-                let first = remarkable(text.word(at: index))
-                let second = remarkable(text.word(at: index &+ 8))
+                let words = text.words(at: index)
+                let first = remarkable(words.0)
+                let second = remarkable(words.1)
                 if first | second == 0 {
-                    index &+= 16
+                    next = index &+ 16
                     continue
                 }
                 let octets = first.trailingZeroBitCount &>> 3
@@ -24,14 +27,14 @@ enum StringSyntax {
             let octet = text[index]
             if octet == quotationMark { return index }
             if octet >= 0x80 {
-                index = try sequences(in: text, from: index)
+                next = try sequences(in: text, from: index)
             } else if octet == reverseSolidus {
                 hasEscape = true
-                index = try escape(in: text, at: index)
+                next = try escape(in: text, at: index)
             } else if octet < 0x20 {
                 throw JSONError(.unescapedControl, offset: index)
             } else {
-                index &+= 1
+                next = index &+ 1
             }
         }
     }

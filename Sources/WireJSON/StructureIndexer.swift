@@ -233,7 +233,10 @@ enum StructureIndexer {
     /// RFC 8259 §2 allows space, tab, line feed and carriage return.
     @inline(__always)
     private static func skipWhitespace(_ text: Span<UInt8>, _ index: inout Int) {
-        while index < text.count {
+        while true {
+            // As in `StringSyntax.end(of:from:hasEscape:)`.
+            index &= 0x7FFF_FFFF
+            guard index < text.count else { return }
             let octet = text[index]
             if octet > 0x20 { return }
             guard octet == 0x20 || octet == 0x0A || octet == 0x0D || octet == 0x09 else { return }
@@ -241,8 +244,9 @@ enum StructureIndexer {
             // Indentation is long runs of spaces.
             if octet != 0x20 {
                 while index &+ 16 <= text.count {
-                    let first = text.word(at: index) ^ 0x2020_2020_2020_2020
-                    let second = text.word(at: index &+ 8) ^ 0x2020_2020_2020_2020
+                    let words = text.words(at: index)
+                    let first = words.0 ^ 0x2020_2020_2020_2020
+                    let second = words.1 ^ 0x2020_2020_2020_2020
                     if first | second == 0 {
                         index &+= 16
                         continue
