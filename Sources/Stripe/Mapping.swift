@@ -3,7 +3,9 @@ import Normalizer
 import WireJSON
 
 /// Maps one event. Pure: it reads the notification and what was fetched for it, and nothing else.
-struct Mapping {
+///
+/// A class, because whatever captures it would copy the whole notification.
+final class Mapping {
     /// Which version of the mapping made an event.
     static let version = "stripe/1"
 

@@ -37,12 +37,19 @@ public struct Delivery: Sendable, Codable {
 
         /// Every value that came under `name`.
         public func values(_ name: String) -> [String] {
-            fields.filter { Self.matches($0.name, name) }.map(\.value)
+            var values: [String] = []
+            for field in fields where Self.matches(field.name, name) { values.append(field.value) }
+            return values
         }
 
         // Octets, ASCII letters folded: Unicode case folding would make one name of two.
         private static func matches(_ lhs: String, _ rhs: String) -> Bool {
-            lhs.utf8.count == rhs.utf8.count && zip(lhs.utf8, rhs.utf8).allSatisfy { folded($0) == folded($1) }
+            guard lhs.utf8.count == rhs.utf8.count else { return false }
+            let (left, right) = (lhs.utf8, rhs.utf8)
+            let one = left.span
+            let other = right.span
+            for index in one.indices where folded(one[index]) != folded(other[index]) { return false }
+            return true
         }
 
         private static func folded(_ octet: UInt8) -> UInt8 {

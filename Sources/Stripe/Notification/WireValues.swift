@@ -64,7 +64,7 @@ extension ObjectReader {
     }
 
     /// Whether the member is there, be it as null.
-    func has(_ name: MemberName) -> Bool { object[name] != nil }
+    func has(_ name: MemberName) -> Bool { object.contains(name) }
 }
 
 extension JSONValue {
