@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+import Normalizer
 import SignatureCore
 import WireJSON
 
@@ -32,30 +32,31 @@ public struct StripeNotification: Sendable {
     }
 
     /// The event's id, `evt_…`: the same on redelivery and on every endpoint.
-    public let id: String
+    public var id: String { event.id }
     /// The event's type, verbatim.
-    public let type: String
+    public var type: String { event.type }
     /// When Stripe created the event.
-    @EventTime public private(set) var created: Date
+    public var created: Date { event.created.date }
     /// Whether it is about real money; nil where the event does not say.
-    public let isLive: Bool?
+    public var isLive: Bool? { event.isLive }
     /// The API version that the snapshot was rendered in.
-    public let apiVersion: String?
+    public var apiVersion: String? { event.apiVersion }
     /// The connected account that it is about; nil for the account of the endpoint itself.
-    public let account: String?
+    public var account: String? { event.account }
     /// The context to repeat when asking again.
-    public let context: String?
+    public var context: String? { event.context }
     /// Whether it names its object only.
-    public let isThin: Bool
+    public var isThin: Bool { event.isThin }
     /// The object of a thin event.
-    public let relatedObject: RelatedObject?
+    public var relatedObject: RelatedObject? { event.relatedObject }
     /// The id of the snapshot event that tells the same, where both are delivered.
-    public let snapshotEvent: String?
+    public var snapshotEvent: String? { event.snapshotEvent }
     /// The body, byte for byte as received.
-    public let body: [UInt8]
+    public var body: [UInt8] { event.body }
 
-    let object: JSONValue?
-    let previous: JSONValue?
+    var object: JSONValue? { event.object }
+    var previous: JSONValue? { event.previous }
+    private let event: Event
     /// What was fetched for it, by the name of the look-up.
     var answers: [String: Answer] = [:]
 
@@ -63,48 +64,69 @@ public struct StripeNotification: Sendable {
     ///
     /// - Throws: `JSONError` for a body that is no JSON, or not an event.
     init(reading body: [UInt8], maximumBytes: Int) throws(JSONError) {
-        let document = try JSONDocument(parsing: body, limits: .stripe(maximumBytes: maximumBytes))
-        let reader = try ObjectReader(document.root)
-        let kind = try reader.value("object")
-        isThin = kind.isString("v2.core.event")
-        guard isThin || kind.isString("event") else {
-            throw kind.error(.unexpectedKind(expected: .string, found: kind.kind))
+        event = try Event(reading: body, maximumBytes: maximumBytes)
+    }
+
+    /// What was received, shared by all copies of the notification.
+    private final class Event: Sendable {
+        let id: String
+        let type: String
+        let created: Milliseconds
+        let isLive: Bool?
+        let apiVersion: String?
+        let account: String?
+        let context: String?
+        let isThin: Bool
+        let relatedObject: RelatedObject?
+        let snapshotEvent: String?
+        let body: [UInt8]
+        let object: JSONValue?
+        let previous: JSONValue?
+
+        init(reading body: [UInt8], maximumBytes: Int) throws(JSONError) {
+            let document = try JSONDocument(parsing: body, limits: .stripe(maximumBytes: maximumBytes))
+            let reader = try ObjectReader(document.root)
+            let kind = try reader.value("object")
+            isThin = kind.isString("v2.core.event")
+            guard isThin || kind.isString("event") else {
+                throw kind.error(.unexpectedKind(expected: .string, found: kind.kind))
+            }
+            self.body = body
+            let id = try reader.value("id")
+            self.id = try id.string()
+            let type = try reader.value("type")
+            self.type = try type.string()
+            guard !self.id.isEmpty else { throw id.error(.missing) }
+            guard !self.type.isEmpty else { throw type.error(.missing) }
+            let created = try reader.value("created")
+            if isThin {
+                guard let milliseconds = RFC3339.milliseconds(try created.string()),
+                    Limits.milliseconds.contains(milliseconds)
+                else { throw created.error(.integerOutOfRange) }
+                self.created = milliseconds
+            } else {
+                self.created = try created.seconds()
+            }
+            isLive = try reader.optionalBool("livemode")
+            context = try reader.optionalString("context")
+            apiVersion = try reader.optionalString("api_version")
+            // The context is a path of ids, whose last account is the one.
+            let named = context.flatMap { $0.split(separator: "/").last { $0.hasPrefix("acct_") }.map(String.init) }
+            account = try reader.optionalString("account") ?? named
+            snapshotEvent = try reader.optionalString("snapshot_event")
+            if let related = try reader.reader("related_object") {
+                relatedObject = RelatedObject(
+                    id: try related.string("id"),
+                    type: try related.string("type"),
+                    path: try related.string("url")
+                )
+            } else {
+                relatedObject = nil
+            }
+            let data = try reader.reader("data")
+            object = isThin ? nil : data?.optionalValue("object")
+            previous = isThin ? nil : data?.optionalValue("previous_attributes")
         }
-        self.body = body
-        let id = try reader.value("id")
-        self.id = try id.string()
-        let type = try reader.value("type")
-        self.type = try type.string()
-        guard !self.id.isEmpty else { throw id.error(.missing) }
-        guard !self.type.isEmpty else { throw type.error(.missing) }
-        let created = try reader.value("created")
-        if isThin {
-            guard let milliseconds = RFC3339.milliseconds(try created.string()),
-                Limits.milliseconds.contains(milliseconds)
-            else { throw created.error(.integerOutOfRange) }
-            self.created = milliseconds.date
-        } else {
-            self.created = try created.seconds().date
-        }
-        isLive = try reader.optionalBool("livemode")
-        context = try reader.optionalString("context")
-        apiVersion = try reader.optionalString("api_version")
-        // The context is a path of ids, whose last account is the one.
-        let named = context.flatMap { $0.split(separator: "/").last { $0.hasPrefix("acct_") }.map(String.init) }
-        account = try reader.optionalString("account") ?? named
-        snapshotEvent = try reader.optionalString("snapshot_event")
-        if let related = try reader.reader("related_object") {
-            relatedObject = RelatedObject(
-                id: try related.string("id"),
-                type: try related.string("type"),
-                path: try related.string("url")
-            )
-        } else {
-            relatedObject = nil
-        }
-        let data = try reader.reader("data")
-        object = isThin ? nil : data?.optionalValue("object")
-        previous = isThin ? nil : data?.optionalValue("previous_attributes")
     }
 
     /// What it is about: the object that it contains, or the one that was fetched for it.
@@ -113,7 +135,7 @@ public struct StripeNotification: Sendable {
     /// The type without the prefix that thin events of the first API generation have.
     var canonicalType: String { isThin && type.hasPrefix("v1.") ? String(type.dropFirst(3)) : type }
 
-    var createdMilliseconds: Milliseconds { _created.milliseconds }
+    var createdMilliseconds: Milliseconds { event.created }
 }
 
 extension JSONLimits {
