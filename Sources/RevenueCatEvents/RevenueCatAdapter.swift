@@ -120,22 +120,26 @@ public struct RevenueCatAdapter: ProviderAdapter {
             evidence = Origin.Evidence(.sharedSecret, key: "authorization \(match + 1)")
         }
         if !keys.isEmpty {
-            let signature = try WebhookSignature(delivery.headers)
-            try signature.checkTime(
-                receivedAt: delivery.receivedAt.millisecondsSince1970,
-                tolerance: tolerance
-            )
-            guard let signer = try signature.signer(of: delivery.body.span, among: keys) else {
-                throw DeliveryError(
-                    .unauthenticated,
-                    signature.codeCount == 0
-                        ? "header \(WebhookSignature.headerName) has no v1 signature"
-                        : "none of \(signature.codeCount) signatures was made with one of \(keys.count) secrets"
-                )
-            }
+            let signature = try SignatureHeader(Self.signatureHeader, in: delivery.headers)
+            let signer = try signature.signer(of: delivery.body.span, among: keys)
+            try checkTime(signature.timestamp, receivedAt: delivery.receivedAt.millisecondsSince1970)
             evidence = Origin.Evidence(.hmac, key: "secret \(signer + 1)")
         }
         return evidence
+    }
+
+    private static let signatureHeader = "X-RevenueCat-Webhook-Signature"
+
+    // The time is that of the attempt: the tolerance applies to it, and never to a time in the body.
+    private func checkTime(_ timestamp: Int64, receivedAt milliseconds: Int64) throws(DeliveryError) {
+        let (signed, overflows) = timestamp.multipliedReportingOverflow(by: 1000)
+        let (age, exceeds) = milliseconds.subtractingReportingOverflow(signed)
+        guard !overflows, !exceeds, age.magnitude <= tolerance.magnitude else {
+            throw DeliveryError(
+                .stale,
+                "timestamp of header \(Self.signatureHeader) is more than \(tolerance / 1000) s from the time of receipt"
+            )
+        }
     }
 
     private func checkDestination(_ event: RevenueCatEvent) throws(DeliveryError) {

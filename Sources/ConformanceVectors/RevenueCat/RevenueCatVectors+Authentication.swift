@@ -98,6 +98,13 @@ extension RevenueCatVectors {
             signed("early-edge", "300 s ahead", header(escapedCode), now: 1_699_999_800_000, accepted),
             signed("late", "1 ms beyond the tolerance", header(escapedCode), now: 1_700_000_400_001, .reject(.stale)),
             signed(
+                "late-forged",
+                "a time that nobody vouches for decides nothing",
+                header(oldCode),
+                now: 1_700_000_400_001,
+                .reject(.unauthenticated)
+            ),
+            signed(
                 "early",
                 "1 ms beyond the tolerance, ahead",
                 header(escapedCode),

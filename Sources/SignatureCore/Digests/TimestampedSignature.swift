@@ -32,9 +32,11 @@ package struct TimestampedSignature: Sendable {
         let octets = Array(field.utf8)
         var start = 0
         while start <= octets.count {
-            let end = Self.firstIndex(of: UInt8(ascii: ","), in: octets, start..<octets.count) ?? octets.count
+            let comma = octets.span.extracting(start..<octets.count).firstIndex(of: UInt8(ascii: ","))
+            let end = comma.map { start + $0 } ?? octets.count
             defer { start = end + 1 }
-            guard let equals = Self.firstIndex(of: UInt8(ascii: "="), in: octets, start..<end) else { continue }
+            guard let distance = octets.span.extracting(start..<end).firstIndex(of: UInt8(ascii: "=")) else { continue }
+            let equals = start + distance
             let name = Self.trimmed(octets, start..<equals)
             let value = Self.trimmed(octets, equals + 1..<end)
             if name.count == 1, octets[name.lowerBound] == UInt8(ascii: "t") {
@@ -74,11 +76,6 @@ package struct TimestampedSignature: Sendable {
             }
         }
         return signer
-    }
-
-    private static func firstIndex(of octet: UInt8, in octets: [UInt8], _ range: Range<Int>) -> Int? {
-        for index in range where octets[index] == octet { return index }
-        return nil
     }
 
     private static func trimmed(_ octets: [UInt8], _ range: Range<Int>) -> Range<Int> {

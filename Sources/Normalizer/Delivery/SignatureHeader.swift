@@ -1,0 +1,57 @@
+package import SignatureCore
+
+/// A header field with a time and signatures over that and the body, as Stripe and RevenueCat send it.
+package struct SignatureHeader: Sendable {
+    private let name: String
+    private let signature: TimestampedSignature
+
+    /// Seconds since 1970. Nobody vouches for them before ``signer(of:among:)`` returns.
+    package var timestamp: Int64 { signature.timestamp }
+
+    /// Reads what came under a name. Several fields are read as if a proxy had joined them (RFC 9110, section 5.3).
+    ///
+    /// - Throws: `unauthenticated` without the header; `malformed` for more fields than allowed, more than 8 KiB, more
+    ///   than sixteen `v1`, and unless there is exactly one `t` in canonical decimal that fits 64 bits.
+    package init(
+        _ name: String,
+        in headers: Delivery.Headers,
+        maximumFields: Int = .max
+    ) throws(DeliveryError) {
+        self.name = name
+        let values = headers.values(name)
+        guard !values.isEmpty else { throw DeliveryError(.unauthenticated, "header \(name) is absent") }
+        guard values.count <= maximumFields else {
+            throw DeliveryError(.malformed, "header \(name) came \(values.count) times")
+        }
+        do throws(SignatureError) {
+            signature = try TimestampedSignature(
+                fields: values,
+                maximumBytes: Limits.headerBytes,
+                maximumSignatures: Limits.headerSignatures
+            )
+        } catch {
+            throw DeliveryError(.malformed, "header \(name) \(error.message)", underlying: error)
+        }
+    }
+
+    /// Which key made one of the signatures; the first such, after looking at them all.
+    ///
+    /// - Throws: `unauthenticated` where none did; `unavailable` where libcrypto fails, for want of memory.
+    package func signer(of body: Span<UInt8>, among keys: [HMACSHA256]) throws(DeliveryError) -> Int {
+        let signer: Int?
+        do throws(SignatureError) {
+            signer = try signature.signer(of: body, among: keys)
+        } catch {
+            throw DeliveryError(.unavailable, "HMAC-SHA-256 not computed", underlying: error)
+        }
+        guard let signer else {
+            throw DeliveryError(
+                .unauthenticated,
+                signature.codes.isEmpty
+                    ? "header \(name) has no v1 signature"
+                    : "none of \(signature.codes.count) signatures was made with one of \(keys.count) secrets"
+            )
+        }
+        return signer
+    }
+}
