@@ -10,7 +10,6 @@ let package = Package(
             name: "FuzzDriver",
             dependencies: [.product(name: "FuzzTargets", package: "swift-lifecycle-events")]
         ),
-        // libFuzzer brings its own main.
         .executableTarget(name: "fuzz", dependencies: ["FuzzDriver"]),
         // The same without libFuzzer: it writes seeds and measures, for comparison, what sanitizers slow down.
         .executableTarget(name: "measure", dependencies: ["FuzzDriver"]),
