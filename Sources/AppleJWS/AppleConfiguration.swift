@@ -106,12 +106,3 @@ public struct AppleConfiguration: Sendable {
         }
     }
 }
-
-extension Duration {
-    /// Whole milliseconds, held within what can be added to any date without overflow.
-    var milliseconds: Int64 {
-        let bound: Int64 = 1 << 52
-        guard components.seconds < bound / 1000 else { return bound }
-        return components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
-    }
-}

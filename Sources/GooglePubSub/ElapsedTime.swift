@@ -15,13 +15,3 @@ struct ElapsedTime: Sendable {
         return { start.duration(to: clock.now) }
     }
 }
-
-extension Duration {
-    /// Whole milliseconds, held within what can be added to any date without overflow.
-    var wholeMilliseconds: Int64 {
-        let bound: Int64 = 1 << 52
-        guard components.seconds < bound / 1000 else { return bound }
-        guard components.seconds > -bound / 1000 else { return -bound }
-        return components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
-    }
-}

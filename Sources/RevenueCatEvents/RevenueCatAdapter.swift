@@ -77,8 +77,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
             }
         }
         self.keys = keys
-        let (seconds, attoseconds) = configuration.tolerance.components
-        tolerance = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+        tolerance = configuration.tolerance.wholeMilliseconds
     }
 
     /// Proves that a delivery is RevenueCat's by every credential that is configured, and reads it.

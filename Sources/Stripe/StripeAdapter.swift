@@ -223,10 +223,10 @@ public struct StripeAdapter: ProviderAdapter {
         let age = overflows ? Int64.min : now.subtractingReportingOverflow(signedAt).partialValue
         let past: Int64
         switch configuration.tolerance {
-        case .within(let duration): past = duration.milliseconds
+        case .within(let duration): past = duration.wholeMilliseconds
         case .disabled: past = .max
         }
-        let future = configuration.maximumFutureSkew?.milliseconds ?? past
+        let future = configuration.maximumFutureSkew?.wholeMilliseconds ?? past
         guard age <= past else {
             throw DeliveryError(.stale, "signed \(age) ms before it was received, at most \(past) ms")
         }
@@ -298,15 +298,5 @@ public struct StripeAdapter: ProviderAdapter {
 extension Secret {
     fileprivate var hasWhiteSpaceAtAnEnd: Bool {
         [bytes.first, bytes.last].contains { $0 == 0x20 || (0x09...0x0D).contains($0 ?? 0) }
-    }
-}
-
-extension Duration {
-    /// Whole milliseconds, at most what 64 bits hold.
-    var milliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1000)
-        let (sum, exceeds) = whole.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
-        return overflows || exceeds ? (seconds < 0 ? .min + 1 : .max) : sum
     }
 }

@@ -114,11 +114,8 @@ private struct ComparisonTable: CustomStringConvertible {
                 }
                 + [row.medianLag.map { "\(Self.seconds($0)), \(Self.seconds(row.maximumLag ?? $0))" } ?? "-"]
         }
-        let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
-        var lines = ([head] + rows).map { row in
-            row.indices.map { row[$0].padding(toLength: widths[$0], withPad: " ", startingAt: 0) }
-                .joined(separator: "  ").trimmed
-        }
+        let columns = Columns(fitting: [head] + rows)
+        var lines = ([head] + rows).map(columns.line)
         lines.append(
             "lineages only in the first: \(summary.lineagesOnlyFirst), in the second: \(summary.lineagesOnlySecond)"
         )
@@ -130,9 +127,5 @@ private struct ComparisonTable: CustomStringConvertible {
     }
 
     private static func seconds(_ milliseconds: Int64) -> String { "\(milliseconds / 1000) s" }
-}
-
-extension String {
-    fileprivate var trimmed: String { String(reversed().drop { $0 == " " }.reversed()) }
 }
 #endif

@@ -128,21 +128,4 @@ private struct Channel {
         return (detail.map { "\(kind): \($0)" } ?? kind).replacingOccurrences(of: "_", with: " ")
     }
 }
-
-/// Text in columns.
-private struct Columns {
-    private let widths: [Int]
-
-    init(_ widths: [Int]) { self.widths = widths }
-
-    func line(_ cells: [String]) -> String {
-        var line = ""
-        for (cell, width) in zip(cells, widths) {
-            let isLong = cell.count > width - 2
-            let text = isLong ? cell.prefix(width - 3) + "…" : cell[...]
-            line += text + String(repeating: " ", count: max(0, width - text.count))
-        }
-        return String(line.reversed().drop { $0 == " " }.reversed())
-    }
-}
 #endif

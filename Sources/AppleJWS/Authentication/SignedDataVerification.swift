@@ -40,8 +40,8 @@ struct SignedDataVerification: Sendable {
         }
         cache = ChainCache(capacity: configuration.chainCacheCapacity)
         certificateTime = configuration.certificateTime
-        futureSkew = configuration.maximumFutureSkew.milliseconds
-        maximumAge = configuration.maximumAge?.milliseconds
+        futureSkew = configuration.maximumFutureSkew.wholeMilliseconds
+        maximumAge = configuration.maximumAge?.wholeMilliseconds
     }
 
     /// - Parameters:

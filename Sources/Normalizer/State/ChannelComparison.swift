@@ -299,12 +299,3 @@ extension LifecycleEvent.Kind {
         }
     }
 }
-
-extension Duration {
-    fileprivate var wholeMilliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        let (sum, exceeds) = milliseconds.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
-        return overflow || exceeds ? .max : sum
-    }
-}

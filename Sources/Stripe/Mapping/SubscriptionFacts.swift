@@ -158,7 +158,7 @@ extension Mapping {
 
     func graceEnd(of span: SubscriptionObject.Span?, _ duration: Duration) -> Milliseconds? {
         span.map {
-            let (end, overflows) = $0.start.addingReportingOverflow(max(0, duration.milliseconds))
+            let (end, overflows) = $0.start.addingReportingOverflow(max(0, duration.wholeMilliseconds))
             return overflows ? $0.end : min($0.end, end)
         }
     }
