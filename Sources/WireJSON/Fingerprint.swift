@@ -66,3 +66,11 @@ extension Span<UInt8> {
             | UInt64(self[start &+ 6]) &<< 48 | UInt64(self[start &+ 7]) &<< 56
     }
 }
+
+/// How many of sixteen octets, the first one lowest, come before the first that is not zero.
+@inline(__always)
+func clearOctets(_ first: UInt64, _ second: UInt64) -> Int {
+    // Without a branch, which nothing would predict.
+    let inFirst = first.trailingZeroBitCount &>> 3
+    return inFirst &+ (second.trailingZeroBitCount &>> 3) & (0 &- inFirst &>> 3)
+}

@@ -20,8 +20,7 @@ enum StringSyntax {
                     next = index &+ 16
                     continue
                 }
-                let octets = first.trailingZeroBitCount &>> 3
-                index &+= first != 0 ? octets : 8 &+ second.trailingZeroBitCount &>> 3
+                index &+= clearOctets(first, second)
             }
             guard index < text.count else { throw JSONError(.unexpectedEnd, offset: text.count) }
             let octet = text[index]

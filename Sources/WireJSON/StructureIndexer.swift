@@ -42,17 +42,13 @@ struct DocumentIndex {
         nodes = try [JSONNode](capacity: maximumNodes) { (nodes) throws(JSONError) in
             containers = try [JSONContainer](capacity: maximumContainers) { (containers) throws(JSONError) in
                 members = try [JSONMember](capacity: maximumNodes / 2 + 1) { (members) throws(JSONError) in
-                    // The names of all objects that are open, the innermost one's last.
-                    _ = try [JSONMember](capacity: maximumNodes / 2 + 1) { (names) throws(JSONError) in
-                        position = try StructureIndexer.index(
-                            text,
-                            &nodes,
-                            &containers,
-                            &members,
-                            &names,
-                            maximumDepth: limits.maximumDepth
-                        )
-                    }
+                    position = try StructureIndexer.index(
+                        text,
+                        &nodes,
+                        &containers,
+                        &members,
+                        maximumDepth: limits.maximumDepth
+                    )
                 }
             }
         }
@@ -72,7 +68,6 @@ enum StructureIndexer {
         _ nodes: inout OutputSpan<JSONNode>,
         _ containers: inout OutputSpan<JSONContainer>,
         _ members: inout OutputSpan<JSONMember>,
-        _ names: inout OutputSpan<JSONMember>,
         maximumDepth: Int
     ) throws(JSONError) -> Int? {
         var position = 0
@@ -87,13 +82,12 @@ enum StructureIndexer {
             var octet = try required(text, &position)
             if expectsName {
                 guard octet == StringSyntax.quotationMark else { throw error(.unexpectedOctet, position) }
-                guard !nodes.isFull, !names.isFull else { return position }
+                guard !nodes.isFull else { return position }
                 let start = position &+ 1
                 var hasEscape = false
                 let end = try StringSyntax.end(of: text, from: start, hasEscape: &hasEscape)
                 let fingerprint =
                     hasEscape ? Fingerprint(ofEscaped: text, start, end) : Fingerprint(of: text, start, end)
-                names.append(JSONMember(fingerprint, node: nodes.count))
                 nodes.append(
                     JSONNode(
                         nameAt: start,
@@ -185,11 +179,15 @@ enum StructureIndexer {
                 containers[closed].count = UInt32(truncatingIfNeeded: count)
                 if isObject {
                     containers[closed].members = UInt32(truncatingIfNeeded: members.count)
-                    if let duplicate = DuplicateNames.last(count, of: names.span, nodes.span, text) {
+                    guard members.freeCapacity >= count else { return position }
+                    var name = node &+ 1
+                    for _ in 0..<count {
+                        members.append(JSONMember(nodes[name].fingerprint, node: name))
+                        name = Int(nodes[name &+ 1].next)
+                    }
+                    if let duplicate = DuplicateNames.last(count, of: members.span, nodes.span, text) {
                         throw error(.duplicateMember, Int(nodes[duplicate].start) &- 1)
                     }
-                    for index in names.count &- count..<names.count { members.append(names[index]) }
-                    names.removeLast(count)
                 }
                 nodes[node].end = UInt32(truncatingIfNeeded: position)
                 nodes[node].next = UInt32(truncatingIfNeeded: nodes.count)
@@ -213,18 +211,36 @@ enum StructureIndexer {
     /// The next octet that is not white space.
     @inline(__always)
     private static func required(_ text: Span<UInt8>, _ position: inout Int) throws(JSONError) -> UInt8 {
-        if position < text.count {
-            var octet = text[position]
+        // As in `StringSyntax.end(of:from:hasEscape:)`.
+        let index = position & 0x7FFF_FFFF
+        if index < text.count {
+            let octet = text[index]
             if octet > 0x20 { return octet }
             // As between a name's colon and its value.
-            if octet == 0x20, position &+ 1 < text.count {
-                octet = text[position &+ 1]
+            if octet == 0x20, index &+ 1 < text.count {
+                let octet = text[index &+ 1]
                 if octet > 0x20 {
-                    position &+= 1
+                    position = index &+ 1
+                    return octet
+                }
+            } else if octet == 0x0A, index &+ 18 <= text.count {
+                // A line's end and the indentation of the next.
+                let words = text.words(at: index &+ 1)
+                let next =
+                    index &+ 1
+                    &+ clearOctets(words.0 ^ 0x2020_2020_2020_2020, words.1 ^ 0x2020_2020_2020_2020)
+                let octet = text[next]
+                if octet > 0x20 {
+                    position = next
                     return octet
                 }
             }
         }
+        return try requiredAfterMore(text, &position)
+    }
+
+    @inline(never)
+    private static func requiredAfterMore(_ text: Span<UInt8>, _ position: inout Int) throws(JSONError) -> UInt8 {
         skipWhitespace(text, &position)
         guard position < text.count else { throw error(.unexpectedEnd, position) }
         return text[position]
@@ -241,21 +257,6 @@ enum StructureIndexer {
             if octet > 0x20 { return }
             guard octet == 0x20 || octet == 0x0A || octet == 0x0D || octet == 0x09 else { return }
             index &+= 1
-            // Indentation is long runs of spaces.
-            if octet != 0x20 {
-                while index &+ 16 <= text.count {
-                    let words = text.words(at: index)
-                    let first = words.0 ^ 0x2020_2020_2020_2020
-                    let second = words.1 ^ 0x2020_2020_2020_2020
-                    if first | second == 0 {
-                        index &+= 16
-                        continue
-                    }
-                    let octets = first.trailingZeroBitCount &>> 3
-                    index &+= first != 0 ? octets : 8 &+ second.trailingZeroBitCount &>> 3
-                    break
-                }
-            }
         }
     }
 
