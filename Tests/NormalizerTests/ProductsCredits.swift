@@ -228,37 +228,64 @@ struct ProductsCredits {
         #expect(play([first, Self.ends("t1", from: 0, at: 31), again]).subscription == 200)
     }
 
+    private static func refund(
+        _ event: LifecycleEvent,
+        on days: Double,
+        _ scope: LifecycleEvent.Refund.Scope?
+    ) -> NormalizedEvent {
+        Self.event(
+            event,
+            at: day(days),
+            "t1",
+            facts: [
+                .refund(
+                    .init(
+                        transaction: "t1",
+                        scope: scope,
+                        at: day(days),
+                        periodStart: start,
+                        endsAccess: scope == .full
+                    )
+                )
+            ]
+        )
+    }
+
+    private static let refunded = refund(
+        .refunded(.init(transaction: "t1", scope: .full, reason: .unknown, affectsCurrentPeriod: true)),
+        on: 10,
+        .full
+    )
+    private static let reversed = refund(.refundReversed(.init(transaction: "t1")), on: 12, nil)
+
     @Test("a reversal that comes late refills nothing of the period that began since")
     func lateReversal() {
         let first = Self.begins("t1", "basic", from: 0, to: 31)
-        func refund(_ event: LifecycleEvent, _ day: Double, _ scope: LifecycleEvent.Refund.Scope?) -> NormalizedEvent {
-            Self.event(
-                event,
-                at: Self.day(day),
-                "t1",
-                facts: [
-                    .refund(
-                        .init(
-                            transaction: "t1",
-                            scope: scope,
-                            at: Self.day(day),
-                            periodStart: Self.start,
-                            endsAccess: scope != nil
-                        )
-                    )
-                ]
-            )
-        }
-        let refunded = refund(
-            .refunded(.init(transaction: "t1", scope: .full, reason: .unknown, affectsCurrentPeriod: true)),
-            10,
-            .full
-        )
-        let reversed = refund(.refundReversed(.init(transaction: "t1")), 12, nil)
         let second = Self.begins("t2", "basic", from: 31, to: 62, isRenewal: true)
-        #expect(play([first, refunded, reversed], spending: [0: 150]).subscription == 200)
-        let late = Self.received(reversed, at: 40)
-        #expect(play([first, refunded, second, late], spending: [2: 150]).subscription == 50)
+        #expect(play([first, Self.refunded, Self.reversed], spending: [0: 150]).subscription == 200)
+        let late = Self.received(Self.reversed, at: 40)
+        #expect(play([first, Self.refunded, second, late], spending: [2: 150]).subscription == 50)
+    }
+
+    @Test("a reversal gives back no credits that its refund did not take")
+    func reversalOfNothing() throws {
+        let half = try #require(ExactDecimal(coefficient: 5, scale: 1))
+        let first = Self.begins("t1", "basic", from: 0, to: 31)
+        let late = Self.received(Self.refunded, at: 13)
+        #expect(play([first, Self.reversed, late], spending: [0: 150]).subscription == 50)
+        let share = Self.refund(
+            .refunded(
+                .init(
+                    transaction: "t1",
+                    scope: .fraction(half),
+                    reason: .unknown,
+                    affectsCurrentPeriod: false
+                )
+            ),
+            on: 10,
+            .fraction(half)
+        )
+        #expect(play([first, share, Self.reversed], spending: [0: 150]).subscription == 50)
     }
 
     @Test("whatever the order, with duplicates, the newest period's credits are what is left, in full")

@@ -141,7 +141,7 @@ extension CreditPolicy {
             return refund.affectsCurrentPeriod == false ? [] : ended(application, lineage, state)
         case .chargeback(let chargeback) where chargeback.stage == .lost:
             return ended(application, lineage, state)
-        case .refundReversed where application.disposition == .applied:
+        case .refundReversed where application.disposition == .applied && application.restoresAccess:
             return restored(event, lineage, state)
         default:
             return []

@@ -22,10 +22,14 @@ public struct Application: Hashable, Sendable, Codable {
     public var event: NormalizedEvent
     /// When to look again because the event takes effect later; absent where it has taken effect.
     @OptionalEventTime public var nextCheckAt: Date?
+    /// Whether a refund had taken away the access that its reversal, which this event is, gives back. A reversal that
+    /// comes before its refund, or undoes a partial one, gives back nothing.
+    public var restoresAccess = false
 
     private enum CodingKeys: String, CodingKey {
         case disposition, event
         case nextCheckAt = "next_check_at"
+        case restoresAccess = "restores_access"
     }
 }
 
@@ -65,7 +69,8 @@ extension SubscriptionState {
         return Application(
             disposition: refinement.disposition,
             event: refined,
-            nextCheckAt: begins.flatMap { $0 > event.receivedAt ? $0 : nil }
+            nextCheckAt: begins.flatMap { $0 > event.receivedAt ? $0 : nil },
+            restoresAccess: refinement.restoresAccess
         )
     }
 

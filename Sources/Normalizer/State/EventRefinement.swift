@@ -43,6 +43,18 @@ struct EventRefinement {
     }
 }
 
+extension EventRefinement {
+    /// As in `Application.restoresAccess`.
+    var restoresAccess: Bool {
+        guard case .refundReversed = event.event else { return false }
+        let moment = event.occurredAt.millisecondsSince1970
+        guard let period = now.timeline.granting(at: moment),
+            let index = prior.timeline.index(transaction: period.transaction, start: period.start)
+        else { return false }
+        return !prior.timeline.periods[index].grants(at: moment)
+    }
+}
+
 // MARK: Disposition
 
 extension EventRefinement {
