@@ -115,8 +115,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
     private func prove(_ delivery: Delivery) throws(DeliveryError) -> Origin.Evidence {
         var evidence = Origin.Evidence(.unchecked)
         if authorization.isConfigured {
-            let match = try authorization.match(delivery)
-            evidence = Origin.Evidence(.sharedSecret, key: "authorization \(match + 1)")
+            evidence = try authorization.match(delivery)
         }
         if !keys.isEmpty {
             let signature = try SignatureHeader(Self.signatureHeader, in: delivery.headers)

@@ -7,20 +7,30 @@ import SignatureCore
 struct SharedAuthorization: Sendable {
     static let headerName = "Authorization"
 
-    // Digests have one length, so that comparing them tells nothing of the length of the value.
-    private let digests: [Digest]
-
-    init(_ values: [Secret]) {
-        digests = values.map { SHA256.hash($0.bytes.span) }
+    private struct Candidate {
+        // Digests have one length, so that comparing them tells nothing of the length of the value.
+        let digest: Digest
+        let evidence: Origin.Evidence
     }
 
-    var isConfigured: Bool { !digests.isEmpty }
+    private let candidates: [Candidate]
 
-    /// Which of the configured values the delivery carries, byte for byte; every one of them is compared.
+    init(_ values: [Secret]) {
+        candidates = values.enumerated().map { index, value in
+            Candidate(
+                digest: SHA256.hash(value.bytes.span),
+                evidence: Origin.Evidence(.sharedSecret, key: "authorization \(index + 1)")
+            )
+        }
+    }
+
+    var isConfigured: Bool { !candidates.isEmpty }
+
+    /// That the delivery carries one of the configured values, byte for byte; every one of them is compared.
     ///
     /// - Throws: `unauthenticated` where the header is absent, empty, longer than 8 KiB, came more than once, or has
     ///   another value.
-    func match(_ delivery: Delivery) throws(DeliveryError) -> Int {
+    func match(_ delivery: Delivery) throws(DeliveryError) -> Origin.Evidence {
         let values = delivery.headers.values(Self.headerName)
         guard let value = values.first, !value.isEmpty else {
             throw DeliveryError(.unauthenticated, "header \(Self.headerName) is absent or empty")
@@ -34,15 +44,16 @@ struct SharedAuthorization: Sendable {
                 "header \(Self.headerName) has \(value.utf8.count) bytes, at most \(Limits.headerBytes)"
             )
         }
-        let digest = SHA256.hash(Array(value.utf8).span)
-        var match: Int?
-        for (index, candidate) in digests.enumerated() where candidate == digest {
-            match = match ?? index
+        let octets = value.utf8
+        let digest = SHA256.hash(octets.span)
+        var match: Origin.Evidence?
+        for candidate in candidates where candidate.digest == digest {
+            match = match ?? candidate.evidence
         }
         guard let match else {
             throw DeliveryError(
                 .unauthenticated,
-                "header \(Self.headerName) has none of \(digests.count) configured values"
+                "header \(Self.headerName) has none of \(candidates.count) configured values"
             )
         }
         return match
