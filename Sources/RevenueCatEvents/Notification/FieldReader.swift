@@ -8,20 +8,19 @@ import WireJSON
 /// other, whose fields nobody promised, it reads as absent and is noted.
 struct FieldReader {
     private(set) var reader: ObjectReader
-    let isStrict: Bool
+    var isStrict: Bool
 
     init(_ reader: ObjectReader, isStrict: Bool) {
         self.reader = reader
         self.isStrict = isStrict
     }
 
-    private mutating func optional<Value>(
-        _ name: MemberName,
-        _ read: (JSONValue) throws(JSONError) -> Value?
+    @inline(__always)
+    private mutating func read<Value>(
+        _ read: (ObjectReader) throws(JSONError) -> Value?
     ) throws(JSONError) -> Value? {
-        guard let value = reader.optionalValue(name) else { return nil }
         do throws(JSONError) {
-            return try read(value)
+            return try read(reader)
         } catch {
             guard !isStrict else { throw error }
             reader.note(error.path)
@@ -31,11 +30,15 @@ struct FieldReader {
 
     /// An empty identifier identifies nothing, and reads as absent.
     mutating func identifier(_ name: MemberName) throws(JSONError) -> String? {
-        try optional(name) { (value) throws(JSONError) in try value.identifier() }
+        try read { (reader) throws(JSONError) in
+            guard let text = try reader.optionalString(name) else { return nil }
+            guard !text.holdsControl else { throw try reader.value(name).error(.unescapedControl) }
+            return text.isEmpty ? nil : text
+        }
     }
 
     mutating func identifiers(_ name: MemberName) throws(JSONError) -> [String] {
-        try optional(name) { (value) throws(JSONError) in try value.identifiers() } ?? []
+        try read { (reader) throws(JSONError) in try reader.optionalValue(name)?.identifiers() } ?? []
     }
 
     mutating func open<Value: OpenValue>(_ name: MemberName) throws(JSONError) -> Value? {
@@ -43,22 +46,22 @@ struct FieldReader {
     }
 
     mutating func date(_ name: MemberName) throws(JSONError) -> Date? {
-        try optional(name) { (value) throws(JSONError) in
-            let milliseconds = try value.int64()
-            guard Limits.milliseconds.contains(milliseconds) else { throw value.error(.integerOutOfRange) }
+        try read { (reader) throws(JSONError) in
+            guard let milliseconds = try reader.optionalInt64(name) else { return nil }
+            guard Limits.milliseconds.contains(milliseconds) else {
+                throw try reader.value(name).error(.integerOutOfRange)
+            }
             return Date(millisecondsSince1970: milliseconds)
         }
     }
 
     mutating func amount(_ name: MemberName) throws(JSONError) -> ExactDecimal? {
-        try optional(name) { (value) throws(JSONError) in
-            let decimal = try value.decimal()
-            return ExactDecimal(coefficient: decimal.coefficient, scale: decimal.scale)
-        }
+        try read { (reader) throws(JSONError) in try reader.optionalDecimal(name) }
+            .flatMap { ExactDecimal(coefficient: $0.coefficient, scale: $0.scale) }
     }
 
     mutating func flag(_ name: MemberName) throws(JSONError) -> Bool? {
-        try optional(name) { (value) throws(JSONError) in try value.bool() }
+        try read { (reader) throws(JSONError) in try reader.optionalBool(name) }
     }
 
     mutating func descriptiveString(_ name: MemberName) -> String? { reader.descriptiveString(name) }
@@ -70,15 +73,48 @@ extension JSONValue {
     /// A string without control characters; nil for an empty one.
     func identifier() throws(JSONError) -> String? {
         let text = try string()
-        guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { throw error(.unescapedControl) }
+        guard !text.holdsControl else { throw error(.unescapedControl) }
         return text.isEmpty ? nil : text
     }
 
     func identifiers() throws(JSONError) -> [String] {
+        let elements = try array()
         var identifiers: [String] = []
-        for element in try array() {
+        identifiers.reserveCapacity(elements.count)
+        for element in elements {
             if let identifier = try element.identifier() { identifiers.append(identifier) }
         }
         return identifiers
+    }
+}
+
+extension String {
+    /// Whether there is an ASCII control character in it.
+    fileprivate var holdsControl: Bool {
+        let utf8 = utf8
+        let octets = utf8.span
+        var found: UInt8 = 0
+        var index = 0
+        // Without a way out of the loop, it looks at many octets at a time.
+        while index < octets.count {
+            let octet = octets[index]
+            found |= octet < 0x20 || octet == 0x7F ? 1 : 0
+            index &+= 1
+        }
+        return found != 0
+    }
+
+    /// Whether both are the same octets: canonical equivalents, which are equal to `==`, differ.
+    func hasOctets(of other: String) -> Bool {
+        let (left, right) = (utf8, other.utf8)
+        let (one, another) = (left.span, right.span)
+        guard one.count == another.count else { return false }
+        var difference: UInt8 = 0
+        var index = 0
+        while index < one.count {
+            difference |= one[index] ^ another[index]
+            index &+= 1
+        }
+        return difference == 0
     }
 }

@@ -77,7 +77,7 @@ public struct RevenueCatEvent: Sendable, Hashable {
     /// Whether the body has the shape of something that happened on a paywall, whatever its type says: those types can
     /// be renamed in the dashboard, also to the name of a lifecycle type.
     public let isPaywallInteraction: Bool
-    /// What else a notice is made of, under RevenueCat's names.
+    /// What else a notice is made of, under RevenueCat's names; lifecycle events have none.
     let notes: [String: String]
 
     /// One of the `adjustments` of a virtual currency.
@@ -88,12 +88,6 @@ public struct RevenueCatEvent: Sendable, Hashable {
         public let amount: Int64
     }
 
-    private static let known: Set<EventType> = [
-        .initialPurchase, .renewal, .cancellation, .uncancellation, .nonRenewingPurchase, .subscriptionPaused,
-        .expiration, .billingIssue, .productChange, .transfer, .subscriptionExtended, .temporaryEntitlementGrant,
-        .refundReversed, .priceIncreaseConsentRequired, .priceIncreaseConsentApproved,
-    ]
-
     private static let noted: [MemberName] = [
         "experiment_id", "experiment_variant", "offering_id", "source", "virtual_currency_transaction_id",
         "product_display_name", "redemption_outcome", "redemption_platform", "paywall_id", "component_type",
@@ -103,17 +97,18 @@ public struct RevenueCatEvent: Sendable, Hashable {
     static func read(_ reader: ObjectReader, anomalies: inout [String]) throws(JSONError) -> RevenueCatEvent {
         let typeValue = try reader.value("type")
         let idValue = try reader.value("id")
-        guard let type = try typeValue.identifier() else { throw typeValue.error(.missing) }
+        guard let name = try typeValue.identifier() else { throw typeValue.error(.missing) }
         guard let id = try idValue.identifier() else { throw idValue.error(.missing) }
         let isPaywall = reader.optionalValue("paywall_id") != nil || reader.optionalValue("session_id") != nil
         // What decides whether a delivery is for us is never guessed.
-        var always = FieldReader(reader, isStrict: true)
-        let appID = try always.identifier("app_id")
-        let stated: Environment? = try always.open("environment")
-        let ofPurchase: Environment? = try always.open("purchase_environment")
-        var fields = FieldReader(reader, isStrict: known.contains(EventType(rawValue: type)) && !isPaywall)
+        var fields = FieldReader(reader, isStrict: true)
+        let appID = try fields.identifier("app_id")
+        let stated: Environment? = try fields.open("environment")
+        let ofPurchase: Environment? = try fields.open("purchase_environment")
+        let type = EventType(rawValue: name)
+        fields.isStrict = type.isLifecycle && !isPaywall
         let event = try RevenueCatEvent(
-            type: EventType(rawValue: type),
+            type: type,
             id: id,
             isPaywallInteraction: isPaywall,
             appID: appID,
@@ -165,15 +160,19 @@ public struct RevenueCatEvent: Sendable, Hashable {
         redeemedFrom = try fields.identifiers("redeemed_from")
         redeemedBy = try fields.identifiers("redeemed_by")
         adjustments = Self.adjustments(&fields)
+        notes = fields.isStrict ? [:] : Self.notes(&fields)
+    }
+
+    private static func notes(_ fields: inout FieldReader) -> [String: String] {
         var notes: [String: String] = [:]
-        for name in Self.noted { notes[name.text] = fields.descriptiveString(name) }
+        for name in noted { notes[name.text] = fields.descriptiveString(name) }
         // The table of fields and the sample call it by different names.
         let enrolledAt =
             fields.descriptiveInt64("experiment_enrolled_at_ms") ?? fields.descriptiveInt64("enrolled_at_ms")
         if let enrolledAt, Limits.milliseconds.contains(enrolledAt) {
             notes["enrolled_at"] = RFC3339.string(enrolledAt)
         }
-        self.notes = notes
+        return notes
     }
 
     private static func adjustments(_ fields: inout FieldReader) -> [CurrencyAdjustment] {
@@ -198,15 +197,11 @@ public struct RevenueCatEvent: Sendable, Hashable {
 extension RevenueCatEvent {
     /// Every id of the customer, the one in use first, each once.
     public var customerIDs: [String] {
-        let all = [appUserID, originalAppUserID].compactMap(\.self) + aliases
-        // Customers have two or three, which are compared faster than hashed. Canonical equivalents are two.
-        if all.count <= 8 {
-            return all.indices.filter { index in
-                !all[..<index].contains { $0 == all[index] && $0.utf8.elementsEqual(all[index].utf8) }
-            }.map { all[$0] }
-        }
-        var seen: Set<[UInt8]> = []
-        return all.filter { seen.insert(Array($0.utf8)).inserted }
+        var customer = DistinctIDs(capacity: 2 + aliases.count)
+        if let appUserID { customer.add(appUserID) }
+        if let originalAppUserID { customer.add(originalAppUserID) }
+        for alias in aliases { customer.add(alias) }
+        return customer.ids
     }
 
     /// What RevenueCat should be asked for after this webhook, because it says too little to rely on.
@@ -257,5 +252,24 @@ extension RevenueCatEvent {
     var isUnpaidStripeRenewal: Bool {
         type == .renewal && store == .stripe && (periodType ?? .normal) == .normal
             && (priceInPurchasedCurrency ?? priceInUSD)?.coefficient == 0
+    }
+}
+
+/// Ids in the order they came, each once; canonical equivalents are two.
+private struct DistinctIDs {
+    private(set) var ids: [String] = []
+    // Customers have two or three, which are compared faster than hashed.
+    private var hashed: Set<[UInt8]> = []
+
+    init(capacity: Int) { ids.reserveCapacity(capacity) }
+
+    mutating func add(_ id: String) {
+        if ids.count < 8 {
+            guard !ids.contains(where: { $0.hasOctets(of: id) }) else { return }
+        } else {
+            if hashed.isEmpty { hashed = Set(ids.map { Array($0.utf8) }) }
+            guard hashed.insert(Array(id.utf8)).inserted else { return }
+        }
+        ids.append(id)
     }
 }

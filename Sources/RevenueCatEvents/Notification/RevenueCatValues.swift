@@ -62,6 +62,18 @@ extension RevenueCatEvent {
         public static let paywallExitOffer: EventType = "PAYWALL_EXIT_OFFER"
         /// Something on a paywall was touched.
         public static let paywallComponentInteracted: EventType = "PAYWALL_COMPONENT_INTERACTED"
+
+        /// Whether it moves access, renewal or money, so that its fields have to be as documented.
+        var isLifecycle: Bool {
+            switch self {
+            case .initialPurchase, .renewal, .cancellation, .uncancellation, .nonRenewingPurchase,
+                .subscriptionPaused, .expiration, .billingIssue, .productChange, .transfer, .subscriptionExtended,
+                .temporaryEntitlementGrant, .refundReversed, .priceIncreaseConsentRequired,
+                .priceIncreaseConsentApproved:
+                true
+            default: false
+            }
+        }
     }
 
     /// `cancel_reason` and `expiration_reason`
