@@ -3,12 +3,12 @@ import Normalizer
 
 /// Maps one webhook. Pure: it reads the webhook, and what was answered about it, and nothing else.
 ///
-/// It keeps no state: that a renewal is a recovery, a resumption or a change of product follows from the facts.
-struct Mapping {
+/// It keeps no state: that a renewal is a recovery, a resumption or a change of product follows from the facts. A class,
+/// because whatever captures it would copy what it holds.
+final class Mapping {
     /// Which version of the mapping made an event.
     static let version = "revenuecat/1"
 
-    let event: RevenueCatEvent
     let notification: RevenueCatNotification
     let receivedAt: Date
     private let channel: Origin.Channel
@@ -17,12 +17,13 @@ struct Mapping {
 
     init(_ resolved: Authenticated<RevenueCatNotification>) {
         notification = resolved.value
-        event = resolved.value.event
         receivedAt = resolved.receivedAt
         channel = resolved.channel
         evidence = resolved.evidence
         digest = resolved.bodyDigest
     }
+
+    var event: RevenueCatEvent { notification.webhook.event }
 
     /// What RevenueCat's types mean, with the conditions that tell two meanings of one type apart.
     enum Row: Hashable {
@@ -46,90 +47,12 @@ struct Mapping {
             default: true
             }
         }
-
-        init(_ event: RevenueCatEvent) {
-            // The names of paywall types can be changed in the dashboard, also to one of those below.
-            if event.isPaywallInteraction {
-                self = .paywall
-                return
-            }
-            switch event.type {
-            // Also the start of a trial, a resubscription on Play, and Play's immediate change of product.
-            case .initialPurchase: self = .initialPurchase
-            // Also a trial's conversion, a recovery, the end of a pause, a lapsed customer's return, and a change of
-            // product taking effect. Stripe's settings can make periods that nobody paid for.
-            case .renewal: self = event.isUnpaidStripeRenewal ? .unpaidRenewal : .renewal
-            // A grant has no store that could charge for it.
-            case .nonRenewingPurchase: self = event.store == .promotional ? .granted : .oneTimePurchase
-            // Not validated by the store yet, at most a day of access.
-            case .temporaryEntitlementGrant: self = .temporaryGrant
-            // Only a refund, the end of sharing and the removal of a grant take access away.
-            case .cancellation: self = Row(cancellation: event)
-            // The customer came back before the end. Stripe never sends it.
-            case .uncancellation: self = .autoRenewOn
-            // Access goes on until the period ends.
-            case .subscriptionPaused: self = .pauseScheduled
-            case .expiration: self = Row(expiration: event)
-            // One for each incident; later attempts that fail are silent.
-            case .billingIssue: self = .billingIssue
-            // An announcement: it moves neither access nor money.
-            case .productChange: self = .productChange
-            case .subscriptionExtended: self = .extended
-            // App Store only; the period may be over by now.
-            case .refundReversed: self = .refundReversed
-            case .priceIncreaseConsentRequired: self = .priceConsent(.pending)
-            case .priceIncreaseConsentApproved: self = .priceConsent(.accepted)
-            // Sent once, for the destination, without a product.
-            case .transfer: self = .transfer
-            case .purchaseRedeemed: self = .redeemed
-            case .subscriberAlias: self = .aliased
-            case .invoiceIssuance: self = .invoice
-            case .virtualCurrencyTransaction: self = .virtualCurrency
-            case .experimentEnrollment: self = .experiment
-            case .paywallImpression, .paywallClose, .paywallCancel, .paywallExitOffer, .paywallComponentInteracted:
-                self = .paywall
-            // It has the shape of a purchase and is none.
-            case .test: self = .test
-            default: self = .unknown
-            }
-        }
-
-        private init(cancellation event: RevenueCatEvent) {
-            if event.store == .promotional {
-                self = .grantRevoked
-                return
-            }
-            if event.isRefund {
-                // Who shared got the money back. This customer paid nothing, and loses access.
-                self = event.isFamilyShare ? .familySharingEnded : .refund
-                return
-            }
-            switch event.cancelReason {
-            case .unsubscribe?: self = .autoRenewOff(.customer)
-            case .billingError?: self = .autoRenewOff(.billing)
-            case .priceIncrease?: self = .autoRenewOff(.priceIncreaseDeclined)
-            case .developerInitiated?: self = .autoRenewOff(.developer)
-            default: self = .autoRenewOff(.unknown)
-            }
-        }
-
-        private init(expiration event: RevenueCatEvent) {
-            switch event.expirationReason {
-            case .subscriptionPaused?: self = .paused
-            case .unsubscribe?: self = .expired(.customer)
-            case .billingError?: self = .expired(.billing)
-            case .priceIncrease?: self = .expired(.priceIncreaseDeclined)
-            case .developerInitiated?: self = .expired(.developer)
-            case .customerSupport?: self = .expired(event.isFamilyShare ? .unknown : .refunded)
-            default: self = .expired(.unknown)
-            }
-        }
     }
 
     func normalization() -> Normalization {
-        let purchase = PurchaseStatement(event)
+        let purchase = PurchaseStatement(notification.webhook)
         let outcome: Outcome
-        switch Row(event) {
+        switch notification.webhook.row {
         case .initialPurchase: outcome = started(purchase)
         case .renewal: outcome = renewed(purchase)
         case .unpaidRenewal: outcome = unpaidRenewal(purchase)
@@ -163,6 +86,78 @@ struct Mapping {
     }
 }
 
+extension RevenueCatEvent {
+    /// What it means.
+    var row: Mapping.Row {
+        // The names of paywall types can be changed in the dashboard, also to one of those below.
+        if isPaywallInteraction { return .paywall }
+        return switch type {
+        // Also the start of a trial, a resubscription on Play, and Play's immediate change of product.
+        case .initialPurchase: .initialPurchase
+        // Also a trial's conversion, a recovery, the end of a pause, a lapsed customer's return, and a change of
+        // product taking effect. Stripe's settings can make periods that nobody paid for.
+        case .renewal: isUnpaidStripeRenewal ? .unpaidRenewal : .renewal
+        // A grant has no store that could charge for it.
+        case .nonRenewingPurchase: store == .promotional ? .granted : .oneTimePurchase
+        // Not validated by the store yet, at most a day of access.
+        case .temporaryEntitlementGrant: .temporaryGrant
+        // Only a refund, the end of sharing and the removal of a grant take access away.
+        case .cancellation: cancellationRow
+        // The customer came back before the end. Stripe never sends it.
+        case .uncancellation: .autoRenewOn
+        // Access goes on until the period ends.
+        case .subscriptionPaused: .pauseScheduled
+        case .expiration: expirationRow
+        // One for each incident; later attempts that fail are silent.
+        case .billingIssue: .billingIssue
+        // An announcement: it moves neither access nor money.
+        case .productChange: .productChange
+        case .subscriptionExtended: .extended
+        // App Store only; the period may be over by now.
+        case .refundReversed: .refundReversed
+        case .priceIncreaseConsentRequired: .priceConsent(.pending)
+        case .priceIncreaseConsentApproved: .priceConsent(.accepted)
+        // Sent once, for the destination, without a product.
+        case .transfer: .transfer
+        case .purchaseRedeemed: .redeemed
+        case .subscriberAlias: .aliased
+        case .invoiceIssuance: .invoice
+        case .virtualCurrencyTransaction: .virtualCurrency
+        case .experimentEnrollment: .experiment
+        case .paywallImpression, .paywallClose, .paywallCancel, .paywallExitOffer, .paywallComponentInteracted:
+            .paywall
+        // It has the shape of a purchase and is none.
+        case .test: .test
+        default: .unknown
+        }
+    }
+
+    private var cancellationRow: Mapping.Row {
+        if store == .promotional { return .grantRevoked }
+        // Who shared got the money back. This customer paid nothing, and loses access.
+        if isRefund { return isFamilyShare ? .familySharingEnded : .refund }
+        return switch cancelReason {
+        case .unsubscribe?: .autoRenewOff(.customer)
+        case .billingError?: .autoRenewOff(.billing)
+        case .priceIncrease?: .autoRenewOff(.priceIncreaseDeclined)
+        case .developerInitiated?: .autoRenewOff(.developer)
+        default: .autoRenewOff(.unknown)
+        }
+    }
+
+    private var expirationRow: Mapping.Row {
+        switch expirationReason {
+        case .subscriptionPaused?: .paused
+        case .unsubscribe?: .expired(.customer)
+        case .billingError?: .expired(.billing)
+        case .priceIncrease?: .expired(.priceIncreaseDeclined)
+        case .developerInitiated?: .expired(.developer)
+        case .customerSupport?: .expired(isFamilyShare ? .unknown : .refunded)
+        default: .expired(.unknown)
+        }
+    }
+}
+
 // MARK: From rows to events
 
 extension Mapping {
@@ -174,7 +169,7 @@ extension Mapping {
     }
 
     private func normalization(of outcome: Outcome, _ purchase: PurchaseStatement) -> Normalization {
-        var anomalies = notification.anomalies
+        var anomalies = notification.webhook.anomalies
         if let timestamp = event.timestamp, timestamp > latestCredible { anomalies.append("event.event_timestamp_ms") }
         switch outcome {
         case .events(let drafts):
@@ -300,14 +295,16 @@ extension Mapping {
         let period = ServicePeriod(start: complete.start, end: complete.end)
         let price = purchase.price
         let terms = RenewalTerms(willRenew: purchase.phase != .prepaid)
-        var facts: [Fact] = [.period(purchase.fact(period, complete.product))]
+        var facts: [Fact] = []
+        facts.reserveCapacity(6)
+        facts.append(.period(purchase.fact(period, complete.product)))
         if let price, price.role == .charged, let transaction = self.event.transactionID {
             facts.append(.charge(.init(transaction: transaction, price: price, at: complete.start)))
         }
         facts.append(.renewalIntent(.init(terms)))
         facts.append(.billing(.init(.settled, periodStart: complete.start)))
         facts.append(.pause(.init(.none)))
-        facts += purchase.owner
+        if let account = purchase.account { facts.append(.owner(account)) }
         return .events([
             EventDraft(
                 id: purchase.periodBeganID(complete),
@@ -690,7 +687,7 @@ extension Mapping {
                 id: notificationID(),
                 event: .transferred(transfer),
                 facts: [.transfer(transfer)],
-                account: account(event.transferredTo),
+                account: Account(appUserIDs: event.transferredTo),
                 isAboutPurchase: false
             )
         ])
@@ -700,7 +697,7 @@ extension Mapping {
     private func redeemed() -> Outcome {
         let ids =
             event.notes["redemption_outcome"] == "alias" ? event.redeemedBy + event.redeemedFrom : event.redeemedBy
-        return notice(.accountsLinked, account: account(ids))
+        return notice(.accountsLinked, account: Account(appUserIDs: ids))
     }
 
     /// One event for each currency that changed.
@@ -746,11 +743,6 @@ extension Mapping {
                 )
             )
         )
-    }
-
-    private func account(_ ids: [String]) -> Account? {
-        guard let first = ids.first else { return nil }
-        return Account(first, .appUserID, aliases: ids.dropFirst().map { Account.Identifier($0, .appUserID) })
     }
 
     private func notifiedID(_ purchase: PurchaseStatement) -> EventID {

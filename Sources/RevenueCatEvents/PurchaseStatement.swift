@@ -3,20 +3,24 @@ import Normalizer
 
 /// What the fields of an event say of one purchase, in the store's own names.
 struct PurchaseStatement {
-    let event: RevenueCatEvent
+    private let webhook: RevenueCatNotification.Webhook
     let store: Store
     let environment: StoreEnvironment
     private(set) var lineage: SubscriptionID?
     let product: PurchasedProduct?
+    let account: Account?
 
-    init(_ event: RevenueCatEvent) {
-        self.event = event
-        let store = event.store?.canonical ?? .unknown
+    init(_ webhook: RevenueCatNotification.Webhook) {
+        self.webhook = webhook
+        let store = webhook.event.store?.canonical ?? .unknown
         self.store = store
-        environment = event.environment?.canonical ?? .unknown
-        product = event.productID.map { Self.product($0, store, offerCode: event.offerCode) }
-        if let id = event.originalTransactionID ?? event.transactionID { nameLineage(id) }
+        environment = webhook.event.environment?.canonical ?? .unknown
+        product = webhook.event.productID.map { Self.product($0, store, offerCode: webhook.event.offerCode) }
+        account = Account(appUserIDs: webhook.event.customerIDs)
+        if let id = webhook.event.originalTransactionID ?? webhook.event.transactionID { nameLineage(id) }
     }
+
+    private var event: RevenueCatEvent { webhook.event }
 
     mutating func nameLineage(_ id: String) { lineage = Self.lineage(id, store, environment) }
 
@@ -54,12 +58,6 @@ struct PurchaseStatement {
     var productName: String? { event.productID }
 
     var phase: Phase { event.periodType?.phase ?? .regular }
-
-    var account: Account? {
-        let ids = event.customerIDs
-        guard let first = ids.first else { return nil }
-        return Account(first, .appUserID, aliases: ids.dropFirst().map { Account.Identifier($0, .appUserID) })
-    }
 
     var owner: [Fact] { account.map { [.owner($0)] } ?? [] }
 
@@ -179,5 +177,13 @@ struct PurchaseStatement {
         guard event.currency == nil || event.currency == "USD", let amount = event.priceInUSD, amount.coefficient < 0
         else { return nil }
         return Price(Money(amount.negated, "USD"), .refund)
+    }
+}
+
+extension Account {
+    /// The customer with these ids, the one in use first; nil without any.
+    init?(appUserIDs ids: [String]) {
+        guard let first = ids.first else { return nil }
+        self.init(first, .appUserID, aliases: ids.dropFirst().map { Identifier($0, .appUserID) })
     }
 }

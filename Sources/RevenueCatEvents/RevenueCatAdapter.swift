@@ -102,7 +102,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
         } catch {
             throw DeliveryError(.malformed, "body: \(error)", isAuthentic: true, underlying: error)
         }
-        try checkDestination(notification.event)
+        try checkDestination(notification.webhook)
         return Authenticated(
             notification,
             receivedAt: delivery.receivedAt,
@@ -140,10 +140,10 @@ public struct RevenueCatAdapter: ProviderAdapter {
         }
     }
 
-    private func checkDestination(_ event: RevenueCatEvent) throws(DeliveryError) {
-        let isAboutPurchase = Mapping.Row(event).isAboutPurchase
+    private func checkDestination(_ webhook: RevenueCatNotification.Webhook) throws(DeliveryError) {
+        let isAboutPurchase = webhook.row.isAboutPurchase
         if let expected = configuration.environments {
-            if let environment = event.environment {
+            if let environment = webhook.event.environment {
                 // Open values compare as text; octets decide here.
                 let stated = environment.canonical.rawValue.utf8
                 guard expected.contains(where: { $0.rawValue.utf8.elementsEqual(stated) }) else {
@@ -154,11 +154,11 @@ public struct RevenueCatAdapter: ProviderAdapter {
             }
         }
         if let expected = configuration.appIDs {
-            if let app = event.appID {
+            if let app = webhook.event.appID {
                 guard expected.contains(where: { $0.utf8.elementsEqual(app.utf8) }) else {
                     throw DeliveryError(.misdirected, "webhook is about another app", isAuthentic: true)
                 }
-            } else if isAboutPurchase, event.store != .promotional {
+            } else if isAboutPurchase, webhook.event.store != .promotional {
                 throw DeliveryError(.misdirected, "webhook about a purchase names no app", isAuthentic: true)
             }
         }

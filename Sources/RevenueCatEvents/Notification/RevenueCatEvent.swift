@@ -228,12 +228,10 @@ extension RevenueCatEvent {
         case .purchaseRedeemed:
             return redeemedBy.isEmpty ? nil : .customers(redeemedBy)
         default:
-            guard unknownToUs, productID != nil, let customer = customerIDs.first else { return nil }
+            guard row == .unknown, productID != nil, let customer = customerIDs.first else { return nil }
             return .customers([customer])
         }
     }
-
-    private var unknownToUs: Bool { Mapping.Row(self) == .unknown }
 
     private var isKnownCancellation: Bool {
         switch cancelReason {

@@ -5,31 +5,51 @@ import WireJSON
 /// A webhook's body, proven and read.
 public struct RevenueCatNotification: Sendable, Hashable {
     /// The body, byte for byte as received: every member is there, known or not.
-    public let payload: [UInt8]
+    public var payload: [UInt8] { webhook.payload }
     /// `api_version`
-    public let apiVersion: String?
+    public var apiVersion: String? { webhook.apiVersion }
     /// `event`
-    public let event: RevenueCatEvent
+    public var event: RevenueCatEvent { webhook.event }
+
+    let webhook: Webhook
     /// What RevenueCat answered when it was asked about the webhook.
     var answer: LookupAnswer?
-    /// Paths of members that are not as documented.
-    let anomalies: [String]
 
     init(payload: [UInt8]) throws(JSONError) {
-        var reader = try ObjectReader(parsing: payload)
-        apiVersion = reader.descriptiveString("api_version")
-        if apiVersion != "1.0", reader.anomalies.isEmpty { reader.note("api_version") }
-        var anomalies = reader.anomalies
-        event = try RevenueCatEvent.read(try ObjectReader(try reader.value("event")), anomalies: &anomalies)
-        self.anomalies = anomalies
-        self.payload = payload
+        webhook = try Webhook(payload: payload)
+    }
+
+    /// What was received, shared by all copies of the notification.
+    final class Webhook: Sendable, Hashable {
+        let payload: [UInt8]
+        let apiVersion: String?
+        let event: RevenueCatEvent
+        let row: Mapping.Row
+        /// Paths of members that are not as documented.
+        let anomalies: [String]
+
+        init(payload: [UInt8]) throws(JSONError) {
+            var reader = try ObjectReader(parsing: payload)
+            apiVersion = reader.descriptiveString("api_version")
+            if apiVersion != "1.0", reader.anomalies.isEmpty { reader.note("api_version") }
+            var anomalies = reader.anomalies
+            let event = try RevenueCatEvent.read(try ObjectReader(try reader.value("event")), anomalies: &anomalies)
+            row = event.row
+            self.event = event
+            self.anomalies = anomalies
+            self.payload = payload
+        }
+
+        // All the rest was read from the body.
+        static func == (left: Webhook, right: Webhook) -> Bool { left.payload == right.payload }
+        func hash(into hasher: inout Hasher) { hasher.combine(payload) }
     }
 }
 
 extension RevenueCatNotification {
     /// Whether the webhook gives no event without RevenueCat's answer.
     var needsAnswer: Bool {
-        switch Mapping.Row(event) {
+        switch webhook.row {
         case .unpaidRenewal: true
         case .productChange: event.newProductID == nil && event.store != .playStore
         default: false
