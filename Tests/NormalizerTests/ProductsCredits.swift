@@ -267,6 +267,21 @@ struct ProductsCredits {
         #expect(play([first, Self.refunded, second, late], spending: [2: 150]).subscription == 50)
     }
 
+    @Test("a reversal, and a dispute won on appeal, give back the credits of a period without a transaction")
+    func reversalWithoutTransaction() {
+        let period = ServicePeriod(start: Self.start, end: Self.day(31))
+        var first = Self.begins("t1", "basic", from: 0, to: 31)
+        first.facts = [.period(.init(period, product: "basic", phase: .regular, transaction: nil))]
+        #expect(play([first, Self.refunded], spending: [0: 150]).subscription == 0)
+        #expect(play([first, Self.refunded, Self.reversed], spending: [0: 150]).subscription == 200)
+        var lost = Self.refunded
+        lost.event = .chargeback(.init(stage: .lost, transaction: "t1"))
+        var won = Self.reversed
+        won.event = .chargeback(.init(stage: .won, transaction: "t1"))
+        #expect(play([first, lost, won], spending: [0: 150]).subscription == 200)
+        #expect(play([first, won], spending: [0: 150]).subscription == 50)
+    }
+
     @Test("a reversal gives back no credits that its refund did not take")
     func reversalOfNothing() throws {
         let half = try #require(ExactDecimal(coefficient: 5, scale: 1))

@@ -141,7 +141,8 @@ extension CreditPolicy {
             return refund.affectsCurrentPeriod == false ? [] : ended(application, lineage, state)
         case .chargeback(let chargeback) where chargeback.stage == .lost:
             return ended(application, lineage, state)
-        case .refundReversed where application.disposition == .applied && application.restoresAccess:
+        case .refundReversed, .chargeback:
+            guard application.disposition == .applied, application.restoresAccess else { return [] }
             return restored(event, lineage, state)
         default:
             return []
@@ -328,9 +329,8 @@ extension CreditPolicy {
         _ state: SubscriptionState
     ) -> [CreditAction] {
         let timeline = PeriodTimeline(state)
-        guard !isOver(event.occurredAt, event, timeline),
-            let period = timeline.granting(at: event.occurredAt.millisecondsSince1970),
-            period.transaction == event.transaction, let full = credits(of: period)
+        guard !isOver(event.occurredAt, event, timeline), let refund = event.undoneRefund,
+            let period = timeline.period(of: refund), let full = credits(of: period)
         else { return [] }
         return [action("restored \(event.id)", .reset(to: full), period, event, lineage)]
     }

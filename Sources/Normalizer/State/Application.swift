@@ -22,8 +22,8 @@ public struct Application: Hashable, Sendable, Codable {
     public var event: NormalizedEvent
     /// When to look again because the event takes effect later; absent where it has taken effect.
     @OptionalEventTime public var nextCheckAt: Date?
-    /// Whether a refund had taken away the access that its reversal, which this event is, gives back. A reversal that
-    /// comes before its refund, or undoes a partial one, gives back nothing.
+    /// Whether the event gives back access that a refund or a lost dispute had taken away. A reversal that comes before
+    /// its refund, or undoes a partial one, gives back nothing.
     public var restoresAccess = false
 
     private enum CodingKeys: String, CodingKey {

@@ -46,12 +46,26 @@ struct EventRefinement {
 extension EventRefinement {
     /// As in `Application.restoresAccess`.
     var restoresAccess: Bool {
-        guard case .refundReversed = event.event else { return false }
         let moment = event.occurredAt.millisecondsSince1970
-        guard let period = now.timeline.granting(at: moment),
-            let index = prior.timeline.index(transaction: period.transaction, start: period.start)
+        guard let refund = event.undoneRefund, let period = now.timeline.period(of: refund), period.grants(at: moment),
+            let before = prior.timeline.period(of: refund)
         else { return false }
-        return !prior.timeline.periods[index].grants(at: moment)
+        return !before.grants(at: moment)
+    }
+}
+
+extension NormalizedEvent {
+    /// The refund that did not come about, or was taken back.
+    var undoneRefund: Fact.RefundState? {
+        for case .refund(let refund) in facts where refund.scope == nil { return refund }
+        return nil
+    }
+}
+
+extension PeriodTimeline {
+    /// The period whose payment is refunded.
+    func period(of refund: Fact.RefundState) -> Period? {
+        index(transaction: refund.transaction, start: refund.periodStart?.millisecondsSince1970).map { periods[$0] }
     }
 }
 
