@@ -9,6 +9,8 @@ struct PurchaseStatement {
     private(set) var lineage: SubscriptionID?
     let product: PurchasedProduct?
     let account: Account?
+    /// The transaction, where it names one period. Stripe's subscriptions keep theirs, and so may other stores'.
+    let periodTransaction: String?
 
     init(_ webhook: RevenueCatNotification.Webhook) {
         self.webhook = webhook
@@ -17,6 +19,10 @@ struct PurchaseStatement {
         environment = webhook.event.environment?.canonical ?? .unknown
         product = webhook.event.productID.map { Self.product($0, store, offerCode: webhook.event.offerCode) }
         account = Account(appUserIDs: webhook.event.customerIDs)
+        let transaction = store == .stripe ? nil : webhook.event.transactionID
+        let isShared =
+            webhook.event.type == .renewal && store != .playStore && transaction == webhook.event.originalTransactionID
+        periodTransaction = isShared ? nil : transaction
         if let id = webhook.event.originalTransactionID ?? webhook.event.transactionID { nameLineage(id) }
     }
 
@@ -93,13 +99,6 @@ struct PurchaseStatement {
             "transaction_id": event.transactionID != nil || event.originalTransactionID != nil,
         ]
         return (["event_timestamp_ms", "transaction_id"] + names).filter { isPresent[$0] == false }
-    }
-
-    /// The transaction, where it names one period. Stripe's subscriptions keep theirs, and so may other stores'.
-    var periodTransaction: String? {
-        guard let transaction = event.transactionID, store != .stripe else { return nil }
-        let isShared = event.type == .renewal && store != .playStore && transaction == event.originalTransactionID
-        return isShared ? nil : transaction
     }
 
     func periodBeganID(_ period: Complete) -> EventID {

@@ -162,4 +162,49 @@ struct AdapterTests {
         #expect(try hint(base.with(["type": "GIFT", "product_id": nil])) == nil)
         #expect(try hint(base.with(["type": "GIFT", "paywall_id": "p"])) == nil)
     }
+
+    @Test("every id of a customer, each once, however many there are", arguments: [0, 1, 5, 6, 7, 20])
+    func customerIDs(_ others: Int) throws {
+        // Equal to `==`, and of one length in octets.
+        let equivalents = ["a\u{323}\u{307}", "a\u{307}\u{323}"]
+        let distinct = equivalents + (0..<others).map { "other\($0)" }
+        let aliases = (distinct + ["u1", "u0"] + distinct.reversed()).map { JSONText.string($0) }
+        let event = Self.renewal.with([
+            "app_user_id": "u1", "original_app_user_id": "u0", "aliases": .array(aliases),
+        ])
+        let read = try Self.adapter().authenticate(try Self.delivery(event.body)).value.event
+        #expect(read.customerIDs.map { Array($0.utf8) } == (["u1", "u0"] + distinct).map { Array($0.utf8) })
+    }
+
+    @Test("a control character is refused wherever it stands in an identifier")
+    func controls() throws {
+        let adapter = try Self.adapter()
+        for control in ["\u{0}", "\u{1F}", "\u{7F}"] {
+            for place in 0..<70 {
+                let id = String(repeating: "é", count: place / 2) + control + String(repeating: "x", count: 69 - place)
+                let delivery = try Self.delivery(Self.renewal.with(["product_id": .string(id)]).body)
+                let error = #expect(throws: DeliveryError.self) { try adapter.authenticate(delivery) }
+                #expect(error?.code == .malformed)
+            }
+        }
+        let plain = (0x20...0x7E).map { String(UnicodeScalar(UInt8($0))) }.joined() + "\u{80}é\u{FFFF}"
+        let event = Self.renewal.with(["product_id": .string(plain)])
+        #expect(try adapter.authenticate(try Self.delivery(event.body)).value.event.productID == plain)
+    }
+
+    @Test("what only notices are made of is not looked at in a lifecycle event")
+    func notes() throws {
+        let adapter = try Self.adapter()
+        func normalized(_ type: String) throws -> Normalization {
+            let event = Self.renewal.with(["type": .string(type), "source": 5, "offering_id": "spring"])
+            return try adapter.normalize(try adapter.authenticate(try Self.delivery(event.body)))
+        }
+        let plain = try adapter.normalize(try adapter.authenticate(try Self.delivery(Self.renewal.body)))
+        let renewal = try normalized("RENEWAL")
+        #expect(renewal.events.map(\.event) == plain.events.map(\.event))
+        #expect(renewal.anomalies.isEmpty)
+        let notice = try normalized("INVOICE_ISSUANCE")
+        #expect(notice.events.map(\.event) == [.notice(.init(.invoiceIssued, facts: ["offering_id": "spring"]))])
+        #expect(notice.anomalies == ["event.source"])
+    }
 }

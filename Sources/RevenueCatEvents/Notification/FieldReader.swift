@@ -107,8 +107,8 @@ extension String {
     /// Whether both are the same octets: canonical equivalents, which are equal to `==`, differ.
     func hasOctets(of other: String) -> Bool {
         let (left, right) = (utf8, other.utf8)
+        guard left.count == right.count else { return false }
         let (one, another) = (left.span, right.span)
-        guard one.count == another.count else { return false }
         var difference: UInt8 = 0
         var index = 0
         while index < one.count {

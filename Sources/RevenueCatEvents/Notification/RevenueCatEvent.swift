@@ -107,60 +107,45 @@ public struct RevenueCatEvent: Sendable, Hashable {
         let ofPurchase: Environment? = try fields.open("purchase_environment")
         let type = EventType(rawValue: name)
         fields.isStrict = type.isLifecycle && !isPaywall
+        // Through the memberwise initializer: one that throws on the way makes the event twice.
         let event = try RevenueCatEvent(
             type: type,
             id: id,
-            isPaywallInteraction: isPaywall,
+            timestamp: fields.date("event_timestamp_ms"),
             appID: appID,
             environment: stated ?? ofPurchase,
-            reading: &fields
+            store: fields.open("store"),
+            appUserID: fields.identifier("app_user_id"),
+            originalAppUserID: fields.identifier("original_app_user_id"),
+            aliases: fields.identifiers("aliases"),
+            productID: fields.identifier("product_id"),
+            newProductID: fields.identifier("new_product_id"),
+            entitlementIDs: fields.identifiers("entitlement_ids"),
+            periodType: fields.open("period_type"),
+            purchasedAt: fields.date("purchased_at_ms"),
+            expirationAt: fields.date("expiration_at_ms"),
+            gracePeriodExpirationAt: fields.date("grace_period_expiration_at_ms"),
+            autoResumeAt: fields.date("auto_resume_at_ms"),
+            transactionID: fields.identifier("transaction_id"),
+            originalTransactionID: fields.identifier("original_transaction_id"),
+            isFamilyShare: fields.flag("is_family_share") ?? false,
+            isTrialConversion: fields.flag("is_trial_conversion") ?? false,
+            cancelReason: fields.open("cancel_reason"),
+            expirationReason: fields.open("expiration_reason"),
+            offerCode: fields.descriptiveString("offer_code"),
+            priceInUSD: fields.amount("price"),
+            priceInPurchasedCurrency: fields.amount("price_in_purchased_currency"),
+            currency: fields.identifier("currency"),
+            transferredFrom: fields.identifiers("transferred_from"),
+            transferredTo: fields.identifiers("transferred_to"),
+            redeemedFrom: fields.identifiers("redeemed_from"),
+            redeemedBy: fields.identifiers("redeemed_by"),
+            adjustments: adjustments(&fields),
+            isPaywallInteraction: isPaywall,
+            notes: fields.isStrict ? [:] : notes(&fields)
         )
         anomalies += fields.reader.anomalies
         return event
-    }
-
-    private init(
-        type: EventType,
-        id: String,
-        isPaywallInteraction: Bool,
-        appID: String?,
-        environment: Environment?,
-        reading fields: inout FieldReader
-    ) throws(JSONError) {
-        self.type = type
-        self.id = id
-        self.isPaywallInteraction = isPaywallInteraction
-        self.appID = appID
-        self.environment = environment
-        timestamp = try fields.date("event_timestamp_ms")
-        store = try fields.open("store")
-        appUserID = try fields.identifier("app_user_id")
-        originalAppUserID = try fields.identifier("original_app_user_id")
-        aliases = try fields.identifiers("aliases")
-        productID = try fields.identifier("product_id")
-        newProductID = try fields.identifier("new_product_id")
-        entitlementIDs = try fields.identifiers("entitlement_ids")
-        periodType = try fields.open("period_type")
-        purchasedAt = try fields.date("purchased_at_ms")
-        expirationAt = try fields.date("expiration_at_ms")
-        gracePeriodExpirationAt = try fields.date("grace_period_expiration_at_ms")
-        autoResumeAt = try fields.date("auto_resume_at_ms")
-        transactionID = try fields.identifier("transaction_id")
-        originalTransactionID = try fields.identifier("original_transaction_id")
-        isFamilyShare = try fields.flag("is_family_share") ?? false
-        isTrialConversion = try fields.flag("is_trial_conversion") ?? false
-        cancelReason = try fields.open("cancel_reason")
-        expirationReason = try fields.open("expiration_reason")
-        offerCode = fields.descriptiveString("offer_code")
-        priceInUSD = try fields.amount("price")
-        priceInPurchasedCurrency = try fields.amount("price_in_purchased_currency")
-        currency = try fields.identifier("currency")
-        transferredFrom = try fields.identifiers("transferred_from")
-        transferredTo = try fields.identifiers("transferred_to")
-        redeemedFrom = try fields.identifiers("redeemed_from")
-        redeemedBy = try fields.identifiers("redeemed_by")
-        adjustments = Self.adjustments(&fields)
-        notes = fields.isStrict ? [:] : Self.notes(&fields)
     }
 
     private static func notes(_ fields: inout FieldReader) -> [String: String] {
