@@ -15,6 +15,7 @@ private struct Balances {
             case .grant(let credits): if credits < 0 { subscription += credits } else { bought += credits }
             case .reset(let credits), .prorate(let credits): subscription = credits
             case .carryOver(let credits): (subscription, bought) = (credits, bought + subscription)
+            case .withdraw(let credits): bought -= credits
             case .revoke: subscription = 0
             }
         }
@@ -138,8 +139,13 @@ struct ProductsCredits {
         }
     }
 
-    private func play(_ events: [NormalizedEvent], spending: [Int: Int64] = [:]) -> Balances {
+    private func play(
+        _ events: [NormalizedEvent],
+        spending: [Int: Int64] = [:],
+        beginning: Int64 = 0
+    ) -> Balances {
         var balances = Balances()
+        balances.subscription = beginning
         var state = SubscriptionState(Self.lineage)
         for (index, event) in events.enumerated() {
             let application = state.apply(event)
@@ -280,6 +286,53 @@ struct ProductsCredits {
         won.event = .chargeback(.init(stage: .won, transaction: "t1"))
         #expect(play([first, lost, won], spending: [0: 150]).subscription == 200)
         #expect(play([first, won], spending: [0: 150]).subscription == 50)
+    }
+
+    @Test("what was refunded, or is over, before its beginning becomes known pays nothing out")
+    func endBeforeBeginning() {
+        let late = Self.received(Self.begins("t1", "basic", from: 0, to: 31), at: 40)
+        #expect(play([Self.ends("t1", from: 0, at: 31), late]).subscription == 0)
+        #expect(play([Self.refunded, late]).subscription == 0)
+        #expect(play([Self.refunded, late, Self.reversed], spending: [2: 20]).subscription == 180)
+        #expect(play([Self.reversed, late, Self.refunded]).subscription == 200)
+        // Payment may still be made for a period that was cut short for want of it.
+        var unpaid = Self.ends("t1", from: 0, at: 3)
+        unpaid.facts = [
+            .periodEnded(.init(start: Self.start, transaction: "t1", at: Self.day(3), reason: .billing))
+        ]
+        #expect(play([unpaid, late]).subscription == 200)
+    }
+
+    @Test("a refund takes back what was bought once, in any order, and leaves the subscription's credits")
+    func refundOfPurchase() {
+        var coins = Self.event(
+            .oneTimePurchased(.init(type: .consumable, quantity: 2)),
+            at: Self.day(1),
+            "t1",
+            product: "coins"
+        )
+        coins.facts = [
+            .purchase(
+                .init(
+                    transaction: "t1",
+                    product: "coins",
+                    purchase: .init(type: .consumable, quantity: 2),
+                    at: Self.day(1)
+                )
+            )
+        ]
+        var lost = Self.refunded
+        lost.event = .chargeback(.init(stage: .lost, transaction: "t1"))
+        for loss in [Self.refunded, lost] {
+            for story in [[coins, loss], [loss, coins], [coins, loss, loss], [loss, coins, loss, coins]] {
+                let balances = play(story, beginning: 200)
+                #expect(balances.bought == 0)
+                #expect(balances.subscription == 200)
+            }
+            for story in [[coins, loss, Self.reversed], [coins, Self.reversed, loss], [Self.reversed, loss, coins]] {
+                #expect(play(story, beginning: 200).bought == 60)
+            }
+        }
     }
 
     @Test("a reversal gives back no credits that its refund did not take")

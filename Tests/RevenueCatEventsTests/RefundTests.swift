@@ -30,6 +30,7 @@ struct RefundTests {
                     case .reset(let credits), .prorate(let credits), .carryOver(let credits): balance = credits
                     case .revoke: balance = 0
                     case .grant(let credits): balance += credits
+                    case .withdraw(let credits): balance -= credits
                     }
                 }
             }

@@ -54,6 +54,8 @@ public struct CreditAction: Hashable, Sendable, Codable, Identifiable {
     public enum Effect: Hashable, Sendable {
         /// Add to the bought credits. Negative where an allowance that was paid out too high is corrected.
         case grant(Int64)
+        /// Take from the bought credits, since the money for them went back. What was spent cannot be taken.
+        case withdraw(Int64)
         /// Replace what is left of the subscription's credits. A renewal adds nothing to what is left.
         case reset(to: Int64)
         /// Replace what is left of the subscription's credits by the share of the allowance that was paid for.
@@ -89,6 +91,7 @@ extension CreditAction.Effect: Codable {
         func credits() throws -> Int64 { try container.decode(Int64.self, forKey: .credits) }
         switch try container.decode(String.self, forKey: .type) {
         case "grant": self = .grant(try credits())
+        case "withdraw": self = .withdraw(try credits())
         case "reset": self = .reset(to: try credits())
         case "prorate": self = .prorate(to: try credits())
         case "carry_over": self = .carryOver(to: try credits())
@@ -104,6 +107,7 @@ extension CreditAction.Effect: Codable {
         let (type, credits): (String, Int64?) =
             switch self {
             case .grant(let credits): ("grant", credits)
+            case .withdraw(let credits): ("withdraw", credits)
             case .reset(let credits): ("reset", credits)
             case .prorate(let credits): ("prorate", credits)
             case .carryOver(let credits): ("carry_over", credits)
@@ -132,18 +136,13 @@ extension CreditPolicy {
         case .started, .renewed, .productChanged:
             return begun(application, lineage, PeriodTimeline(state), state)
         case .oneTimePurchased(let purchase):
-            return purchased(event, lineage, purchase)
+            return purchased(event, lineage, purchase, state)
         case .expired(let expired):
             return expired.reason == .replaced ? [] : ended(application, lineage, state)
         case .paused, .revoked, .gracePeriodExpired:
             return ended(application, lineage, state)
-        case .refunded(let refund):
-            return refund.affectsCurrentPeriod == false ? [] : ended(application, lineage, state)
-        case .chargeback(let chargeback) where chargeback.stage == .lost:
-            return ended(application, lineage, state)
-        case .refundReversed, .chargeback:
-            guard application.disposition == .applied, application.restoresAccess else { return [] }
-            return restored(event, lineage, state)
+        case .refunded, .chargeback, .refundReversed:
+            return refunded(application, lineage, state)
         default:
             return []
         }
@@ -189,6 +188,19 @@ extension CreditPolicy {
         period.start <= max(event.receivedAt.millisecondsSince1970, period.by.milliseconds)
     }
 
+    /// Whether a period is known to give nothing any more: its money went back, or it has run its course. One that was
+    /// cut short may still be paid for.
+    private func isSpent(_ period: PeriodTimeline.Period, _ event: NormalizedEvent) -> Bool {
+        guard let cut = period.cut, cut.at <= max(event.receivedAt.millisecondsSince1970, cut.by.milliseconds) else {
+            return false
+        }
+        switch cut.reason {
+        case .refunded: return true
+        case .billing, .paused: return false
+        default: return cut.at >= period.end
+        }
+    }
+
     private func payout(
         _ period: PeriodTimeline.Period,
         _ before: PeriodTimeline.Period?,
@@ -196,7 +208,7 @@ extension CreditPolicy {
         _ lineage: SubscriptionID,
         _ state: SubscriptionState
     ) -> [CreditAction] {
-        guard let full = credits(of: period) else { return [] }
+        guard let full = credits(of: period), !isSpent(period, event) else { return [] }
         guard let previous = replaced(by: period, before, event, state) else {
             return [action("payout", .reset(to: full), period, event, lineage)]
         }
@@ -282,26 +294,6 @@ extension CreditPolicy {
         return [action("correction", .grant(share - full), period, event, lineage)]
     }
 
-    private func purchased(
-        _ event: NormalizedEvent,
-        _ lineage: SubscriptionID,
-        _ purchase: LifecycleEvent.OneTimePurchase
-    ) -> [CreditAction] {
-        guard let product = event.product?.id, let allowance = allowances[product], let name = event.transaction else {
-            return []
-        }
-        let (credits, overflow) = allowance.credits.multipliedReportingOverflow(by: max(purchase.quantity, 0))
-        guard !overflow else { return [] }
-        return [
-            CreditAction(
-                id: EventID(lineage.scope(of: name), "credits_purchased", name).description,
-                effect: .grant(credits),
-                effectiveAt: event.effectiveAt,
-                subscription: lineage
-            )
-        ]
-    }
-
     private func ended(
         _ application: Application,
         _ lineage: SubscriptionID,
@@ -311,7 +303,10 @@ extension CreditPolicy {
         guard application.disposition != .duplicate else { return [] }
         let event = application.event
         let moment = max(event.effectiveAt, event.occurredAt)
-        guard !state.access(at: moment).isGranted, !isOver(moment, event, PeriodTimeline(state)) else { return [] }
+        let timeline = PeriodTimeline(state)
+        guard !timeline.periods.isEmpty, !state.access(at: moment).isGranted, !isOver(moment, event, timeline) else {
+            return []
+        }
         return [
             CreditAction(
                 id: EventID(lineage.scope(of: event.transaction ?? ""), "credits_revoked", event.id.description)
@@ -323,13 +318,36 @@ extension CreditPolicy {
         ]
     }
 
+    /// Money that went back, of a period or of what was bought once, and money that went back and came again.
+    private func refunded(
+        _ application: Application,
+        _ lineage: SubscriptionID,
+        _ state: SubscriptionState
+    ) -> [CreditAction] {
+        let event = application.event
+        let purchase = event.refund.flatMap { state.purchases[$0.transaction]?.value }
+        let isLoss =
+            switch event.event {
+            case .refunded: true
+            case .chargeback(let chargeback): chargeback.stage == .lost
+            default: false
+            }
+        guard isLoss else {
+            guard application.disposition == .applied, application.isRestoration else { return [] }
+            return purchase.map { regained($0, event, lineage) } ?? restored(event, lineage, state)
+        }
+        if let purchase { return withdrawn(purchase, lineage, state) }
+        if case .refunded(let refund) = event.event, refund.affectsCurrentPeriod == false { return [] }
+        return ended(application, lineage, state)
+    }
+
     private func restored(
         _ event: NormalizedEvent,
         _ lineage: SubscriptionID,
         _ state: SubscriptionState
     ) -> [CreditAction] {
         let timeline = PeriodTimeline(state)
-        guard !isOver(event.occurredAt, event, timeline), let refund = event.undoneRefund,
+        guard !isOver(event.occurredAt, event, timeline), let refund = event.refund,
             let period = timeline.period(of: refund), let full = credits(of: period)
         else { return [] }
         return [action("restored \(event.id)", .reset(to: full), period, event, lineage)]

@@ -22,14 +22,14 @@ public struct Application: Hashable, Sendable, Codable {
     public var event: NormalizedEvent
     /// When to look again because the event takes effect later; absent where it has taken effect.
     @OptionalEventTime public var nextCheckAt: Date?
-    /// Whether the event gives back access that a refund or a lost dispute had taken away. A reversal that comes before
-    /// its refund, or undoes a partial one, gives back nothing.
-    public var restoresAccess = false
+    /// Whether the event gives back a period or a purchase that a refund or a lost dispute had taken away. A reversal that
+    /// comes before its refund, or undoes a partial one, gives back nothing.
+    public var isRestoration = false
 
     private enum CodingKeys: String, CodingKey {
         case disposition, event
         case nextCheckAt = "next_check_at"
-        case restoresAccess = "restores_access"
+        case isRestoration = "is_restoration"
     }
 }
 
@@ -51,16 +51,14 @@ extension SubscriptionState {
         let citation = Citation(statement)
         let standings = event.facts.map { standing(of: $0, in: statement.subscription, by: citation) }
         let prior = Situation(self)
-        let isRefundKnown = event.facts.contains { fact in
-            if case .refund(let refund) = fact { refunds[refund.transaction]?.value.scope != nil } else { false }
-        }
+        let priorRefund = event.refund.flatMap { refunds[$0.transaction]?.value }
         apply(statement)
         let refinement = EventRefinement(
             event: event,
             standings: standings,
             prior: prior,
             now: standings.allSatisfy { $0 == .known } ? prior : Situation(self),
-            isRefundKnown: isRefundKnown,
+            priorRefund: priorRefund,
             isPurchaseKnown: purchases[event.transaction ?? ""] != nil,
             catalog: catalog
         )
@@ -70,7 +68,7 @@ extension SubscriptionState {
             disposition: refinement.disposition,
             event: refined,
             nextCheckAt: begins.flatMap { $0 > event.receivedAt ? $0 : nil },
-            restoresAccess: refinement.restoresAccess
+            isRestoration: refinement.isRestoration
         )
     }
 

@@ -9,8 +9,8 @@ struct EventRefinement {
     let standings: [SubscriptionState.Standing]
     let prior: Situation
     let now: Situation
-    /// Whether a refund of the event's transaction was in force before it.
-    let isRefundKnown: Bool
+    /// What was known of a refund of the event's transaction before it.
+    let priorRefund: Fact.RefundState?
     let isPurchaseKnown: Bool
     let catalog: ProductCatalog?
 
@@ -44,10 +44,12 @@ struct EventRefinement {
 }
 
 extension EventRefinement {
-    /// As in `Application.restoresAccess`.
-    var restoresAccess: Bool {
+    /// As in `Application.isRestoration`.
+    var isRestoration: Bool {
+        guard let refund = event.refund, refund.scope == nil else { return false }
+        if isPurchaseKnown { return priorRefund?.isOfWholePurchase == true }
         let moment = event.occurredAt.millisecondsSince1970
-        guard let refund = event.undoneRefund, let period = now.timeline.period(of: refund), period.grants(at: moment),
+        guard let period = now.timeline.period(of: refund), period.grants(at: moment),
             let before = prior.timeline.period(of: refund)
         else { return false }
         return !before.grants(at: moment)
@@ -55,11 +57,15 @@ extension EventRefinement {
 }
 
 extension NormalizedEvent {
-    /// The refund that did not come about, or was taken back.
-    var undoneRefund: Fact.RefundState? {
-        for case .refund(let refund) in facts where refund.scope == nil { return refund }
+    /// The refund that it tells of, or tells not to have come about.
+    var refund: Fact.RefundState? {
+        for case .refund(let refund) in facts { return refund }
         return nil
     }
+}
+
+extension Fact.RefundState {
+    var isOfWholePurchase: Bool { scope != nil && endsAccess }
 }
 
 extension PeriodTimeline {
@@ -87,7 +93,7 @@ extension EventRefinement {
             return renewalIntent(true)
         case .expired, .paused, .revoked:
             return statedEnd.map(ending) ?? byFacts
-        case .refundReversed where event.provider == .stripe && !isRefundKnown:
+        case .refundReversed where event.provider == .stripe && priorRefund?.scope == nil:
             // Stripe says that a refund failed, whether or not it had succeeded. What nobody took is not given back, and
             // a refund that comes later is overruled by this.
             return .duplicate
