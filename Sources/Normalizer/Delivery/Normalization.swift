@@ -37,7 +37,7 @@ public struct Normalization: Hashable, Sendable, Codable {
     /// What happened, in the order in which it takes effect.
     public var events: [NormalizedEvent]
     /// Why there is no event, where there is none.
-    public var noChange: NoChange?
+    public var noChange: Optional<NoChange>  // In full: as in `NormalizedEvent`.
     /// What the store asserted about lineages that no event here is about, such as the other items of a purchase.
     public var furtherStatements: [StoreStatement]
     /// Paths of descriptive members whose type was not the documented one; they read as absent. Worth a metric: a
@@ -47,6 +47,7 @@ public struct Normalization: Hashable, Sendable, Codable {
     /// Makes a result with events.
     public init(_ events: [NormalizedEvent], furtherStatements: [StoreStatement] = [], anomalies: [String] = []) {
         self.events = events
+        self.noChange = nil
         self.furtherStatements = furtherStatements
         self.anomalies = anomalies
     }

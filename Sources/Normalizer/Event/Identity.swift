@@ -127,12 +127,30 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
     }
 
     private init(_ scope: SubscriptionID, _ fact: FactKind, _ discriminator: [String]) {
-        var octets = Self.prefix()
-        Self.append(scope.store.rawValue, to: &octets)
-        Self.append(scope.environment.rawValue, to: &octets)
-        Self.append(scope.id, to: &octets)
-        Self.append(fact.rawValue, to: &octets)
-        for component in discriminator { Self.append(component, to: &octets) }
+        self.init(
+            components: [scope.store.rawValue, scope.environment.rawValue, scope.id, fact.rawValue] + discriminator
+        )
+    }
+
+    private init(components: [String]) {
+        let domain = "lifecycle-event/1"
+        // No count has more than twenty digits.
+        let capacity = components.reduce(domain.utf8.count) { $0 + 21 + $1.utf8.count }
+        let octets = [UInt8](capacity: capacity) { octets in
+            Self.append(domain, to: &octets)
+            // Each component is preceded by its length, so that no two lists of components give the same octets.
+            for component in components {
+                let count = component.utf8.count
+                if count < 100 {
+                    if count >= 10 { octets.append(UInt8(truncatingIfNeeded: 0x30 + count / 10)) }
+                    octets.append(UInt8(truncatingIfNeeded: 0x30 + count % 10))
+                } else {
+                    Self.append(String(count), to: &octets)
+                }
+                octets.append(UInt8(ascii: ":"))
+                Self.append(component, to: &octets)
+            }
+        }
         self.init(SHA256.hash(octets.span))
     }
 
@@ -144,11 +162,7 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
     ///   - notification: the provider's own identity of the notification.
     ///   - ordinal: which of the notification's events this is.
     public init(provider: Provider, environment: StoreEnvironment, notification: String, ordinal: Int = 0) {
-        var octets = Self.prefix()
-        for component in ["", provider.rawValue, environment.rawValue, notification, String(ordinal)] {
-            Self.append(component, to: &octets)
-        }
-        self.init(SHA256.hash(octets.span))
+        self.init(components: ["", provider.rawValue, environment.rawValue, notification, String(ordinal)])
     }
 
     /// Takes an identity that was derived before.
@@ -179,24 +193,9 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
         low = UInt32(truncatingIfNeeded: digest.word(at: 16) >> 32)
     }
 
-    private static func prefix() -> [UInt8] {
-        var octets: [UInt8] = []
-        octets.reserveCapacity(256)
-        octets.append(contentsOf: "lifecycle-event/1".utf8)
-        return octets
-    }
-
-    // Each component is preceded by its length, so that no two lists of components give the same octets.
-    private static func append(_ component: String, to octets: inout [UInt8]) {
-        let count = component.utf8.count
-        if count < 100 {
-            if count >= 10 { octets.append(UInt8(truncatingIfNeeded: 0x30 + count / 10)) }
-            octets.append(UInt8(truncatingIfNeeded: 0x30 + count % 10))
-        } else {
-            octets.append(contentsOf: String(count).utf8)
-        }
-        octets.append(UInt8(ascii: ":"))
-        octets.append(contentsOf: component.utf8)
+    private static func append(_ text: String, to octets: inout OutputSpan<UInt8>) {
+        let utf8 = text.utf8.span
+        for index in utf8.indices { octets.append(utf8[index]) }
     }
 
     /// 40 lower-case hexadecimal digits.

@@ -358,8 +358,10 @@ extension LifecycleEvent {
             case refund
         }
 
+        // `Optional` in full: as in `NormalizedEvent`.
+
         /// The product before, where known.
-        public var from: String?
+        public var from: Optional<String>
         /// The product after.
         public var to: String
         /// What kind of change it is.
@@ -369,9 +371,9 @@ extension LifecycleEvent {
         /// What `direction` rests on.
         public var basis: Basis
         /// What the store does with the money of the unused part, where stated.
-        public var proration: Proration?
+        public var proration: Optional<Proration>
         /// The period of the new product, once it began.
-        public var period: ServicePeriod?
+        public var period: Optional<ServicePeriod>
 
         /// Makes the detail of a product change.
         public init(

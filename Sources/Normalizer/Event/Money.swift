@@ -5,7 +5,11 @@ public import FoundationEssentials
 /// Amounts of money never pass through a binary floating-point number.
 public struct ExactDecimal: Hashable, Sendable, Comparable {
     /// The digits, with the sign.
-    public let coefficient: Int128
+    public var coefficient: Int128 { Int128(high) &<< 64 | Int128(low) }
+
+    // Halves, because an `Int128` is aligned to sixteen octets, and memory for what holds one costs twice as much.
+    private let high: Int64
+    private let low: UInt64
 
     /// How many of the digits stand after the decimal point, 0…38.
     public let scale: Int
@@ -19,13 +23,15 @@ public struct ExactDecimal: Hashable, Sendable, Comparable {
             coefficient /= 10
             scale -= 1
         }
-        self.coefficient = coefficient
+        high = Int64(truncatingIfNeeded: coefficient &>> 64)
+        low = UInt64(truncatingIfNeeded: coefficient)
         self.scale = scale
     }
 
     /// Makes a whole number.
     public init(_ whole: Int64) {
-        coefficient = Int128(whole)
+        high = whole < 0 ? -1 : 0
+        low = UInt64(bitPattern: whole)
         scale = 0
     }
 

@@ -15,22 +15,24 @@ public struct NormalizedEvent: Hashable, Sendable, Identifiable {
     public var store: Store
     /// The store's world that it lives in.
     public var environment: StoreEnvironment
+    // `Optional` in full, here and elsewhere: a `?` would make `init` store nil first and, at its end, copy the value.
+
     /// The app it concerns: bundle id, package name, Stripe account.
-    public var app: String?
+    public var app: Optional<String>
     /// The lineage that it belongs to; absent for notifications about no purchase.
-    public var subscription: SubscriptionID?
+    public var subscription: Optional<SubscriptionID>
     /// The store's transaction or order that it concerns.
-    public var transaction: String?
+    public var transaction: Optional<String>
     /// Whom the purchase belongs to, as far as stated.
-    public var account: Account?
+    public var account: Optional<Account>
     /// The product that it concerns.
-    public var product: PurchasedProduct?
+    public var product: Optional<PurchasedProduct>
     /// The period of the transaction.
-    public var period: ServicePeriod?
+    public var period: Optional<ServicePeriod>
     /// The price of the transaction.
-    public var price: Price?
+    public var price: Optional<Price>
     /// What happens at the end of the period.
-    public var renewal: RenewalTerms?
+    public var renewal: Optional<RenewalTerms>
     /// When it happened.
     @EventTime public var occurredAt: Date
     /// From when it has effect: the start of a paid period, the end of a cancelled one, the date of a planned change.
@@ -219,10 +221,12 @@ public struct Origin: Hashable, Sendable, Codable {
 
     /// The provider's type of the notification, verbatim.
     public var type: String
+    // `Optional` in full: as in `NormalizedEvent`.
+
     /// The provider's subtype, verbatim.
-    public var subtype: String?
+    public var subtype: Optional<String>
     /// The provider's own identity of the notification, for de-duplication of transport.
-    public var notificationID: String?
+    public var notificationID: Optional<String>
     /// By which way it reached us.
     public var channel: Channel
     /// What proves it.

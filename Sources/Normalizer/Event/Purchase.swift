@@ -4,14 +4,16 @@ public import FoundationEssentials
 public struct PurchasedProduct: Hashable, Sendable, Codable {
     /// The store's product id: Apple `productId`, Google subscription or one-time product id, Stripe `prod_…`.
     public var id: String
+    // `Optional` in full: as in `NormalizedEvent`.
+
     /// Google's base plan, or Stripe's price id.
-    public var basePlan: String?
+    public var basePlan: Optional<String>
     /// The offer that the current period was sold under.
-    public var offer: Offer?
+    public var offer: Optional<Offer>
     /// Apple's subscription group.
-    public var group: String?
+    public var group: Optional<String>
     /// How many were bought; absent where the store does not say.
-    public var quantity: Int64?
+    public var quantity: Optional<Int64>
 
     /// Makes a product reference.
     public init(
@@ -217,10 +219,12 @@ extension Account.Identifier: CustomStringConvertible, CustomReflectable {
 public struct RenewalTerms: Hashable, Sendable, Codable {
     /// Whether the store will try to renew.
     public var willRenew: Bool
+    // `Optional` in full: as in `NormalizedEvent`.
+
     /// The product that renews next, where stated.
-    public var nextProduct: String?
+    public var nextProduct: Optional<String>
     /// What the next renewal will cost, where stated.
-    public var nextPrice: Money?
+    public var nextPrice: Optional<Money>
     /// When the next renewal is due, where stated.
     @OptionalEventTime public var renewsAt: Date?
 

@@ -54,7 +54,7 @@ extension Fact {
         /// Under which terms it is used.
         public var phase: Phase
         /// The store's transaction or order behind it.
-        public var transaction: String?
+        public var transaction: Optional<String>  // In full: as in `NormalizedEvent`.
         /// Whether it was bought or shared.
         public var ownership: Ownership
         /// Whether it is only inferred from a statement about something else, such as an end or a failed charge. Any
