@@ -111,6 +111,34 @@ import Testing
         )
     }
 
+    @Test func codesDoNotMixWithOthersOfTheKey() async throws {
+        let known = try #require(Self.macCases.last)
+        let keyed = try HMACSHA256(key: known.key.span)
+        // One that is finished before it, one that is given up, and one that goes on while others begin.
+        var first = try keyed.start()
+        try first.update(known.data.span.extracting(..<5))
+        do {
+            var abandoned = try keyed.start()
+            try abandoned.update(known.data.span)
+        }
+        _ = try keyed.authenticationCode(over: known.key.span)
+        #expect(try keyed.authenticationCode(over: known.data.span).hexadecimal == known.code)
+        try first.update(known.data.span.extracting(5...))
+        #expect(try first.finalize().hexadecimal == known.code)
+
+        let codes = try await withThrowingTaskGroup(of: Set<String>.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    var codes: Set<String> = []
+                    for _ in 0..<500 { codes.insert(try keyed.authenticationCode(over: known.data.span).hexadecimal) }
+                    return codes
+                }
+            }
+            return try await group.reduce(into: Set<String>()) { $0.formUnion($1) }
+        }
+        #expect(codes == [known.code])
+    }
+
     @Test func emptyKeyIsRefused() {
         #expect(failure { () throws(SignatureError) in try HMACSHA256(key: [UInt8]().span) }?.kind == .key)
     }

@@ -41,16 +41,24 @@ package struct Digest: Sendable, Hashable, CustomStringConvertible {
     package init?(hexadecimal text: Span<UInt8>) {
         guard text.count == 64 else { return nil }
         var octets = InlineArray<32, UInt8>(repeating: 0)
-        for index in text.indices {
-            let digit: UInt8
-            switch text[index] {
-            case 0x30...0x39: digit = text[index] &- 0x30
-            case 0x61...0x66: digit = text[index] &- 0x61 &+ 10
-            default: return nil
-            }
-            octets[index &>> 1] = octets[index &>> 1] &<< 4 | digit
+        var all: UInt8 = 0
+        for index in octets.indices {
+            let high = Self.value(ofDigit: text[2 &* index])
+            let low = Self.value(ofDigit: text[2 &* index &+ 1])
+            all |= high | low
+            octets[index] = high &<< 4 | low
         }
+        guard all < 16 else { return nil }
         self.octets = octets
+    }
+
+    /// More than fifteen for what is no digit.
+    @inline(__always)
+    private static func value(ofDigit octet: UInt8) -> UInt8 {
+        let number = octet &- UInt8(ascii: "0")
+        if number < 10 { return number }
+        let letter = octet &- UInt8(ascii: "a")
+        return letter < 6 ? letter &+ 10 : 0xFF
     }
 
     /// Eight octets from the one at `index`, most significant first.

@@ -9,8 +9,10 @@ package struct TimestampedSignature: Sendable {
     package let timestamp: Int64
     /// The `v1` codes that have the form of one: any other could not match.
     package let codes: [Digest]
-    /// `timestamp` and a full stop, as they were written, which the codes cover in front of the body.
-    private let prefix: [UInt8]
+    private let field: String
+    /// Where in the field `timestamp` is written: the codes cover these octets and a full stop in front of the body.
+    private let digits: Range<Int>
+    private static let fullStop = [UInt8(ascii: ".")]
 
     /// Reads a header field, or several that stand for one (RFC 9110, section 5.3).
     ///
@@ -29,13 +31,14 @@ package struct TimestampedSignature: Sendable {
         var codes: [Digest] = []
         var signatures = 0
         let field = fields.count == 1 ? fields.first ?? "" : fields.joined(separator: ",")
-        let octets = Array(field.utf8)
+        let utf8 = field.utf8
+        let octets = utf8.span
         var start = 0
         while start <= octets.count {
-            let comma = octets.span.extracting(start..<octets.count).firstIndex(of: UInt8(ascii: ","))
+            let comma = octets.extracting(start..<octets.count).firstIndex(of: UInt8(ascii: ","))
             let end = comma.map { start + $0 } ?? octets.count
             defer { start = end + 1 }
-            guard let distance = octets.span.extracting(start..<end).firstIndex(of: UInt8(ascii: "=")) else { continue }
+            guard let distance = octets.extracting(start..<end).firstIndex(of: UInt8(ascii: "=")) else { continue }
             let equals = start + distance
             let name = Self.trimmed(octets, start..<equals)
             let value = Self.trimmed(octets, equals + 1..<end)
@@ -49,18 +52,19 @@ package struct TimestampedSignature: Sendable {
                 guard signatures <= maximumSignatures else {
                     throw SignatureError(.limit, "has more than \(maximumSignatures) signatures")
                 }
-                if let code = Digest(hexadecimal: octets.span.extracting(value)) { codes.append(code) }
+                if let code = Digest(hexadecimal: octets.extracting(value)) { codes.append(code) }
             }
         }
         guard let text = timestamp else { throw SignatureError(.malformed, "has no timestamp") }
-        guard let seconds = Self.canonicalDecimal(octets[text]) else {
+        guard let seconds = Self.canonicalDecimal(octets.extracting(text)) else {
             throw SignatureError(
                 .malformed,
                 "has a timestamp of \(text.count) bytes that is no canonical decimal number"
             )
         }
         self.timestamp = seconds
-        prefix = octets[text] + [UInt8(ascii: ".")]
+        self.field = field
+        digits = text
         self.codes = codes
     }
 
@@ -68,9 +72,11 @@ package struct TimestampedSignature: Sendable {
     ///
     /// - Throws: `internalFailure` where libcrypto fails, for want of memory.
     package func signer(of body: Span<UInt8>, among keys: [HMACSHA256]) throws(SignatureError) -> Int? {
+        let utf8 = field.utf8
+        let timestamp = utf8.span.extracting(digits)
         var signer: Int?
         for (index, key) in keys.enumerated() {
-            let expected = try key.authenticationCode(over: prefix.span, body)
+            let expected = try key.authenticationCode(over: timestamp, Self.fullStop.span, body)
             for code in codes where code == expected {
                 signer = signer ?? index
             }
@@ -78,7 +84,7 @@ package struct TimestampedSignature: Sendable {
         return signer
     }
 
-    private static func trimmed(_ octets: [UInt8], _ range: Range<Int>) -> Range<Int> {
+    private static func trimmed(_ octets: Span<UInt8>, _ range: Range<Int>) -> Range<Int> {
         var (start, end) = (range.lowerBound, range.upperBound)
         while start < end, octets[start] == 0x20 || octets[start] == 0x09 { start += 1 }
         while start < end, octets[end - 1] == 0x20 || octets[end - 1] == 0x09 { end -= 1 }
@@ -86,10 +92,11 @@ package struct TimestampedSignature: Sendable {
     }
 
     /// Digits alone and no leading zero: one number has one text.
-    private static func canonicalDecimal(_ text: ArraySlice<UInt8>) -> Int64? {
-        guard let first = text.first, text.count == 1 || first != UInt8(ascii: "0") else { return nil }
+    private static func canonicalDecimal(_ text: Span<UInt8>) -> Int64? {
+        guard text.count > 0, text.count == 1 || text[0] != UInt8(ascii: "0") else { return nil }
         var value: Int64 = 0
-        for octet in text {
+        for index in text.indices {
+            let octet = text[index]
             guard case 0x30...0x39 = octet else { return nil }
             let (product, overflows) = value.multipliedReportingOverflow(by: 10)
             let (sum, exceeds) = product.addingReportingOverflow(Int64(octet &- 0x30))
