@@ -46,7 +46,18 @@ package final class JSONDocument: Sendable {
         let first = Int(container.members)
         let list = members
         let members = list.span.extracting(first..<first &+ Int(container.count))
-        for index in members.indices where members[index].isLike(fingerprint) {
+        var start = 0
+        // Four at a time, of which most have none that is like it.
+        while start &+ 4 <= members.count {
+            let four = members.extracting(start..<start &+ 4)
+            if four[0].isLike(fingerprint) || four[1].isLike(fingerprint) || four[2].isLike(fingerprint)
+                || four[3].isLike(fingerprint)
+            {
+                break
+            }
+            start &+= 4
+        }
+        for index in start..<members.count where members[index].isLike(fingerprint) {
             let node = members[index].node
             if isText(nodes[node].range, hasEscape: nodes[node].nameHasEscape, wanted) { return node &+ 1 }
         }

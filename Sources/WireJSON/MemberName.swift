@@ -2,9 +2,11 @@
 ///
 /// It is a type of its own because error paths are made of these: a name that came out of a document does not become
 /// one by accident.
+@usableFromInline
 package struct MemberName: ExpressibleByStringLiteral, Hashable, Sendable {
-    package let text: String
+    @usableFromInline package let text: String
 
+    @inlinable
     package init(stringLiteral text: String) {
         self.text = text
     }
