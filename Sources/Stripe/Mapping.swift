@@ -158,9 +158,7 @@ final class Mapping {
         switch object(for: row) {
         case .found(let value):
             let mapped = try map(row, value)
-            var result = normalization(of: mapped.outcome)
-            result.anomalies = mapped.anomalies
-            return result
+            return normalization(of: mapped.outcome, anomalies: mapped.anomalies)
         case .notNeeded: return normalization(of: mapWithoutObject(row))
         case .notAsked: return normalization(of: .none(.needsLookup, lineage: relatedLineage))
         case .absent: return normalization(of: .events([unmapped()]))
@@ -245,10 +243,10 @@ extension Mapping {
         case none(Normalization.NoChange.Reason, lineage: SubscriptionID? = nil, facts: [Fact] = [])
     }
 
-    private func normalization(of outcome: Outcome) -> Normalization {
+    private func normalization(of outcome: Outcome, anomalies: [String] = []) -> Normalization {
         switch outcome {
         case .events(let events):
-            return Normalization(events)
+            return Normalization(events, anomalies: anomalies)
         case .none(let reason, let lineage, let facts):
             let statement = lineage.map {
                 StoreStatement(
@@ -259,7 +257,10 @@ extension Mapping {
                     origin: origin
                 )
             }
-            return Normalization(noChange: Normalization.NoChange(reason, statement: statement))
+            return Normalization(
+                noChange: Normalization.NoChange(reason, statement: statement),
+                anomalies: anomalies
+            )
         }
     }
 
@@ -304,18 +305,21 @@ extension Mapping {
 
     /// Whom something belongs to: the host's own id where one is stated, then Stripe's customer.
     func account(customer: String?, clientReference: String? = nil, metadata: JSONObject?) -> Account? {
-        var identifiers: [Account.Identifier] = []
-        for key in policy.accountMetadataKeys {
-            if let value = metadata?[MemberName(key)], let id = try? value.string(), !id.isEmpty {
-                identifiers.append(Account.Identifier(id, .metadata))
-                break
+        var account: Account?
+        func add(_ id: String?, _ source: Account.Source) {
+            guard let id, !id.isEmpty else { return }
+            if account == nil {
+                account = Account(id, source)
+            } else {
+                account?.aliases.append(Account.Identifier(id, source))
             }
         }
-        if let clientReference, !clientReference.isEmpty {
-            identifiers.append(Account.Identifier(clientReference, .clientReferenceID))
+        for key in policy.accountMetadataKeys where account == nil {
+            add(try? metadata?[MemberName(key)]?.string(), .metadata)
         }
-        if let customer, !customer.isEmpty { identifiers.append(Account.Identifier(customer, .stripeCustomer)) }
-        return identifiers.first.map { Account($0.id, $0.source, aliases: Array(identifiers.dropFirst())) }
+        add(clientReference, .clientReferenceID)
+        add(customer, .stripeCustomer)
+        return account
     }
 
     /// What an event is about.
@@ -330,13 +334,17 @@ extension Mapping {
         var facts: [Fact] = []
     }
 
+    /// - Parameter fact: what the store asserts with this event besides the subject's facts.
     func event(
         _ id: EventID,
         _ event: LifecycleEvent,
         _ subject: Subject,
-        effectiveAt: Milliseconds? = nil
+        effectiveAt: Milliseconds? = nil,
+        with fact: Fact? = nil
     ) -> NormalizedEvent {
-        NormalizedEvent(
+        var facts = subject.facts
+        if let fact { facts.append(fact) }
+        return NormalizedEvent(
             id: id,
             event: event,
             provider: .stripe,
@@ -354,7 +362,7 @@ extension Mapping {
             effectiveAt: (effectiveAt ?? created).date,
             assertedAt: assertedAt.date,
             receivedAt: receivedAt,
-            facts: subject.facts,
+            facts: facts,
             origin: origin
         )
     }

@@ -141,9 +141,28 @@ public struct StripeAdapter: ProviderAdapter {
         }
     }
 
-    let configuration: Configuration
-    private let keys: [HMACSHA256]
-    private let client: LookupClient?
+    /// What all copies of an adapter share.
+    private final class Setup: Sendable {
+        let configuration: Configuration
+        let keys: [HMACSHA256]
+        let client: LookupClient?
+        /// How far back and ahead the signed timestamp may lie, in milliseconds.
+        let (maximumAge, maximumSkew): (Int64, Int64)
+
+        init(_ configuration: Configuration, keys: [HMACSHA256], client: LookupClient?) {
+            self.configuration = configuration
+            self.keys = keys
+            self.client = client
+            switch configuration.tolerance {
+            case .within(let duration): maximumAge = duration.wholeMilliseconds
+            case .disabled: maximumAge = .max
+            }
+            maximumSkew = configuration.maximumFutureSkew?.wholeMilliseconds ?? maximumAge
+        }
+    }
+
+    private let setup: Setup
+    var configuration: Configuration { setup.configuration }
 
     /// Makes an adapter.
     ///
@@ -170,9 +189,8 @@ public struct StripeAdapter: ProviderAdapter {
             throw ConfigurationError("maximum future skew is negative")
         }
         guard configuration.maximumBodyBytes > 0 else { throw ConfigurationError("no body is short enough") }
-        client = try configuration.lookup.map { (lookup) throws(ConfigurationError) in try LookupClient(lookup) }
-        self.keys = keys
-        self.configuration = configuration
+        let client = try configuration.lookup.map { (lookup) throws(ConfigurationError) in try LookupClient(lookup) }
+        setup = Setup(configuration, keys: keys, client: client)
     }
 
     /// Stripe.
@@ -194,7 +212,7 @@ public struct StripeAdapter: ProviderAdapter {
             )
         }
         let signature = try SignatureHeader("Stripe-Signature", in: delivery.headers, maximumFields: 1)
-        let signer = try signature.signer(of: delivery.body.span, among: keys)
+        let signer = try signature.signer(of: delivery.body.span, among: setup.keys)
         try checkAge(of: signature.timestamp, at: delivery.receivedAt)
 
         let notification: StripeNotification
@@ -211,7 +229,7 @@ public struct StripeAdapter: ProviderAdapter {
             notification,
             receivedAt: delivery.receivedAt,
             channel: .webhook,
-            evidence: Origin.Evidence(.hmac, key: "secret \(signer + 1)"),
+            evidence: Origin.Evidence(.hmac, key: "secret " + String(signer + 1)),
             digest: delivery.bodyDigest
         )
     }
@@ -221,17 +239,11 @@ public struct StripeAdapter: ProviderAdapter {
         let now = receivedAt.millisecondsSince1970
         // `now` lies within the years that RFC 3339 can write, so that only the timestamp can be extreme.
         let age = overflows ? Int64.min : now.subtractingReportingOverflow(signedAt).partialValue
-        let past: Int64
-        switch configuration.tolerance {
-        case .within(let duration): past = duration.wholeMilliseconds
-        case .disabled: past = .max
+        guard age <= setup.maximumAge else {
+            throw DeliveryError(.stale, "signed \(age) ms before it was received, at most \(setup.maximumAge) ms")
         }
-        let future = configuration.maximumFutureSkew?.wholeMilliseconds ?? past
-        guard age <= past else {
-            throw DeliveryError(.stale, "signed \(age) ms before it was received, at most \(past) ms")
-        }
-        guard age >= 0 || age >= -future else {
-            throw DeliveryError(.stale, "signed more than \(future) ms after it was received")
+        guard age >= 0 || age >= -setup.maximumSkew else {
+            throw DeliveryError(.stale, "signed more than \(setup.maximumSkew) ms after it was received")
         }
     }
 
@@ -270,7 +282,7 @@ public struct StripeAdapter: ProviderAdapter {
     public func resolve(
         _ notification: Authenticated<StripeNotification>
     ) async throws(DeliveryError) -> Authenticated<StripeNotification> {
-        guard let client else { return notification }
+        guard let client = setup.client else { return notification }
         var value = notification.value
         // Where invoices are sales, a session's and a refund's invoice decide which sale they are of.
         let completes = configuration.lookup?.completesSnapshots == true || configuration.policy.sellsByInvoice

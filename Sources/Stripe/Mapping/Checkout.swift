@@ -169,7 +169,8 @@ extension Mapping {
 
     private func features(_ summary: ObjectReader) throws(JSONError) -> Set<String> {
         var features: Set<String> = []
-        for value in try summary.list("entitlements") ?? [] {
+        guard let values = try summary.list("entitlements") else { return features }
+        for value in values {
             let entitlement = try ObjectReader(value)
             var name = try entitlement.optionalString("lookup_key")
             if name == nil { name = try entitlement.reference("feature") }

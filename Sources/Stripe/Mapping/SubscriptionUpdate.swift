@@ -26,17 +26,18 @@ struct SubscriptionBefore {
         case from(Value?)
     }
 
+    /// Where the event does not say.
+    init(_ now: SubscriptionObject, shown: [SubscriptionObject.Item]) {
+        (status, items, itemsNow, start, end) = (nil, nil, shown, nil, nil)
+        (wasEnding, endsAt, endChanged, canceledAt) = (now.isEnding, now.endsAt, false, nil)
+        (trialEnd, hadCollectionPause, hadPendingUpdate, hasNewInvoice) = (.none, nil, nil, false)
+    }
+
     init(
-        _ attributes: JSONValue?,
+        _ attributes: JSONValue,
         _ now: SubscriptionObject,
         shown: [SubscriptionObject.Item]
     ) throws(JSONError) {
-        guard let attributes else {
-            (status, items, itemsNow, start, end) = (nil, nil, shown, nil, nil)
-            (wasEnding, endsAt, endChanged, canceledAt) = (now.isEnding, now.endsAt, false, nil)
-            (trialEnd, hadCollectionPause, hadPendingUpdate, hasNewInvoice) = (.none, nil, nil, false)
-            return
-        }
         let reader = try ObjectReader(attributes)
         status = try reader.optionalString("status").map { SubscriptionObject.Status($0) }
         items = try Self.items(in: reader, now)
@@ -120,9 +121,7 @@ enum ItemChange {
             old.count == new.count
             && zip(old, new).allSatisfy { $0.price.id == $1.price.id && $0.quantity == $1.quantity }
         if isSame { return }
-        let gone = Self.items(old, without: new)
-        let come = Self.items(new, without: old)
-        switch (gone.primary, come.primary) {
+        switch (Self.primary(of: old, without: new), Self.primary(of: new, without: old)) {
         case (let from?, let to?):
             let isSameProduct = from.price.product != nil && from.price.product == to.price.product
             self =
@@ -140,14 +139,16 @@ enum ItemChange {
         }
     }
 
-    /// Those whose price none of the others has.
-    private static func items(
-        _ items: [SubscriptionObject.Item],
+    /// What stands for those whose price none of the others has.
+    private static func primary(
+        of items: [SubscriptionObject.Item],
         without others: [SubscriptionObject.Item]
-    ) -> [SubscriptionObject.Item] {
-        if others.count == 1, let other = others.first { return items.filter { $0.price.id != other.price.id } }
+    ) -> SubscriptionObject.Item? {
+        if items.count == 1, let item = items.first {
+            return others.contains { $0.price.id == item.price.id } ? nil : item
+        }
         let prices = Set(others.map(\.price.id))
-        return items.filter { !prices.contains($0.price.id) }
+        return items.filter { !prices.contains($0.price.id) }.primary
     }
 
     /// Dearer by the day is up, cheaper is down. Stripe knows neither.
@@ -169,7 +170,12 @@ extension Mapping {
     /// One update can hold several facts. They come in this order: renewal, items, pause, state.
     func subscriptionUpdated(_ shown: SubscriptionObject) throws(JSONError) -> Outcome {
         guard let subscription = completed(shown) else { return statement(shown, .needsLookup) }
-        let before = try SubscriptionBefore(notification.previous, subscription, shown: shown.items)
+        let before: SubscriptionBefore
+        if let attributes = notification.previous {
+            before = try SubscriptionBefore(attributes, subscription, shown: shown.items)
+        } else {
+            before = SubscriptionBefore(subscription, shown: shown.items)
+        }
         var subject = subject(subscription)
         guard let lineage = subject.lineage else { return .none(.unchanged) }
         if before.hadPendingUpdate == true, subscription.pendingItems.isEmpty {
@@ -257,10 +263,10 @@ extension Mapping {
         let change = ItemChange(from: before.items, to: before.itemsNow)
         if case .none = change { return }
         // Prices and quantities name the change; when it took place tells it from the same change made again.
-        var contents = subscription.items.map { $0.price.id + "*" + ($0.quantity.map { String($0) } ?? "") }
-        if contents.count > 1 { contents = [contents.sorted().joined(separator: "+")] }
-        let content = contents.first ?? ""
-        var subject = subject
+        let content =
+            subscription.items.count == 1
+            ? subscription.items.first?.content ?? ""
+            : subscription.items.map(\.content).sorted().joined(separator: "+")
         if case .repriced(let old, let new) = change {
             let detail = LifecycleEvent.PriceChange(
                 stage: .applied,
@@ -269,15 +275,17 @@ extension Mapping {
                 effectiveAt: created.date,
                 consentRequired: false
             )
-            subject.facts.append(.priceChange(Fact.PriceChangeState(detail)))
             events.append(
-                event(identity(lineage, "price", content, created.wholeSeconds), .priceChange(detail), subject)
+                event(
+                    identity(lineage, "price", content, created.wholeSeconds),
+                    .priceChange(detail),
+                    subject,
+                    with: .priceChange(Fact.PriceChangeState(detail))
+                )
             )
             return
         }
         guard let detail = productChange(change, subscription) else { return }
-        // Whatever was planned has come, or was overtaken.
-        subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
         // A period that begins with the change is the same fact under another name.
         let id: EventID
         if before.restarted(to: subscription), let span = subscription.current, let product = span.product {
@@ -285,7 +293,8 @@ extension Mapping {
         } else {
             id = identity(lineage, "items", content, created.wholeSeconds)
         }
-        events.append(event(id, .productChanged(detail), subject))
+        // Whatever was planned has come, or was overtaken.
+        events.append(event(id, .productChanged(detail), subject, with: .nextProduct(Fact.NextProduct(nil))))
     }
 
     private func productChange(

@@ -102,7 +102,10 @@ struct InvoiceObject: WireObject, Sendable {
         paidAt = try reader.reader("status_transitions")?.time("paid_at")
         created = try reader.time("created")
         var lines: [Line] = []
-        for line in try reader.list("lines") ?? [] { lines.append(try Line(line)) }
+        if let values = try reader.list("lines") {
+            lines.reserveCapacity(values.count)
+            for line in values { lines.append(try Line(line)) }
+        }
         self.lines = lines
         hasMoreLines = try reader.hasMore("lines")
         var holder = details

@@ -129,11 +129,7 @@ struct CheckoutSessionObject: WireObject, Sendable {
         makesInvoice = try reader.reader("invoice_creation")?.optionalBool("enabled") ?? false
         currency = try reader.optionalString("currency")
         amountTotal = try reader.optionalInt64("amount_total")
-        var items: [SubscriptionObject.Item] = []
-        for value in try reader.list("line_items") ?? [] {
-            if let item = try SubscriptionObject.Item(value) { items.append(item) }
-        }
-        self.items = items
+        items = try SubscriptionObject.items(reader.list("line_items"))
         metadata = reader.descriptiveMetadata()
         anomalies = reader.anomalies + items.flatMap(\.price.anomalies)
     }

@@ -84,8 +84,8 @@ final class PriceObject: Sendable {
         else { return nil }
         let scale = max(left.scale, right.scale)
         guard scale <= 18,
-            let one = product(left.coefficient, ExactDecimal.power(scale - left.scale), rightLength),
-            let other = product(right.coefficient, ExactDecimal.power(scale - right.scale), leftLength),
+            let one = cost(left, scale: scale, times: rightLength),
+            let other = cost(right, scale: scale, times: leftLength),
             one != other
         else { return nil }
         return one > other
@@ -105,13 +105,11 @@ final class PriceObject: Sendable {
         return unit * Int128(intervalCount)
     }
 
-    private static func product(_ factors: Int128...) -> Int128? {
-        var result: Int128 = 1
-        for factor in factors {
-            let (product, overflows) = result.multipliedReportingOverflow(by: factor)
-            guard !overflows else { return nil }
-            result = product
-        }
-        return result
+    /// An amount in the smallest unit of a scale that is at least its own, times a length.
+    private static func cost(_ amount: ExactDecimal, scale: Int, times length: Int128) -> Int128? {
+        let power = ExactDecimal.power(scale - amount.scale)
+        let (scaled, overflows) = amount.coefficient.multipliedReportingOverflow(by: power)
+        let (product, exceeds) = scaled.multipliedReportingOverflow(by: length)
+        return overflows || exceeds ? nil : product
     }
 }

@@ -17,14 +17,10 @@ struct ScheduleObject: WireObject, Sendable {
             }
             self.start = start
             end = try reader.time("end_date")
-            var items: [SubscriptionObject.Item] = []
             // `plans` was the name before the Prices API.
             var values = try reader.list("items")
             if values == nil { values = try reader.list("plans") }
-            for item in values ?? [] {
-                if let item = try SubscriptionObject.Item(item) { items.append(item) }
-            }
-            self.items = items
+            items = try SubscriptionObject.items(values)
         }
 
         /// What is sold, by price and quantity.
@@ -58,10 +54,12 @@ struct ScheduleObject: WireObject, Sendable {
         endBehavior = try reader.optionalString("end_behavior")
         var pause: Milliseconds?
         var resume: Milliseconds?
-        for value in try reader.list("pause_schedules") ?? [] where pause == nil {
-            let entry = try ObjectReader(value)
-            pause = try entry.reader("pause")?.time("pause_at")
-            resume = try entry.reader("resume")?.time("resume_at")
+        if let values = try reader.list("pause_schedules") {
+            for value in values where pause == nil {
+                let entry = try ObjectReader(value)
+                pause = try entry.reader("pause")?.time("pause_at")
+                resume = try entry.reader("resume")?.time("resume_at")
+            }
         }
         pausesAt = pause
         resumesAt = resume

@@ -4,19 +4,19 @@ import WireJSON
 /// A `subscription`, read by which members are there rather than by API version.
 final class SubscriptionObject: WireObject, Sendable {
     /// `status`, an open set.
-    struct Status: Hashable, Sendable, ExpressibleByStringLiteral {
-        let name: String
-        init(_ name: String) { self.name = name }
-        init(stringLiteral name: String) { self.name = name }
+    enum Status: String {
+        case incomplete
+        case incompleteExpired = "incomplete_expired"
+        case trialing
+        case active
+        case pastDue = "past_due"
+        case unpaid
+        case canceled
+        case paused
+        /// One of tomorrow.
+        case other
 
-        static let incomplete: Status = "incomplete"
-        static let incompleteExpired: Status = "incomplete_expired"
-        static let trialing: Status = "trialing"
-        static let active: Status = "active"
-        static let pastDue: Status = "past_due"
-        static let unpaid: Status = "unpaid"
-        static let canceled: Status = "canceled"
-        static let paused: Status = "paused"
+        init(_ name: String) { self = Status(rawValue: name) ?? .other }
     }
 
     /// One thing that is subscribed to.
@@ -121,12 +121,12 @@ final class SubscriptionObject: WireObject, Sendable {
             collectionPause = nil
         }
         pausedAt = try reader.reader("status_details")?.reader("paused")?.time("transitioned_at")
-        pendingItems = try Self.pendingItems(in: reader)
+        pendingItems = try Self.items(reader.reader("pending_update")?.list("subscription_items"))
         metadata = reader.descriptiveMetadata()
         var anomalies = reader.anomalies
-        if let details { anomalies += details.anomalies }
-        anomalies += pauseAnomalies
-        for item in items { anomalies += item.price.anomalies }
+        for path in details?.anomalies ?? [] { anomalies.append(path) }
+        for path in pauseAnomalies { anomalies.append(path) }
+        for item in items where !item.price.anomalies.isEmpty { anomalies += item.price.anomalies }
         self.anomalies = anomalies
     }
 
@@ -134,24 +134,21 @@ final class SubscriptionObject: WireObject, Sendable {
     ///
     /// - Parameter twins: items that these are likely to repeat.
     static func items(in reader: ObjectReader, twins: [Item] = []) throws(JSONError) -> [Item]? {
-        if let values = try reader.list("items") {
-            var items: [Item] = []
-            items.reserveCapacity(values.count)
-            for (index, value) in values.enumerated() {
-                if let item = try Item(value, twin: index < twins.count ? twins[index] : nil) { items.append(item) }
-            }
-            return items
-        }
+        if let values = try reader.list("items") { return try items(values, twins: twins) }
         guard let plan = reader.optionalValue("plan") else { return nil }
         return [Item(price: try PriceObject(plan), quantity: try reader.optionalInt64("quantity"))]
     }
 
-    private static func pendingItems(in reader: ObjectReader) throws(JSONError) -> [Item] {
-        guard let update = try reader.reader("pending_update"), let values = try update.list("subscription_items")
-        else { return [] }
+    /// The items of a list, if there is one; an element without a price is none.
+    static func items(_ values: JSONArray?, twins: [Item] = []) throws(JSONError) -> [Item] {
+        guard let values else { return [] }
         var items: [Item] = []
+        items.reserveCapacity(values.count)
+        var position = 0
         for value in values {
-            if let item = try Item(value) { items.append(item) }
+            let twin = position < twins.count ? twins[position] : nil
+            if let item = try Item(value, twin: twin) { items.append(item) }
+            position += 1
         }
         return items
     }
@@ -183,6 +180,10 @@ extension SubscriptionObject {
     }
 
     private static func spans(of items: [Item], start: Milliseconds?, end: Milliseconds?) -> [Span] {
+        if items.count == 1, let item = items.first {
+            guard let start = item.start ?? start, let end = item.end ?? end else { return [] }
+            return [Span(start: start, end: end, items: items)]
+        }
         var spans: [Span] = []
         for item in items {
             guard let start = item.start ?? start, let end = item.end ?? end else { continue }
@@ -214,6 +215,14 @@ extension SubscriptionObject.Item {
     /// Whether it is billed for what was used. Lines of an invoice since basil do not say so of their price; nothing is
     /// used yet where they stand beside what is paid ahead, while a subscription states no quantity for such items.
     var isBilledByUse: Bool { price.isMetered || (quantity ?? 0) == 0 }
+
+    /// What tells it from other items, in the identity of a change.
+    var content: String {
+        var content = price.id
+        content += "*"
+        if let quantity { content += String(quantity) }
+        return content
+    }
 }
 
 extension [SubscriptionObject.Item] {

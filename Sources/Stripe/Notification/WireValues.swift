@@ -44,11 +44,10 @@ extension ObjectReader {
     }
 
     /// The elements of a list, with or without the wrapper that Stripe puts around it.
-    func list(_ name: MemberName) throws(JSONError) -> [JSONValue]? {
+    func list(_ name: MemberName) throws(JSONError) -> JSONArray? {
         guard let value = optionalValue(name) else { return nil }
-        if value.kind == .array { return Array(try value.array()) }
-        let wrapper = try ObjectReader(value)
-        return try wrapper.optionalArray("data").map { Array($0) }
+        if value.kind == .array { return try value.array() }
+        return try ObjectReader(value).optionalArray("data")
     }
 
     /// Whether a list shows its first elements only.
