@@ -7,8 +7,9 @@ package final class HMACSHA256: Sendable {
     /// The context of a computation that is finished, for the next one to begin anew in: a copy takes eleven pieces of
     /// memory.
     private let spare = Mutex<Owned<MACContextObject>?>(nil)
-    /// Before 3.0.3, libcrypto said that it had begun anew and went on where it was (openssl/openssl#17811).
-    private static let beginsAnew = OpenSSL_version_num() >= 0x3000_0030
+    /// Whether a finished context begins anew. Providers of libcrypto before 3.0.3, which a later libcrypto may load, say
+    /// so and go on where they were (openssl/openssl#17811); there each computation has a copy.
+    private let beginsAnew: Bool
 
     /// - Throws: `key` for an empty key, under which anybody can authenticate.
     package init(key: Span<UInt8>) throws(SignatureError) {
@@ -20,7 +21,17 @@ package final class HMACSHA256: Sendable {
             unsafe EVP_MAC_init(keyed.pointer, key.baseAddress, key.count, parameters.pointer)
         }
         guard started == 1 else { throw .openSSL(.internalFailure, "HMAC-SHA-256 not started") }
+        let trial = try Self.copy(of: keyed)
+        let first = try trial.code(over: key)
+        let second = trial.begin() ? try? trial.code(over: key) : nil
+        beginsAnew = second == first
         self.keyed = keyed
+    }
+
+    private static func copy(
+        of keyed: borrowing Owned<MACContextObject>
+    ) throws(SignatureError) -> Owned<MACContextObject> {
+        try unsafe Owned(EVP_MAC_CTX_dup(keyed.pointer), "HMAC state not copied")
     }
 
     /// The code over the pieces, one after the other.
@@ -56,17 +67,11 @@ package final class HMACSHA256: Sendable {
 
     /// A computation over any number of pieces.
     package func start() throws(SignatureError) -> Computation {
-        if Self.beginsAnew, let context = spare.withLock({ $0.take() }) {
-            // Without a key, the one before is kept.
-            guard unsafe EVP_MAC_init(context.pointer, nil, 0, nil) == 1 else {
-                throw .openSSL(.internalFailure, "HMAC not started anew")
-            }
+        if beginsAnew, let context = spare.withLock({ $0.take() }) {
+            guard context.begin() else { throw .openSSL(.internalFailure, "HMAC not started anew") }
             return Computation(of: self, in: context)
         }
-        return Computation(
-            of: self,
-            in: try unsafe Owned(EVP_MAC_CTX_dup(keyed.pointer), "HMAC state not copied")
-        )
+        return Computation(of: self, in: try Self.copy(of: keyed))
     }
 
     private func keep(_ context: consuming Owned<MACContextObject>) {
@@ -84,23 +89,40 @@ package final class HMACSHA256: Sendable {
             self.context = context
         }
 
-        package mutating func update(_ bytes: Span<UInt8>) throws(SignatureError) {
-            let updated = unsafe bytes.withUnsafeBufferPointer { bytes in
-                unsafe EVP_MAC_update(context.pointer, bytes.baseAddress, bytes.count)
-            }
-            guard updated == 1 else { throw .openSSL(.internalFailure, "HMAC not updated") }
-        }
+        package mutating func update(_ bytes: Span<UInt8>) throws(SignatureError) { try context.update(bytes) }
 
         package consuming func finalize() throws(SignatureError) -> Digest {
-            var octets = InlineArray<32, UInt8>(repeating: 0)
-            var written = 0
-            var span = octets.mutableSpan
-            let finished = unsafe span.withUnsafeMutableBufferPointer { buffer in
-                unsafe EVP_MAC_final(context.pointer, buffer.baseAddress, &written, buffer.count)
-            }
-            guard finished == 1, written == 32 else { throw .openSSL(.internalFailure, "HMAC not finished") }
+            let code = try context.finalize()
             key.keep(context)
-            return Digest(octets)
+            return code
         }
+    }
+}
+
+extension Owned where Object == MACContextObject {
+    /// Starts again; without a key, the one before is kept.
+    fileprivate func begin() -> Bool { unsafe EVP_MAC_init(pointer, nil, 0, nil) == 1 }
+
+    fileprivate func update(_ bytes: Span<UInt8>) throws(SignatureError) {
+        let updated = unsafe bytes.withUnsafeBufferPointer { bytes in
+            unsafe EVP_MAC_update(pointer, bytes.baseAddress, bytes.count)
+        }
+        guard updated == 1 else { throw .openSSL(.internalFailure, "HMAC not updated") }
+    }
+
+    fileprivate func finalize() throws(SignatureError) -> Digest {
+        var octets = InlineArray<32, UInt8>(repeating: 0)
+        var written = 0
+        var span = octets.mutableSpan
+        let finished = unsafe span.withUnsafeMutableBufferPointer { buffer in
+            unsafe EVP_MAC_final(pointer, buffer.baseAddress, &written, buffer.count)
+        }
+        guard finished == 1, written == 32 else { throw .openSSL(.internalFailure, "HMAC not finished") }
+        return Digest(octets)
+    }
+
+    fileprivate func code(over bytes: Span<UInt8>) throws(SignatureError) -> Digest {
+        try update(bytes)
+        return try finalize()
     }
 }

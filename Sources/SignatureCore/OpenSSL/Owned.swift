@@ -60,7 +60,7 @@ package enum MACObject: SharedForeignType {
     package static func free(_ pointer: OpaquePointer) { unsafe EVP_MAC_free(pointer) }
 }
 
-// Shared only as a template that is duplicated, which reads it.
+// Shared only as a template that is duplicated, which reads it; any other is in one thread's hands at a time.
 package enum MACContextObject: SharedForeignType {
     package static func free(_ pointer: OpaquePointer) { unsafe EVP_MAC_CTX_free(pointer) }
 }
