@@ -173,31 +173,36 @@ struct Providers {
         print("\nThreads: work per second against one thread's; raw P-256 verification in the same rounds")
         let floor = try RawFloor(lengths: [4_000])
         let subjects = subjects
-        let works: [(String, Int, @Sendable () throws -> Void)] = [
-            ("raw P-256 verification", 400, { try floor.verify() }),
+        // One adapter for all threads; a delivery of its own for each, as a server has.
+        let own = try (0..<8).map { _ in try Subjects() }
+        let works: [(String, Int, @Sendable (Int) throws -> Void)] = [
+            ("raw P-256 verification", 400, { _ in try floor.verify() }),
             (
                 "Apple", 150,
-                { _ = try subjects.apple.adapter.normalize(subjects.apple.adapter.authenticate(subjects.apple.delivery)) }
+                { thread in
+                    let adapter = subjects.apple.adapter
+                    _ = try adapter.normalize(adapter.authenticate(own[thread].apple.delivery))
+                }
             ),
             (
                 "Stripe", 2_000,
-                {
-                    let (adapter, delivery) = (subjects.stripe.adapter, subjects.stripe.delivery)
-                    _ = try adapter.normalize(adapter.authenticate(delivery))
+                { thread in
+                    let adapter = subjects.stripe.adapter
+                    _ = try adapter.normalize(adapter.authenticate(own[thread].stripe.delivery))
                 }
             ),
             (
                 "RevenueCat", 4_000,
-                {
-                    let (adapter, delivery) = (subjects.revenueCat.adapter, subjects.revenueCat.delivery)
-                    _ = try adapter.normalize(adapter.authenticate(delivery))
+                { thread in
+                    let adapter = subjects.revenueCat.adapter
+                    _ = try adapter.normalize(adapter.authenticate(own[thread].revenueCat.delivery))
                 }
             ),
         ]
-        func seconds(_ threads: Int, _ iterations: Int, _ work: @Sendable () throws -> Void) -> Double {
+        func seconds(_ threads: Int, _ iterations: Int, _ work: @Sendable (Int) throws -> Void) -> Double {
             ContinuousClock().measure {
-                DispatchQueue.concurrentPerform(iterations: threads) { _ in
-                    for _ in 0..<iterations { try? work() }
+                DispatchQueue.concurrentPerform(iterations: threads) { thread in
+                    for _ in 0..<iterations { try? work(thread) }
                 }
             }.seconds
         }
