@@ -54,10 +54,22 @@ public struct RevenueCatAdapter: ProviderAdapter {
     /// RevenueCat.
     public let provider: Provider = .revenuecat
 
-    let configuration: Configuration
-    private let authorization: SharedAuthorization
-    private let keys: [HMACSHA256]
-    private let tolerance: Int64
+    /// What the copies of an adapter share: threads that copy it would contend for each of its parts.
+    private final class Setup: Sendable {
+        let configuration: Configuration
+        let authorization: SharedAuthorization
+        let keys: [HMACSHA256]
+        let tolerance: Int64
+
+        init(_ configuration: Configuration, keys: [HMACSHA256]) {
+            self.configuration = configuration
+            authorization = SharedAuthorization(configuration.authorizations)
+            self.keys = keys
+            tolerance = configuration.tolerance.wholeMilliseconds
+        }
+    }
+
+    private let setup: Setup
 
     /// Prepares the adapter.
     ///
@@ -66,8 +78,6 @@ public struct RevenueCatAdapter: ProviderAdapter {
     ///   an empty set of environments or apps.
     public init(_ configuration: Configuration) throws(ConfigurationError) {
         try configuration.validate()
-        self.configuration = configuration
-        authorization = SharedAuthorization(configuration.authorizations)
         var keys: [HMACSHA256] = []
         for (index, secret) in configuration.signingSecrets.enumerated() {
             do throws(SignatureError) {
@@ -76,8 +86,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
                 throw ConfigurationError("signing secret \(index + 1) is not usable: \(error)")
             }
         }
-        self.keys = keys
-        tolerance = configuration.tolerance.wholeMilliseconds
+        setup = Setup(configuration, keys: keys)
     }
 
     /// Proves that a delivery is RevenueCat's by every credential that is configured, and reads it.
@@ -89,10 +98,10 @@ public struct RevenueCatAdapter: ProviderAdapter {
     ///   cannot be read; `misdirected` for another environment or app, or where a purchase names none. The last two are
     ///   marked authentic.
     public func authenticate(_ delivery: Delivery) throws(DeliveryError) -> Authenticated<RevenueCatNotification> {
-        guard delivery.body.count <= configuration.maximumBodyBytes else {
+        guard delivery.body.count <= setup.configuration.maximumBodyBytes else {
             throw DeliveryError(
                 .malformed,
-                "body has \(delivery.body.count) bytes, at most \(configuration.maximumBodyBytes)"
+                "body has \(delivery.body.count) bytes, at most \(setup.configuration.maximumBodyBytes)"
             )
         }
         let evidence = try prove(delivery)
@@ -114,12 +123,12 @@ public struct RevenueCatAdapter: ProviderAdapter {
 
     private func prove(_ delivery: Delivery) throws(DeliveryError) -> Origin.Evidence {
         var evidence = Origin.Evidence(.unchecked)
-        if authorization.isConfigured {
-            evidence = try authorization.match(delivery)
+        if setup.authorization.isConfigured {
+            evidence = try setup.authorization.match(delivery)
         }
-        if !keys.isEmpty {
+        if !setup.keys.isEmpty {
             let signature = try SignatureHeader(Self.signatureHeader, in: delivery.headers)
-            let signer = try signature.signer(of: delivery.body.span, among: keys)
+            let signer = try signature.signer(of: delivery.body.span, among: setup.keys)
             try checkTime(signature.timestamp, receivedAt: delivery.receivedAt.millisecondsSince1970)
             evidence = Origin.Evidence(.hmac, key: "secret \(signer + 1)")
         }
@@ -132,17 +141,17 @@ public struct RevenueCatAdapter: ProviderAdapter {
     private func checkTime(_ timestamp: Int64, receivedAt milliseconds: Int64) throws(DeliveryError) {
         let (signed, overflows) = timestamp.multipliedReportingOverflow(by: 1000)
         let (age, exceeds) = milliseconds.subtractingReportingOverflow(signed)
-        guard !overflows, !exceeds, age.magnitude <= tolerance.magnitude else {
+        guard !overflows, !exceeds, age.magnitude <= setup.tolerance.magnitude else {
             throw DeliveryError(
                 .stale,
-                "timestamp of header \(Self.signatureHeader) is more than \(tolerance / 1000) s from the time of receipt"
+                "timestamp of header \(Self.signatureHeader) is more than \(setup.tolerance / 1000) s from the time of receipt"
             )
         }
     }
 
     private func checkDestination(_ webhook: RevenueCatNotification.Webhook) throws(DeliveryError) {
         let isAboutPurchase = webhook.row.isAboutPurchase
-        if let expected = configuration.environments {
+        if let expected = setup.configuration.environments {
             if let environment = webhook.event.environment {
                 // Open values compare as text; octets decide here.
                 let stated = environment.canonical.rawValue.utf8
@@ -153,7 +162,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
                 throw DeliveryError(.misdirected, "webhook about a purchase names no environment", isAuthentic: true)
             }
         }
-        if let expected = configuration.appIDs {
+        if let expected = setup.configuration.appIDs {
             if let app = webhook.event.appID {
                 guard expected.contains(where: { $0.utf8.elementsEqual(app.utf8) }) else {
                     throw DeliveryError(.misdirected, "webhook is about another app", isAuthentic: true)
@@ -170,7 +179,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
     public func resolve(
         _ notification: Authenticated<RevenueCatNotification>
     ) async throws(DeliveryError) -> Authenticated<RevenueCatNotification> {
-        guard let client = configuration.lookup, notification.value.needsAnswer else { return notification }
+        guard let client = setup.configuration.lookup, notification.value.needsAnswer else { return notification }
         guard let answer = try await client.answer(about: notification.value.event) else { return notification }
         return notification.map { value in
             var value = value
