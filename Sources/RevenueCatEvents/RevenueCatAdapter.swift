@@ -74,8 +74,8 @@ public struct RevenueCatAdapter: ProviderAdapter {
     /// Prepares the adapter.
     ///
     /// - Throws: ``ConfigurationError`` where a delivery could never, or could always, be authentic: no credential, one
-    ///   that is blank or has white space at an end, a policy that does not name exactly what is configured, a tolerance below zero or beyond a day,
-    ///   an empty set of environments or apps.
+    ///   that is blank or has white space at an end, a policy that does not name exactly what is configured, a tolerance
+    ///   below zero or beyond a day, an empty set of environments or apps.
     public init(_ configuration: Configuration) throws(ConfigurationError) {
         try configuration.validate()
         var keys: [HMACSHA256] = []
@@ -154,8 +154,8 @@ public struct RevenueCatAdapter: ProviderAdapter {
         if let expected = setup.configuration.environments {
             if let environment = webhook.event.environment {
                 // Open values compare as text; octets decide here.
-                let stated = environment.canonical.rawValue.utf8
-                guard expected.contains(where: { $0.rawValue.utf8.elementsEqual(stated) }) else {
+                let stated = environment.canonical.rawValue
+                guard expected.contains(where: { $0.rawValue.hasOctets(of: stated) }) else {
                     throw DeliveryError(.misdirected, "webhook is of another environment", isAuthentic: true)
                 }
             } else if isAboutPurchase {
@@ -164,7 +164,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
         }
         if let expected = setup.configuration.appIDs {
             if let app = webhook.event.appID {
-                guard expected.contains(where: { $0.utf8.elementsEqual(app.utf8) }) else {
+                guard expected.contains(where: { app.hasOctets(of: $0) }) else {
                     throw DeliveryError(.misdirected, "webhook is about another app", isAuthentic: true)
                 }
             } else if isAboutPurchase, webhook.event.store != .promotional {
@@ -193,12 +193,6 @@ public struct RevenueCatAdapter: ProviderAdapter {
     /// - Throws: nothing: a webhook that could be read gives at least an `unmapped` event or a reason for none.
     public func normalize(_ resolved: Authenticated<RevenueCatNotification>) throws(DeliveryError) -> Normalization {
         Mapping(resolved).normalization()
-    }
-}
-
-extension Secret {
-    fileprivate var hasWhiteSpaceAtAnEnd: Bool {
-        [bytes.first, bytes.last].contains { $0 == 0x20 || (0x09...0x0D).contains($0 ?? 0) }
     }
 }
 

@@ -306,9 +306,3 @@ public struct StripeAdapter: ProviderAdapter {
         }
     }
 }
-
-extension Secret {
-    fileprivate var hasWhiteSpaceAtAnEnd: Bool {
-        [bytes.first, bytes.last].contains { $0 == 0x20 || (0x09...0x0D).contains($0 ?? 0) }
-    }
-}

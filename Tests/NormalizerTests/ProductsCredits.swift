@@ -329,6 +329,10 @@ struct ProductsCredits {
                 #expect(balances.bought == 0)
                 #expect(balances.subscription == 200)
             }
+            // What tells of a reversal may name another transaction of the lineage, or none.
+            var nameless = Self.reversed
+            nameless.transaction = nil
+            #expect(play([coins, loss, nameless]).bought == 60)
             for story in [[coins, loss, Self.reversed], [coins, Self.reversed, loss], [Self.reversed, loss, coins]] {
                 #expect(play(story, beginning: 200).bought == 60)
             }

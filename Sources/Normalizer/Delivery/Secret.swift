@@ -17,6 +17,11 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
         bytes.allSatisfy { $0 == 0x20 || (0x09...0x0D).contains($0) }
     }
 
+    /// Whether it begins or ends with white space, which no header keeps and which is mostly pasted by mistake.
+    package var hasWhiteSpaceAtAnEnd: Bool {
+        [bytes.first, bytes.last].contains { $0 == 0x20 || (0x09...0x0D).contains($0 ?? 0) }
+    }
+
     /// `<redacted>`
     public var description: String { "<redacted>" }
 

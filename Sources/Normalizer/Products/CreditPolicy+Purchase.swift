@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 // Credits that are bought once, and what becomes of them when the money goes back.
 extension CreditPolicy {
     func purchased(
@@ -9,12 +11,7 @@ extension CreditPolicy {
         guard let product = event.product?.id, let name = event.transaction,
             let credits = credits(of: product, quantity: purchase.quantity)
         else { return [] }
-        let grant = CreditAction(
-            id: EventID(lineage.scope(of: name), "credits_purchased", name).description,
-            effect: .grant(credits),
-            effectiveAt: event.effectiveAt,
-            subscription: lineage
-        )
+        let grant = action("credits_purchased", .grant(credits), for: name, at: event.effectiveAt, lineage)
         return [grant] + (state.purchases[name].map { withdrawn($0.value, lineage, state) } ?? [])
     }
 
@@ -27,15 +24,7 @@ extension CreditPolicy {
         guard let refund = state.refunds[purchase.transaction]?.value, refund.isOfWholePurchase,
             let credits = credits(of: purchase.product, quantity: purchase.purchase.quantity)
         else { return [] }
-        let name = purchase.transaction
-        return [
-            CreditAction(
-                id: EventID(lineage.scope(of: name), "credits_withdrawn", name).description,
-                effect: .withdraw(credits),
-                effectiveAt: refund.at,
-                subscription: lineage
-            )
-        ]
+        return [action("credits_withdrawn", .withdraw(credits), for: purchase.transaction, at: refund.at, lineage)]
     }
 
     /// The reversal of a refund that had taken what was bought.
@@ -45,15 +34,22 @@ extension CreditPolicy {
         _ lineage: SubscriptionID
     ) -> [CreditAction] {
         guard let credits = credits(of: purchase.product, quantity: purchase.purchase.quantity) else { return [] }
-        let name = purchase.transaction
-        return [
-            CreditAction(
-                id: EventID(lineage.scope(of: name), "credits_regained", name).description,
-                effect: .grant(credits),
-                effectiveAt: event.effectiveAt,
-                subscription: lineage
-            )
-        ]
+        return [action("credits_regained", .grant(credits), for: purchase.transaction, at: event.effectiveAt, lineage)]
+    }
+
+    private func action(
+        _ name: FactKind,
+        _ effect: CreditAction.Effect,
+        for transaction: String,
+        at date: Date,
+        _ lineage: SubscriptionID
+    ) -> CreditAction {
+        CreditAction(
+            id: EventID(lineage.scope(of: transaction), name, transaction).description,
+            effect: effect,
+            effectiveAt: date,
+            subscription: lineage
+        )
     }
 
     private func credits(of product: String, quantity: Int64) -> Int64? {

@@ -304,9 +304,9 @@ extension CreditPolicy {
         let event = application.event
         let moment = max(event.effectiveAt, event.occurredAt)
         let timeline = PeriodTimeline(state)
-        guard !timeline.periods.isEmpty, !state.access(at: moment).isGranted, !isOver(moment, event, timeline) else {
-            return []
-        }
+        guard !timeline.periods.isEmpty, !state.access(at: moment.millisecondsSince1970, timeline).isGranted,
+            !isOver(moment, event, timeline)
+        else { return [] }
         return [
             CreditAction(
                 id: EventID(lineage.scope(of: event.transaction ?? ""), "credits_revoked", event.id.description)

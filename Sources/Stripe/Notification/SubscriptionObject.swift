@@ -124,9 +124,9 @@ final class SubscriptionObject: WireObject, Sendable {
         pendingItems = try Self.items(reader.reader("pending_update")?.list("subscription_items"))
         metadata = reader.descriptiveMetadata()
         var anomalies = reader.anomalies
-        for path in details?.anomalies ?? [] { anomalies.append(path) }
-        for path in pauseAnomalies { anomalies.append(path) }
-        for item in items where !item.price.anomalies.isEmpty { anomalies += item.price.anomalies }
+        if let details { anomalies += details.anomalies }
+        anomalies += pauseAnomalies
+        for item in items { anomalies += item.price.anomalies }
         self.anomalies = anomalies
     }
 
