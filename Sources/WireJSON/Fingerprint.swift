@@ -12,35 +12,18 @@ struct Fingerprint: Equatable {
     }
 
     @inline(__always)
-    private init(first: UInt64, last: UInt64, count: Int) {
+    init(_ ends: NameEnds) {
         let mixed =
-            (first &* 0x9E37_79B9_7F4A_7C15)
-            ^ ((last &+ UInt64(truncatingIfNeeded: count)) &* 0xC2B2_AE3D_27D4_EB4F)
+            (ends.first &* 0x9E37_79B9_7F4A_7C15)
+            ^ ((ends.last &+ UInt64(truncatingIfNeeded: ends.count)) &* 0xC2B2_AE3D_27D4_EB4F)
         self.init(bits: UInt32(truncatingIfNeeded: (mixed ^ (mixed &>> 29)) &>> 16) & ~1)
-    }
-
-    @inline(__always)
-    init(of text: Span<UInt8>, _ start: Int, _ end: Int) {
-        let count = end &- start
-        if count >= 8 {
-            self.init(first: text.word(at: start), last: text.word(at: end &- 8), count: count)
-        } else if start &+ 8 <= text.count {
-            let kept = (1 &<< (UInt64(truncatingIfNeeded: count) &* 8)) &- 1
-            self.init(first: text.word(at: start) & kept, last: 0, count: count)
-        } else {
-            var first: UInt64 = 0
-            for index in start..<end {
-                first |= UInt64(text[index]) &<< (UInt64(truncatingIfNeeded: index &- start) &* 8)
-            }
-            self.init(first: first, last: 0, count: count)
-        }
     }
 
     /// The fingerprint of the octets that an escaped name stands for.
     @inline(never)
     init(ofEscaped text: Span<UInt8>, _ start: Int, _ end: Int) {
         let decoded = StringSyntax.decode(text, start..<end)
-        self.init(of: decoded.span, 0, decoded.count)
+        self.init(NameEnds(of: decoded.span))
     }
 }
 
@@ -50,6 +33,13 @@ extension Span<UInt8> {
     func word(at index: Int) -> UInt64 {
         // One check for eight octets: the sub-span's count is a constant to the optimizer.
         extracting(index..<index &+ 8).word(after: 0)
+    }
+
+    /// Four octets, the first one lowest.
+    @inline(__always)
+    func halfWord(at index: Int) -> UInt32 {
+        let octets = extracting(index..<index &+ 4)
+        return UInt32(octets[0]) | UInt32(octets[1]) &<< 8 | UInt32(octets[2]) &<< 16 | UInt32(octets[3]) &<< 24
     }
 
     /// Sixteen octets as two words.

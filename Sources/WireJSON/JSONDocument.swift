@@ -41,7 +41,8 @@ package final class JSONDocument: Sendable {
     /// The node of the value that the object at `object` has under a name.
     func member(_ name: MemberName, of object: Int) -> Int? {
         let wanted = name.text.utf8.span
-        let fingerprint = Fingerprint(of: wanted, 0, wanted.count)
+        let ends = NameEnds(of: wanted)
+        let fingerprint = Fingerprint(ends)
         let container = containers[nodes[object].container]
         let first = Int(container.members)
         let list = members
@@ -59,7 +60,7 @@ package final class JSONDocument: Sendable {
         }
         for index in start..<members.count where members[index].isLike(fingerprint) {
             let node = members[index].node
-            if isText(nodes[node].range, hasEscape: nodes[node].nameHasEscape, wanted) { return node &+ 1 }
+            if isText(nodes[node].range, hasEscape: nodes[node].nameHasEscape, wanted, ends) { return node &+ 1 }
         }
         return nil
     }
@@ -96,23 +97,23 @@ package final class JSONDocument: Sendable {
 
     /// Whether the string in `range` decodes to exactly these octets.
     func isText(_ range: Range<Int>, hasEscape: Bool, _ wanted: Span<UInt8>) -> Bool {
+        isText(range, hasEscape: hasEscape, wanted, NameEnds(of: wanted))
+    }
+
+    @inline(__always)
+    private func isText(_ range: Range<Int>, hasEscape: Bool, _ wanted: Span<UInt8>, _ ends: NameEnds) -> Bool {
         let bytes = bytes
         let text = bytes.span
         if !hasEscape {
-            let count = range.count
-            guard count == wanted.count else { return false }
-            let start = range.lowerBound
-            guard count >= 8 else {
-                for distance in 0..<count where text[start &+ distance] != wanted[distance] { return false }
-                return true
+            guard range.count == ends.count, NameEnds(of: text, range.lowerBound, range.upperBound) == ends else {
+                return false
             }
-            // Whole words from the start, and the last eight octets, which may overlap them.
-            var distance = 0
-            while distance &+ 8 < count {
-                guard text.word(at: start &+ distance) == wanted.word(at: distance) else { return false }
+            var distance = 8
+            while distance &+ 8 < ends.count {
+                guard text.word(at: range.lowerBound &+ distance) == wanted.word(at: distance) else { return false }
                 distance &+= 8
             }
-            return text.word(at: start &+ count &- 8) == wanted.word(at: count &- 8)
+            return true
         }
         var octets = DecodedOctets(range)
         for index in 0..<wanted.count {

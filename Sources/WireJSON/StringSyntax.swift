@@ -5,12 +5,28 @@ enum StringSyntax {
 
     // MARK: Validation
 
-    /// The position of the closing quotation mark of the string whose first octet is at `start`.
+    /// The position of the closing quotation mark of the string whose first octet is at `start`, and whether the string
+    /// holds an escape.
     @inline(__always)
-    static func end(of text: Span<UInt8>, from start: Int, hasEscape: inout Bool) throws(JSONError) -> Int {
+    static func end(of text: Span<UInt8>, from start: Int) throws(JSONError) -> (Int, hasEscape: Bool) {
+        // A document has less than 2³¹ octets. To know that spares the optimizer most checks of what follows.
+        var index = start & 0x7FFF_FFFF
+        if index &+ 16 < text.count {
+            let words = text.words(at: index)
+            index &+= clearOctets(remarkable(words.0), remarkable(words.1))
+            if text[index] == quotationMark { return (index, false) }
+        }
+        return try endAfterMore(of: text, from: index)
+    }
+
+    @inline(never)
+    private static func endAfterMore(
+        of text: Span<UInt8>,
+        from start: Int
+    ) throws(JSONError) -> (Int, hasEscape: Bool) {
         var next = start
+        var hasEscape = false
         while true {
-            // A document has less than 2³¹ octets. To know that spares the optimizer most checks of what follows.
             var index = next & 0x7FFF_FFFF
             if index &+ 16 <= text.count {
                 let words = text.words(at: index)
@@ -24,7 +40,7 @@ enum StringSyntax {
             }
             guard index < text.count else { throw JSONError(.unexpectedEnd, offset: text.count) }
             let octet = text[index]
-            if octet == quotationMark { return index }
+            if octet == quotationMark { return (index, hasEscape) }
             if octet >= 0x80 {
                 next = try sequences(in: text, from: index)
             } else if octet == reverseSolidus {

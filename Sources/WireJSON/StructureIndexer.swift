@@ -37,11 +37,13 @@ struct DocumentIndex {
         _ limits: JSONLimits
     ) throws(JSONError) -> Int? {
         var position: Int?
+        var nodes: [JSONNode] = []
         var containers: [JSONContainer] = []
         var members: [JSONMember] = []
-        nodes = try [JSONNode](capacity: maximumNodes) { (nodes) throws(JSONError) in
-            containers = try [JSONContainer](capacity: maximumContainers) { (containers) throws(JSONError) in
-                members = try [JSONMember](capacity: maximumNodes / 2 + 1) { (members) throws(JSONError) in
+        // Unlike an initializer with a capacity, this is compiled for its elements and looks up no types while it runs.
+        try nodes.append(addingCapacity: maximumNodes) { (nodes) throws(JSONError) in
+            try containers.append(addingCapacity: maximumContainers) { (containers) throws(JSONError) in
+                try members.append(addingCapacity: maximumNodes / 2 + 1) { (members) throws(JSONError) in
                     position = try StructureIndexer.index(
                         text,
                         &nodes,
@@ -52,6 +54,7 @@ struct DocumentIndex {
                 }
             }
         }
+        self.nodes = nodes
         self.containers = containers
         self.members = members
         return position
@@ -77,17 +80,18 @@ enum StructureIndexer {
         var count = 0
         var depth = 0
         var expectsName = false
+        var indentation = Indentation()
 
         value: while true {
-            var octet = try required(text, &position)
+            var octet: UInt8
+            (position, octet) = try token(text, position, &indentation)
             if expectsName {
                 guard octet == StringSyntax.quotationMark else { throw error(.unexpectedOctet, position) }
-                guard !nodes.isFull else { return position }
+                guard nodes.count < nodes.capacity else { return position }
                 let start = position &+ 1
-                var hasEscape = false
-                let end = try StringSyntax.end(of: text, from: start, hasEscape: &hasEscape)
+                let (end, hasEscape) = try StringSyntax.end(of: text, from: start)
                 let fingerprint =
-                    hasEscape ? Fingerprint(ofEscaped: text, start, end) : Fingerprint(of: text, start, end)
+                    hasEscape ? Fingerprint(ofEscaped: text, start, end) : Fingerprint(NameEnds(of: text, start, end))
                 nodes.append(
                     JSONNode(
                         nameAt: start,
@@ -98,19 +102,17 @@ enum StructureIndexer {
                     )
                 )
                 position = end &+ 1
-                octet = try required(text, &position)
+                (position, octet) = try token(text, position)
                 guard octet == UInt8(ascii: ":") else { throw error(.unexpectedOctet, position) }
-                position &+= 1
-                octet = try required(text, &position)
+                (position, octet) = try token(text, position &+ 1)
             }
-            guard !nodes.isFull else { return position }
+            guard nodes.count < nodes.capacity else { return position }
             let start = position
             let next = nodes.count &+ 1
             var isEmpty = false
             switch octet {
             case StringSyntax.quotationMark:
-                var hasEscape = false
-                let end = try StringSyntax.end(of: text, from: start &+ 1, hasEscape: &hasEscape)
+                let (end, hasEscape) = try StringSyntax.end(of: text, from: start &+ 1)
                 nodes.append(JSONNode(kind: .string, flag: hasEscape, start: start &+ 1, end: end, next: next))
                 position = end &+ 1
                 count &+= 1
@@ -132,7 +134,7 @@ enum StructureIndexer {
                 count &+= 1
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 guard depth < maximumDepth else { throw error(.tooDeep(limit: maximumDepth), position) }
-                guard !containers.isFull else { return position }
+                guard containers.count < containers.capacity else { return position }
                 if depth > 0 { containers[Int(container)].count = UInt32(truncatingIfNeeded: count) }
                 let opened = containers.count
                 containers.append(JSONContainer(node: nodes.count, parent: container, position: count, depth: depth))
@@ -143,8 +145,7 @@ enum StructureIndexer {
                 container = UInt32(truncatingIfNeeded: opened)
                 depth &+= 1
                 count = 0
-                position &+= 1
-                octet = try required(text, &position)
+                (position, octet) = try token(text, position &+ 1, &indentation)
                 isEmpty = octet == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
                 if !isEmpty {
                     expectsName = isObject
@@ -157,11 +158,11 @@ enum StructureIndexer {
             while true {
                 if !isEmpty {
                     if depth == 0 {
-                        skipWhitespace(text, &position)
+                        position = afterWhitespace(text, position)
                         guard position == text.count else { throw error(.trailingOctets, position) }
                         return nil
                     }
-                    octet = try required(text, &position)
+                    (position, octet) = try token(text, position, &indentation)
                     if octet == UInt8(ascii: ",") {
                         position &+= 1
                         expectsName = isObject
@@ -208,54 +209,79 @@ enum StructureIndexer {
         JSONError(reason, offset: offset)
     }
 
-    /// The next octet that is not white space.
+    /// Where the next octet that is not white space is, and which.
     @inline(__always)
-    private static func required(_ text: Span<UInt8>, _ position: inout Int) throws(JSONError) -> UInt8 {
+    private static func token(_ text: Span<UInt8>, _ position: Int) throws(JSONError) -> (Int, UInt8) {
         // As in `StringSyntax.end(of:from:hasEscape:)`.
+        let index = position & 0x7FFF_FFFF
+        if index &+ 1 < text.count {
+            let octet = text[index]
+            if octet > 0x20 { return (index, octet) }
+            // As between a name's colon and its value.
+            if octet == 0x20 {
+                let octet = text[index &+ 1]
+                if octet > 0x20 { return (index &+ 1, octet) }
+            }
+        }
+        return try tokenAfterMore(text, index)
+    }
+
+    /// The same, where a line may end.
+    @inline(__always)
+    private static func token(
+        _ text: Span<UInt8>,
+        _ position: Int,
+        _ indentation: inout Indentation
+    ) throws(JSONError) -> (Int, UInt8) {
         let index = position & 0x7FFF_FFFF
         if index < text.count {
             let octet = text[index]
-            if octet > 0x20 { return octet }
-            // As between a name's colon and its value.
-            if octet == 0x20, index &+ 1 < text.count {
-                let octet = text[index &+ 1]
-                if octet > 0x20 {
-                    position = index &+ 1
-                    return octet
+            if octet > 0x20 { return (index, octet) }
+            if octet == 0x0A, index &+ 1 &+ Indentation.maximum < text.count {
+                let next = index &+ 1 &+ indentation.count
+                if indentation.begins(text.words(at: index &+ 1)), next < text.count {
+                    let octet = text[next]
+                    if octet > 0x20 { return (next, octet) }
                 }
-            } else if octet == 0x0A, index &+ 18 <= text.count {
-                // A line's end and the indentation of the next.
-                let words = text.words(at: index &+ 1)
-                let next =
-                    index &+ 1
-                    &+ clearOctets(words.0 ^ 0x2020_2020_2020_2020, words.1 ^ 0x2020_2020_2020_2020)
-                let octet = text[next]
-                if octet > 0x20 {
-                    position = next
-                    return octet
-                }
+                let token: (Int, UInt8)
+                (token.0, token.1, indentation) = try tokenOfLine(text, index &+ 1)
+                return token
             }
         }
-        return try requiredAfterMore(text, &position)
+        return try tokenAfterMore(text, index)
     }
 
     @inline(never)
-    private static func requiredAfterMore(_ text: Span<UInt8>, _ position: inout Int) throws(JSONError) -> UInt8 {
-        skipWhitespace(text, &position)
+    private static func tokenOfLine(
+        _ text: Span<UInt8>,
+        _ start: Int
+    ) throws(JSONError) -> (Int, UInt8, Indentation) {
+        let indentation = Indentation(of: text.words(at: start))
+        let next = start &+ indentation.count
+        let octet = text[next]
+        if octet > 0x20 { return (next, octet, indentation) }
+        let token = try tokenAfterMore(text, next)
+        return (token.0, token.1, indentation)
+    }
+
+    @inline(never)
+    private static func tokenAfterMore(_ text: Span<UInt8>, _ position: Int) throws(JSONError) -> (Int, UInt8) {
+        let position = afterWhitespace(text, position)
         guard position < text.count else { throw error(.unexpectedEnd, position) }
-        return text[position]
+        return (position, text[position])
     }
 
     /// RFC 8259 §2 allows space, tab, line feed and carriage return.
     @inline(__always)
-    private static func skipWhitespace(_ text: Span<UInt8>, _ index: inout Int) {
+    private static func afterWhitespace(_ text: Span<UInt8>, _ position: Int) -> Int {
+        var index = position
         while true {
             // As in `StringSyntax.end(of:from:hasEscape:)`.
             index &= 0x7FFF_FFFF
-            guard index < text.count else { return }
+            guard index < text.count else { return index }
             let octet = text[index]
-            if octet > 0x20 { return }
-            guard octet == 0x20 || octet == 0x0A || octet == 0x0D || octet == 0x09 else { return }
+            if octet > 0x20 { return index }
+            guard octet == 0x20 || octet == 0x0A || octet == 0x0D || octet == 0x09 else { return index }
             index &+= 1
         }
     }

@@ -93,6 +93,31 @@ import WireJSON
         }
     }
 
+    /// Lines that begin as the last one did, and lines that do not, some with what looks like white space and is none.
+    @Test(arguments: 1...8 as ClosedRange<UInt64>)
+    func randomLines(_ seed: UInt64) throws {
+        let tokens = [
+            "{", "\"a\":[", "1", ",", "{}", ",", "[", "\"b\"", "]", "]", ",", "\"c\":{", "\"d\":null", "}", "}",
+        ]
+        var generator = SplitMix(seed)
+        for _ in 0..<500 {
+            var indentation = 0
+            let oddities = Int.random(in: 0..<4, using: &generator)
+            var bytes: [UInt8] = []
+            for token in tokens {
+                if Bool.random(using: &generator) { indentation = Int.random(in: 0...20, using: &generator) }
+                var line = Array("\n\(String(repeating: " ", count: indentation))".utf8)
+                if oddities == 0, Int.random(in: 0..<8, using: &generator) == 0 {
+                    let octets: [UInt8] = [0x00, 0x09, 0x0B, 0x0D, 0x1F, 0x21, 0x60, 0xA0]
+                    line[Int.random(in: line.indices, using: &generator)] =
+                        octets[Int.random(in: octets.indices, using: &generator)]
+                }
+                bytes += line + Array(token.utf8)
+            }
+            try check(bytes)
+        }
+    }
+
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func randomOctets(_ seed: UInt64) throws {
         var generator = SplitMix(seed)

@@ -31,6 +31,23 @@ import WireJSON
         }
     }
 
+    /// Followed by nothing that could be read with them, and by more.
+    @Test(arguments: 0...40, ["", "                "]) func namesDifferInEveryOctet(_ count: Int, _ rest: String) throws
+    {
+        let name = String(repeating: "a", count: count)
+        let object = try parse("{\"\(name)\":1}\(rest)").object()
+        #expect(try object[MemberName(name)]?.int64() == 1)
+        #expect(object[MemberName(name + "a")] == nil)
+        #expect(object[MemberName(name + "\u{0}")] == nil)
+        for position in 0..<count {
+            var other = Array(name.utf8)
+            other[position] = UInt8(ascii: "b")
+            #expect(object[MemberName(String(decoding: other, as: UTF8.self))] == nil)
+            other.remove(at: position)
+            #expect(object[MemberName(String(decoding: other, as: UTF8.self))] == nil)
+        }
+    }
+
     @Test func equalityIsOfOctets() throws {
         let composed = try parse("\"\u{E9}\"")
         #expect(composed.isString("\u{E9}"))

@@ -136,7 +136,9 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
         let domain = "lifecycle-event/1"
         // No count has more than twenty digits.
         let capacity = components.reduce(domain.utf8.count) { $0 + 21 + $1.utf8.count }
-        let octets = [UInt8](capacity: capacity) { octets in
+        var octets: [UInt8] = []
+        // Unlike an initializer with a capacity, this is compiled for octets and looks up no types while it runs.
+        octets.append(addingCapacity: capacity) { octets in
             Self.append(domain, to: &octets)
             // Each component is preceded by its length, so that no two lists of components give the same octets.
             for component in components {
