@@ -54,17 +54,22 @@ let package = Package(
         .target(name: "WireJSON", swiftSettings: strict),
         .target(
             name: "SignatureCore",
-            dependencies: ["CLifecycleOpenSSL", "WireJSON"],
+            dependencies: ["CLifecycleOpenSSL"],
             swiftSettings: strict
         ),
         .target(
-            name: "Normalizer",
+            name: "JSONWebSignature",
             dependencies: ["SignatureCore", "WireJSON"],
             swiftSettings: strict
         ),
         .target(
+            name: "Normalizer",
+            dependencies: ["SignatureCore"],
+            swiftSettings: strict
+        ),
+        .target(
             name: "AppleJWS",
-            dependencies: ["Normalizer", "SignatureCore", "WireJSON"],
+            dependencies: ["JSONWebSignature", "Normalizer", "SignatureCore", "WireJSON"],
             swiftSettings: strict
         ),
         .target(
@@ -74,7 +79,7 @@ let package = Package(
         ),
         .target(
             name: "GooglePubSub",
-            dependencies: ["HTTPTransport", "Normalizer", "SignatureCore", "WireJSON"],
+            dependencies: ["HTTPTransport", "JSONWebSignature", "Normalizer", "SignatureCore", "WireJSON"],
             swiftSettings: strict
         ),
         .target(name: "HTTPTransport", swiftSettings: strict),
@@ -106,6 +111,7 @@ let package = Package(
                 "AppleJWS",
                 "GooglePubSub",
                 "HTTPTransport",
+                "JSONWebSignature",
                 "NotificationSimulator",
                 "Normalizer",
                 "RevenueCatEvents",
@@ -146,7 +152,7 @@ let package = Package(
         .testTarget(name: "WireJSONTests", dependencies: ["SchemaSupport", "WireJSON"], swiftSettings: strict),
         .testTarget(
             name: "SignatureCoreTests",
-            dependencies: ["SignatureCore", "SignatureIssuing"],
+            dependencies: ["JSONWebSignature", "SignatureCore", "SignatureIssuing"],
             swiftSettings: strict
         ),
         .target(name: "SchemaSupport", dependencies: ["WireJSON"], path: "Tests/SchemaSupport", swiftSettings: strict),
@@ -154,9 +160,9 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "ConformanceVectors", "GooglePubSub", "HTTPTransport", "NotificationSimulator", "Normalizer",
-                "NormalizerTesting", "RevenueCatEvents", "SchemaSupport", "SignatureCore", "SignatureIssuing", "Stripe",
-                "WireJSON",
+                "ConformanceVectors", "GooglePubSub", "HTTPTransport", "JSONWebSignature", "NotificationSimulator",
+                "Normalizer", "NormalizerTesting", "RevenueCatEvents", "SchemaSupport", "SignatureCore",
+                "SignatureIssuing", "Stripe", "WireJSON",
             ],
             path: "Tests/FuzzTargets",
             swiftSettings: strict
@@ -217,6 +223,7 @@ let package = Package(
                 "CurlTransport",
                 "GooglePubSub",
                 "HTTPTransport",
+                "JSONWebSignature",
                 "LoopbackServer",
                 "Normalizer",
                 "NormalizerTesting",

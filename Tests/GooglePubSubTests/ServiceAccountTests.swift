@@ -1,6 +1,7 @@
 import FoundationEssentials
 import GooglePubSub
 import HTTPTransport
+import JSONWebSignature
 import Normalizer
 import NormalizerTesting
 import SignatureCore

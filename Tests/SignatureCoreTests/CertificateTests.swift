@@ -1,3 +1,4 @@
+import JSONWebSignature
 import SignatureIssuing
 import Testing
 

@@ -1,3 +1,4 @@
+import JSONWebSignature
 import SignatureCore
 import SignatureIssuing
 import Testing

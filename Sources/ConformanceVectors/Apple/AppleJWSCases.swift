@@ -1,4 +1,5 @@
 import FoundationEssentials
+import JSONWebSignature
 import NotificationSimulator
 import Normalizer
 import SignatureCore

@@ -1,3 +1,4 @@
+import JSONWebSignature
 package import Normalizer
 import SignatureCore
 import WireJSON

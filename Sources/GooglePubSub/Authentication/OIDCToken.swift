@@ -1,3 +1,4 @@
+import JSONWebSignature
 import Normalizer
 import SignatureCore
 import WireJSON

@@ -1,3 +1,5 @@
+package import SignatureCore
+
 /// A JWS in compact serialisation (RFC 7515 §7.1), found inside bytes that are not copied.
 ///
 /// Its shape is checked when it is made. Its payload comes out only together with a key that verified it.

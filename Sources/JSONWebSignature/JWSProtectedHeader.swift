@@ -1,3 +1,4 @@
+package import SignatureCore
 package import WireJSON
 
 /// The members of a JWS protected header (RFC 7515 §4) that decide how a signature is verified.
