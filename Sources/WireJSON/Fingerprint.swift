@@ -13,10 +13,9 @@ struct Fingerprint: Equatable {
 
     @inline(__always)
     init(_ ends: NameEnds) {
-        let mixed =
-            (ends.first &* 0x9E37_79B9_7F4A_7C15)
-            ^ ((ends.last &+ UInt64(truncatingIfNeeded: ends.count)) &* 0xC2B2_AE3D_27D4_EB4F)
-        self.init(bits: UInt32(truncatingIfNeeded: (mixed ^ (mixed &>> 29)) &>> 16) & ~1)
+        let last = ends.last &+ UInt64(truncatingIfNeeded: ends.count)
+        let mixed = (ends.first ^ (last &<< 32 | last &>> 32)) &* 0x9E37_79B9_7F4A_7C15
+        self.init(bits: UInt32(truncatingIfNeeded: mixed &>> 32) & ~1)
     }
 
     /// The fingerprint of the octets that an escaped name stands for.

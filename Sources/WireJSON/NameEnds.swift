@@ -28,19 +28,16 @@ struct NameEnds: Equatable {
     /// A name inside a document, where most often something follows it that can be read together with it.
     @inline(__always)
     init(of text: Span<UInt8>, _ start: Int, _ end: Int) {
-        let name = text.extracting(start..<end)
-        if name.count >= 8 {
-            count = name.count
-            first = name.word(at: 0)
-            last = name.word(at: count &- 8)
-        } else if start &+ 8 <= text.count {
-            count = name.count
-            let kept = (1 &<< (UInt64(truncatingIfNeeded: count) &* 8)) &- 1
-            first = text.word(at: start) & kept
-            last = 0
-        } else {
-            self = Self.atEnd(name)
+        guard start &+ 8 <= text.count else {
+            self = Self.atEnd(text.extracting(start..<end))
+            return
         }
+        // Without a branch on the length, which nothing would predict.
+        count = end &- start
+        let isLong = UInt64(truncatingIfNeeded: (7 &- count) &>> 63)
+        let kept = (1 &<< (UInt64(truncatingIfNeeded: count) &* 8)) &- 1
+        first = text.word(at: start) & (kept | isLong)
+        last = text.word(at: max(end &- 8, 0)) & isLong
     }
 
     @inline(never)

@@ -59,10 +59,10 @@ enum StringSyntax {
     @inline(__always)
     static func remarkable(_ word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
-        let quotes = (word ^ (ones &* 0x22)) &- ones
+        // With its second bit changed, a quotation mark is a space, and what comes before the space stays there.
+        let quotesAndControls = (word ^ (ones &* 0x02)) &- (ones &* 0x21)
         let solidi = (word ^ (ones &* 0x5C)) &- ones
-        let controls = word &- (ones &* 0x20)
-        return (word | quotes | solidi | controls) & (ones &* 0x80)
+        return (word | quotesAndControls | solidi) & (ones &* 0x80)
     }
 
     /// The end of a run of multi-octet sequences, each well-formed as in table 3-7 of the Unicode Standard.
