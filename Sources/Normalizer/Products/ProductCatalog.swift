@@ -41,7 +41,7 @@ public struct ProductCatalog: Hashable, Sendable, Codable {
     /// Writes the products in the order of their ids.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        try container.encode(products.values.sorted { $0.id < $1.id })
+        try container.encode(products.valuesInOrder)
     }
 }
 

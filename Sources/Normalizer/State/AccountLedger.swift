@@ -24,7 +24,7 @@ public struct AccountLedger: Hashable, Sendable {
 
     /// The states, in the order of their names.
     public var states: [SubscriptionState] {
-        statesByName.sorted { $0.key.description < $1.key.description }.map(\.value)
+        statesByName.keys.inOrder.compactMap { statesByName[$0] }
     }
 
     /// The state that a lineage belongs to; nil where nothing was stated of it.
@@ -212,8 +212,9 @@ extension AccountAccess {
             intervals += state.intervals(timeline, state.ownedPurchases)
             if let next = state.nextTransition(after: moment, timeline) { transitions.append(next) }
         }
-        grantors = contributions.filter(\.decision.isGranted).sorted { $0.rank < $1.rank }
-        others = contributions.filter { !$0.decision.isGranted }.sorted { $0.rank < $1.rank }
+        contributions.sort { $0.rank < $1.rank }
+        grantors = contributions.filter(\.decision.isGranted)
+        others = contributions.filter { !$0.decision.isGranted }
         conflicts = []
         nextTransition = transitions.min().map { Date(millisecondsSince1970: $0) }
         if case .granted(let until, let grant)? = grantors.first?.decision {

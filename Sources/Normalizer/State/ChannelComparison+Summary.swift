@@ -83,7 +83,7 @@ extension ChannelComparison {
             rows[name]?.maximumLag = sorted.last
         }
         return Summary(
-            rows: rows.values.sorted { $0.kind < $1.kind },
+            rows: rows.valuesInOrder,
             lineagesOnlyFirst: lineagesOnlyFirst.count,
             lineagesOnlySecond: lineagesOnlySecond.count,
             accessDifferences: access.count,

@@ -36,6 +36,10 @@ extension SubscriptionState {
 
     /// Everything stated about this lineage that cannot be so at once, with transfers of whole accounts in view.
     public func contradictions(after transfers: some Sequence<AccountTransfer>) -> [Contradiction] {
+        contradictions(ownership(after: transfers))
+    }
+
+    private func contradictions(_ ownership: Ownership) -> [Contradiction] {
         var found: [Contradiction] = []
         func compare<Value: Assertable>(_ register: Register<Value>?, _ subject: @autoclosure () -> String) {
             guard let register, let rival = register.rival else { return }
@@ -47,13 +51,11 @@ extension SubscriptionState {
                 )
             )
         }
-        for (key, entry) in periods.sorted(by: { $0.key < $1.key }) {
-            compare(entry.statement, "period \(key.name)")
-        }
-        for (key, register) in ends.sorted(by: { $0.key < $1.key }) { compare(register, "period_ended \(key.name)") }
-        for (key, register) in refunds.sorted(by: { $0.key < $1.key }) { compare(register, "refund \(key)") }
-        for (key, register) in charges.sorted(by: { $0.key < $1.key }) { compare(register, "charge \(key)") }
-        for (key, register) in purchases.sorted(by: { $0.key < $1.key }) { compare(register, "purchase \(key)") }
+        for key in periods.keysInOrder { compare(periods[key]?.statement, "period \(key.name)") }
+        for key in ends.keysInOrder { compare(ends[key], "period_ended \(key.name)") }
+        for key in refunds.keysInOrder { compare(refunds[key], "refund \(key)") }
+        for key in charges.keysInOrder { compare(charges[key], "charge \(key)") }
+        for key in purchases.keysInOrder { compare(purchases[key], "purchase \(key)") }
         for lineage in lineages {
             compare(registers[lineage]?.intent, "renewal_intent")
             compare(registers[lineage]?.nextProduct, "next_product")
@@ -63,7 +65,7 @@ extension SubscriptionState {
         }
         compare(transfer, "transfer")
         for period in PeriodTimeline(self).periods { found += contradictions(in: period) }
-        for conflict in ownership(after: transfers).conflicts {
+        for conflict in ownership.conflicts {
             found.append(Contradiction(kind: .ownership, subject: "owner", statements: [conflict.by]))
         }
         for _ in foreignLinks {

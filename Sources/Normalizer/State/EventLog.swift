@@ -100,7 +100,7 @@ public struct Timeline: Hashable, Sendable {
 
     private func states(of account: String) -> [SubscriptionState] {
         let identifiers = ledger.accounts.filter { $0.id == account }
-        return Set(ledger.states.map(\.environment)).sorted { $0.rawValue < $1.rawValue }
-            .flatMap { ledger.states(of: identifiers, in: $0) }
+        return Set(ledger.states.map(\.environment.rawValue)).sorted()
+            .flatMap { ledger.states(of: identifiers, in: StoreEnvironment(rawValue: $0)) }
     }
 }

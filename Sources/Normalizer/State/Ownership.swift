@@ -151,7 +151,8 @@ private struct Binding {
         for identifier in bound.values { accounts.formUnion(groups.members(with: identifier)) }
         for identifier in destination { accounts.formUnion(groups.members(with: identifier)) }
         var conflicts: [Ownership.Conflict] = []
-        for (identifier, claim) in claims.sorted(by: { $0.key.precedes($1.key) }) where !accounts.contains(identifier) {
+        for identifier in claims.keys.inOrder where !accounts.contains(identifier) {
+            guard let claim = claims[identifier] else { continue }
             if let movedAt, claim.latest.milliseconds <= movedAt { continue }
             // What was set at purchase goes on naming the buyer after a transfer.
             guard let existing = bound[identifier.source] else { continue }

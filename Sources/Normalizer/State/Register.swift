@@ -20,12 +20,13 @@ package struct Assertion<Value: Assertable>: Hashable, Sendable, Codable {
         self.by = citation
     }
 
-    /// Whether `self` and `other` stand equally high before the contents of either are looked at.
-    fileprivate func ranksEqual(_ other: Self) -> Bool {
+    /// Whether `self` and `other` say different things with equal right: at one time, and with the same authority.
+    fileprivate func contradicts(_ other: Self) -> Bool {
         value.dominance == other.value.dominance
             && by.milliseconds == other.by.milliseconds
             && by.authority == other.by.authority
             && value.precedence == other.value.precedence
+            && value != other.value
     }
 
     /// A total order: of two assertions that differ in anything, one precedes the other.
@@ -75,28 +76,12 @@ package struct Register<Value: Assertable>: Hashable, Sendable, Codable {
 
     package mutating func insert(_ assertion: Assertion<Value>) {
         if latest == assertion { return }
-        let high: Assertion<Value>
-        let low: Assertion<Value>
-        if latest.precedes(assertion) {
-            (high, low) = (assertion, latest)
-        } else {
-            (high, low) = (latest, assertion)
-        }
-        latest = high
-        rival = Self.highest(among: [rival, low], contradicting: high)
-    }
-
-    private static func highest(
-        among candidates: [Assertion<Value>?],
-        contradicting winner: Assertion<Value>
-    ) -> Assertion<Value>? {
-        var highest: Assertion<Value>?
-        for case let candidate? in candidates
-        where candidate.ranksEqual(winner) && candidate.value != winner.value {
-            if let known = highest, candidate.precedes(known) { continue }
-            highest = candidate
-        }
-        return highest
+        var lower = assertion
+        if latest.precedes(assertion) { swap(&latest, &lower) }
+        if rival?.contradicts(latest) == false { rival = nil }
+        guard lower.contradicts(latest) else { return }
+        if let rival, lower.precedes(rival) { return }
+        rival = lower
     }
 }
 
@@ -115,9 +100,11 @@ extension Optional {
 
 extension Dictionary {
     package mutating func merge<V: Assertable>(_ other: Self) where Value == Register<V> {
-        for (key, register) in other {
-            if self[key]?.merge(register) == nil { self[key] = register }
-        }
+        for (key, register) in other { merge(register, at: key) }
+    }
+
+    package mutating func merge<V: Assertable>(_ register: Register<V>, at key: Key) where Value == Register<V> {
+        if self[key]?.merge(register) == nil { self[key] = register }
     }
 
     package mutating func insert<V: Assertable>(

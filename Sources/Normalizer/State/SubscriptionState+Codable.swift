@@ -80,18 +80,16 @@ extension SubscriptionState: Codable {
         }
         for register in try list(.ends) as [Register<Fact.PeriodEnd>] {
             let end = register.value
-            ends.merge([
-                PeriodKey(transaction: end.transaction, start: end.start.millisecondsSince1970): register
-            ])
+            ends.merge(register, at: PeriodKey(transaction: end.transaction, start: end.start.millisecondsSince1970))
         }
         for register in try list(.refunds) as [Register<Fact.RefundState>] {
-            refunds.merge([register.value.transaction: register])
+            refunds.merge(register, at: register.value.transaction)
         }
         for register in try list(.charges) as [Register<Fact.Charge>] {
-            charges.merge([register.value.transaction: register])
+            charges.merge(register, at: register.value.transaction)
         }
         for register in try list(.purchases) as [Register<Fact.OneTimePurchase>] {
-            purchases.merge([register.value.transaction: register])
+            purchases.merge(register, at: register.value.transaction)
         }
         for named in try list(.accounts) as [NamedAccount] {
             if claims[named.account]?.merge(named.claim) == nil { claims[named.account] = named.claim }
@@ -111,13 +109,13 @@ extension SubscriptionState: Codable {
             lineages.map { Lineage(subscription: $0, registers: registers[$0] ?? Registers()) },
             forKey: .lineages
         )
-        try write(periods.sorted { $0.key < $1.key }.map(\.value), .periods)
-        try write(ends.sorted { $0.key < $1.key }.map(\.value), .ends)
-        try write(refunds.sorted { $0.key < $1.key }.map(\.value), .refunds)
-        try write(charges.sorted { $0.key < $1.key }.map(\.value), .charges)
-        try write(purchases.sorted { $0.key < $1.key }.map(\.value), .purchases)
+        try write(periods.valuesInOrder, .periods)
+        try write(ends.valuesInOrder, .ends)
+        try write(refunds.valuesInOrder, .refunds)
+        try write(charges.valuesInOrder, .charges)
+        try write(purchases.valuesInOrder, .purchases)
         try write(
-            claims.sorted { $0.key.precedes($1.key) }.map { NamedAccount(account: $0.key, claim: $0.value) },
+            claims.keys.inOrder.compactMap { key in claims[key].map { NamedAccount(account: key, claim: $0) } },
             .accounts
         )
         try container.encodeIfPresent(transfer, forKey: .transfer)

@@ -150,7 +150,7 @@ public struct SubscriptionState: Hashable, Sendable {
     }
 
     /// The lineages whose facts are joined here, in the order of their names; one unless linked states were merged.
-    public var lineages: [SubscriptionID] { registers.keys.sorted { $0.description < $1.description } }
+    public var lineages: [SubscriptionID] { registers.keys.inOrder }
 
     /// The name of the state: the first of ``lineages``.
     public var subscription: SubscriptionID {
