@@ -17,11 +17,16 @@ struct Indentation {
     /// - Parameter words: The first sixteen octets of a line.
     @inline(__always)
     init(of words: (UInt64, UInt64)) {
-        count = clearOctets(words.0 ^ Self.spaces, words.1 ^ Self.spaces)
-        let bits = UInt64(truncatingIfNeeded: count &* 8)
-        // A shift by 64 or more leaves nothing, one by less than zero goes the other way.
-        first = ~(~0 << bits)
-        second = bits > 64 ? ~(~0 << (bits &- 64)) : 0
+        let others = (words.0 ^ Self.spaces, words.1 ^ Self.spaces)
+        count = clearOctets(others.0, others.1)
+        first = Self.octets(before: others.0)
+        second = others.0 == 0 ? Self.octets(before: others.1) : 0
+    }
+
+    /// All ones below the lowest octet that is not zero.
+    @inline(__always)
+    private static func octets(before other: UInt64) -> UInt64 {
+        (1 << (other.trailingZeroBitCount & ~7)) &- 1
     }
 
     /// Whether at least as many spaces are there.

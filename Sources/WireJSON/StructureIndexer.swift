@@ -84,7 +84,7 @@ enum StructureIndexer {
 
         value: while true {
             var octet: UInt8
-            (position, octet) = try token(text, position, &indentation)
+            (position, octet) = try token(text, position, &indentation, isSibling: true)
             if expectsName {
                 guard octet == StringSyntax.quotationMark else { throw error(.unexpectedOctet, position) }
                 guard nodes.count < nodes.capacity else { return position }
@@ -145,7 +145,7 @@ enum StructureIndexer {
                 container = UInt32(truncatingIfNeeded: opened)
                 depth &+= 1
                 count = 0
-                (position, octet) = try token(text, position &+ 1, &indentation)
+                (position, octet) = try token(text, position &+ 1, &indentation, isSibling: false)
                 isEmpty = octet == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
                 if !isEmpty {
                     expectsName = isObject
@@ -162,7 +162,7 @@ enum StructureIndexer {
                         guard position == text.count else { throw error(.trailingOctets, position) }
                         return nil
                     }
-                    (position, octet) = try token(text, position, &indentation)
+                    (position, octet) = try token(text, position, &indentation, isSibling: false)
                     if octet == UInt8(ascii: ",") {
                         position &+= 1
                         expectsName = isObject
@@ -227,11 +227,14 @@ enum StructureIndexer {
     }
 
     /// The same, where a line may end.
+    ///
+    /// - Parameter isSibling: whether the next line is likely to begin as the last one did.
     @inline(__always)
     private static func token(
         _ text: Span<UInt8>,
         _ position: Int,
-        _ indentation: inout Indentation
+        _ indentation: inout Indentation,
+        isSibling: Bool
     ) throws(JSONError) -> (Int, UInt8) {
         let index = position & 0x7FFF_FFFF
         if index < text.count {
@@ -239,13 +242,11 @@ enum StructureIndexer {
             if octet > 0x20 { return (index, octet) }
             if octet == 0x0A, index &+ 1 &+ Indentation.maximum < text.count {
                 let next = index &+ 1 &+ indentation.count
-                if indentation.begins(text.words(at: index &+ 1)), next < text.count {
+                if isSibling, indentation.begins(text.words(at: index &+ 1)), next < text.count {
                     let octet = text[next]
                     if octet > 0x20 { return (next, octet) }
                 }
-                let token: (Int, UInt8)
-                (token.0, token.1, indentation) = try tokenOfLine(text, index &+ 1)
-                return token
+                return try tokenOfLine(text, index &+ 1, &indentation)
             }
         }
         return try tokenAfterMore(text, index)
@@ -254,14 +255,14 @@ enum StructureIndexer {
     @inline(never)
     private static func tokenOfLine(
         _ text: Span<UInt8>,
-        _ start: Int
-    ) throws(JSONError) -> (Int, UInt8, Indentation) {
-        let indentation = Indentation(of: text.words(at: start))
+        _ start: Int,
+        _ indentation: inout Indentation
+    ) throws(JSONError) -> (Int, UInt8) {
+        indentation = Indentation(of: text.words(at: start))
         let next = start &+ indentation.count
         let octet = text[next]
-        if octet > 0x20 { return (next, octet, indentation) }
-        let token = try tokenAfterMore(text, next)
-        return (token.0, token.1, indentation)
+        if octet > 0x20 { return (next, octet) }
+        return try tokenAfterMore(text, next)
     }
 
     @inline(never)

@@ -1,7 +1,7 @@
 import Foundation
 
-// Without an argument, every benchmark; with one, that one alone. `memory [COUNT]` is one long process, and
-// `counted NAME` does a fixed amount of work for Scripts/budget.
+// With the name of a benchmark, that one alone. `single` is all that take one thread, `memory [COUNT]` is one long process,
+// and `counted NAME` does a fixed amount of work for Scripts/budget.
 let arguments = Array(CommandLine.arguments.dropFirst())
 let subjects = try Subjects()
 let providers = Providers(subjects: subjects)
@@ -16,13 +16,12 @@ case "json": try await ReaderBenchmark().run()
 case "state": try await StateBenchmark().run()
 case "memory": try await MemoryBenchmark(subjects: subjects).run(count: arguments.dropFirst().first.flatMap { Int($0) } ?? 100_000)
 case "counted": try CountedWork(subjects: subjects).run(arguments.dropFirst().first ?? "")
-case nil:
+case "single":
     try await providers.apple()
     try await providers.google()
     try await providers.revenueCat()
     try await providers.stripe()
     try await ReaderBenchmark().run()
     try await StateBenchmark().run()
-    try await providers.threads()
-default: throw BenchmarkError("no benchmark is called \(arguments[0])")
+default: throw BenchmarkError("no benchmark is called \(arguments.first ?? "")")
 }
