@@ -44,10 +44,9 @@ public struct Delivery: Sendable, Codable {
 
         // Octets, ASCII letters folded: Unicode case folding would make one name of two.
         private static func matches(_ lhs: String, _ rhs: String) -> Bool {
-            guard lhs.utf8.count == rhs.utf8.count else { return false }
-            let (left, right) = (lhs.utf8, rhs.utf8)
-            let one = left.span
-            let other = right.span
+            let one = lhs.utf8Span.span
+            let other = rhs.utf8Span.span
+            guard one.count == other.count else { return false }
             for index in one.indices where folded(one[index]) != folded(other[index]) { return false }
             return true
         }

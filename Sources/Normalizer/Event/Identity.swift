@@ -127,33 +127,39 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
     }
 
     private init(_ scope: SubscriptionID, _ fact: FactKind, _ discriminator: [String]) {
-        self.init(
-            components: [scope.store.rawValue, scope.environment.rawValue, scope.id, fact.rawValue] + discriminator
-        )
+        self.init(scope.store.rawValue, scope.environment.rawValue, scope.id, fact.rawValue, discriminator)
     }
 
-    private init(components: [String]) {
+    /// Each component is preceded by its length, so that no two lists of components give the same octets.
+    private init(_ first: String, _ second: String, _ third: String, _ fourth: String, _ others: [String]) {
         let domain = "lifecycle-event/1"
-        // No count has more than twenty digits.
-        let capacity = components.reduce(domain.utf8.count) { $0 + 21 + $1.utf8.count }
+        var capacity = domain.utf8.count + first.utf8.count + second.utf8.count + third.utf8.count + fourth.utf8.count
+        // No count has more than twenty digits, and a colon follows it.
+        capacity += (4 + others.count) * 21
+        for other in others { capacity += other.utf8.count }
         var octets: [UInt8] = []
         // Unlike an initializer with a capacity, this is compiled for octets and looks up no types while it runs.
         octets.append(addingCapacity: capacity) { octets in
             Self.append(domain, to: &octets)
-            // Each component is preceded by its length, so that no two lists of components give the same octets.
-            for component in components {
-                let count = component.utf8.count
-                if count < 100 {
-                    if count >= 10 { octets.append(UInt8(truncatingIfNeeded: 0x30 + count / 10)) }
-                    octets.append(UInt8(truncatingIfNeeded: 0x30 + count % 10))
-                } else {
-                    Self.append(String(count), to: &octets)
-                }
-                octets.append(UInt8(ascii: ":"))
-                Self.append(component, to: &octets)
-            }
+            Self.append(component: first, to: &octets)
+            Self.append(component: second, to: &octets)
+            Self.append(component: third, to: &octets)
+            Self.append(component: fourth, to: &octets)
+            for other in others { Self.append(component: other, to: &octets) }
         }
         self.init(SHA256.hash(octets.span))
+    }
+
+    private static func append(component: String, to octets: inout OutputSpan<UInt8>) {
+        let count = component.utf8.count
+        if count < 100 {
+            if count >= 10 { octets.append(UInt8(truncatingIfNeeded: 0x30 + count / 10)) }
+            octets.append(UInt8(truncatingIfNeeded: 0x30 + count % 10))
+        } else {
+            append(String(count), to: &octets)
+        }
+        octets.append(UInt8(ascii: ":"))
+        append(component, to: &octets)
     }
 
     /// Derives the identity of something that belongs to no lineage, such as a test notification.
@@ -164,7 +170,7 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
     ///   - notification: the provider's own identity of the notification.
     ///   - ordinal: which of the notification's events this is.
     public init(provider: Provider, environment: StoreEnvironment, notification: String, ordinal: Int = 0) {
-        self.init(components: ["", provider.rawValue, environment.rawValue, notification, String(ordinal)])
+        self.init("", provider.rawValue, environment.rawValue, notification, [String(ordinal)])
     }
 
     /// Takes an identity that was derived before.

@@ -44,8 +44,8 @@ struct SharedAuthorization: Sendable {
                 "header \(Self.headerName) has \(value.utf8.count) bytes, at most \(Limits.headerBytes)"
             )
         }
-        let octets = value.utf8
-        let digest = SHA256.hash(octets.span)
+        let octets = value.utf8Span.span
+        let digest = SHA256.hash(octets)
         var match: Origin.Evidence?
         for candidate in candidates where candidate.digest == digest {
             match = match ?? candidate.evidence

@@ -91,8 +91,7 @@ extension JSONValue {
 extension String {
     /// Whether there is an ASCII control character in it.
     fileprivate var holdsControl: Bool {
-        let utf8 = utf8
-        let octets = utf8.span
+        let octets = utf8Span.span
         var found: UInt8 = 0
         var index = 0
         // Without a way out of the loop, it looks at many octets at a time.
@@ -106,9 +105,8 @@ extension String {
 
     /// Whether both are the same octets: canonical equivalents, which are equal to `==`, differ.
     func hasOctets(of other: String) -> Bool {
-        let (left, right) = (utf8, other.utf8)
-        guard left.count == right.count else { return false }
-        let (one, another) = (left.span, right.span)
+        let (one, another) = (utf8Span.span, other.utf8Span.span)
+        guard one.count == another.count else { return false }
         var difference: UInt8 = 0
         var index = 0
         while index < one.count {

@@ -31,8 +31,7 @@ package struct TimestampedSignature: Sendable {
         var codes: [Digest] = []
         var signatures = 0
         let field = fields.count == 1 ? fields.first ?? "" : fields.joined(separator: ",")
-        let utf8 = field.utf8
-        let octets = utf8.span
+        let octets = field.utf8Span.span
         var start = 0
         while start <= octets.count {
             let comma = octets.extracting(start..<octets.count).firstIndex(of: UInt8(ascii: ","))
@@ -72,8 +71,7 @@ package struct TimestampedSignature: Sendable {
     ///
     /// - Throws: `internalFailure` where libcrypto fails, for want of memory.
     package func signer(of body: Span<UInt8>, among keys: [HMACSHA256]) throws(SignatureError) -> Int? {
-        let utf8 = field.utf8
-        let timestamp = utf8.span.extracting(digits)
+        let timestamp = field.utf8Span.span.extracting(digits)
         var signer: Int?
         for (index, key) in keys.enumerated() {
             let expected = try key.authenticationCode(over: timestamp, Self.fullStop.span, body)
