@@ -59,12 +59,12 @@ private struct Base64Alphabet: Sendable {
     private let characters: [UInt8]
     /// For each place in a group of four and each character, its six bits where they belong in the 24-bit
     /// group; `invalid` for characters outside the alphabet. 4 × 256 entries, so that a group takes four loads.
-    private let places: [UInt32]
+    private let places: InlineArray<1024, UInt32>
     private static let invalid: UInt32 = 1 << 31
 
     init(_ lastTwo: String) {
         characters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8) + Array(lastTwo.utf8)
-        var places = [UInt32](repeating: Self.invalid, count: 4 * 256)
+        var places = InlineArray<1024, UInt32>(repeating: Self.invalid)
         for (value, character) in characters.enumerated() {
             for place in 0..<4 {
                 places[place * 256 + Int(character)] = UInt32(value) << UInt32(18 - 6 * place)
@@ -83,28 +83,33 @@ private struct Base64Alphabet: Sendable {
         // Every defect ends up in this one word, so that the loop does not branch on the input.
         var defects: UInt32 = 0
         let places = places.span
-        let octets = [UInt8](capacity: groups * 3 + max(rest - 1, 0)) { output in
+        let octets = unsafe [UInt8](unsafeUninitializedCapacity: groups * 3 + max(rest - 1, 0)) { output, count in
             for group in 0..<groups {
-                let start = group * 4
+                // One check for four characters, whose count is a constant to the optimizer.
+                let four = text.extracting(group &* 4..<group &* 4 &+ 4)
                 let bits =
-                    places[Int(text[start])] | places[256 + Int(text[start + 1])]
-                    | places[512 + Int(text[start + 2])] | places[768 + Int(text[start + 3])]
+                    places[Int(four[0])] | places[256 &+ Int(four[1])] | places[512 &+ Int(four[2])]
+                    | places[768 &+ Int(four[3])]
                 defects |= bits
-                output.append(UInt8(truncatingIfNeeded: bits >> 16))
-                output.append(UInt8(truncatingIfNeeded: bits >> 8))
-                output.append(UInt8(truncatingIfNeeded: bits))
+                // Three octets for each group, for which there is room.
+                unsafe output[count] = UInt8(truncatingIfNeeded: bits &>> 16)
+                unsafe output[count &+ 1] = UInt8(truncatingIfNeeded: bits &>> 8)
+                unsafe output[count &+ 2] = UInt8(truncatingIfNeeded: bits)
+                count &+= 3
             }
             let start = groups * 4
             if rest == 2 {
                 let bits = places[Int(text[start])] | places[256 + Int(text[start + 1])]
                 defects |= bits | (bits & 0xffff == 0 ? 0 : Self.invalid)
-                output.append(UInt8(truncatingIfNeeded: bits >> 16))
+                unsafe output[count] = UInt8(truncatingIfNeeded: bits >> 16)
+                count += 1
             } else if rest == 3 {
                 let bits =
                     places[Int(text[start])] | places[256 + Int(text[start + 1])] | places[512 + Int(text[start + 2])]
                 defects |= bits | (bits & 0xff == 0 ? 0 : Self.invalid)
-                output.append(UInt8(truncatingIfNeeded: bits >> 16))
-                output.append(UInt8(truncatingIfNeeded: bits >> 8))
+                unsafe output[count] = UInt8(truncatingIfNeeded: bits >> 16)
+                unsafe output[count + 1] = UInt8(truncatingIfNeeded: bits >> 8)
+                count += 2
             }
         }
         guard defects & Self.invalid == 0 else {
