@@ -212,7 +212,7 @@ enum StructureIndexer {
     /// Where the next octet that is not white space is, and which.
     @inline(__always)
     private static func token(_ text: Span<UInt8>, _ position: Int) throws(JSONError) -> (Int, UInt8) {
-        // As in `StringSyntax.end(of:from:hasEscape:)`.
+        // As in `StringSyntax.end(of:from:)`.
         let index = position & 0x7FFF_FFFF
         if index &+ 1 < text.count {
             let octet = text[index]
@@ -242,7 +242,7 @@ enum StructureIndexer {
             if octet > 0x20 { return (index, octet) }
             if octet == 0x0A, index &+ 1 &+ Indentation.maximum < text.count {
                 let next = index &+ 1 &+ indentation.count
-                if isSibling, indentation.begins(text.words(at: index &+ 1)), next < text.count {
+                if isSibling, indentation.begins(text.words(at: index &+ 1)) {
                     let octet = text[next]
                     if octet > 0x20 { return (next, octet) }
                 }
@@ -277,7 +277,7 @@ enum StructureIndexer {
     private static func afterWhitespace(_ text: Span<UInt8>, _ position: Int) -> Int {
         var index = position
         while true {
-            // As in `StringSyntax.end(of:from:hasEscape:)`.
+            // As in `StringSyntax.end(of:from:)`.
             index &= 0x7FFF_FFFF
             guard index < text.count else { return index }
             let octet = text[index]

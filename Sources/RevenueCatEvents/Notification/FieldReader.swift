@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Normalizer
+import SignatureCore
 import WireJSON
 
 /// Reads an event's fields as strictly as its type deserves.
@@ -105,14 +106,6 @@ extension String {
 
     /// Whether both are the same octets: canonical equivalents, which are equal to `==`, differ.
     func hasOctets(of other: String) -> Bool {
-        let (one, another) = (utf8Span.span, other.utf8Span.span)
-        guard one.count == another.count else { return false }
-        var difference: UInt8 = 0
-        var index = 0
-        while index < one.count {
-            difference |= one[index] ^ another[index]
-            index &+= 1
-        }
-        return difference == 0
+        utf8Span.span.elementsEqual(other.utf8Span.span)
     }
 }
