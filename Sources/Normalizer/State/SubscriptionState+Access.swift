@@ -52,26 +52,29 @@ extension SubscriptionState {
         var register: Register<Fact.OneTimePurchase>
     }
 
-    /// What was bought once and gives access: until it is refunded, or until a stated end. A consumable is used up by
-    /// the host, and a product of unknown type without an end may be one.
+    /// What was bought once and gives access: until its refund, or until a stated end. A consumable is used up by the
+    /// host, and a product of unknown type without an end may be one.
     var ownedPurchases: [OwnedPurchase] {
         purchases.values.compactMap { register in
             let purchase = register.value
-            let refund = refunds[purchase.transaction]
-            if let refund, refund.value.scope != nil, refund.value.endsAccess { return nil }
             let start = purchase.at.millisecondsSince1970
-            let expires = purchase.purchase.expires?.millisecondsSince1970
-            switch (purchase.purchase.type, expires) {
-            case (.nonConsumable, _): return OwnedPurchase(start: start, end: expires ?? .max, register: register)
-            case (.nonRenewing, let expires?), (.unknown, let expires?):
-                return OwnedPurchase(start: start, end: expires, register: register)
-            case (.consumable, _), (.nonRenewing, nil), (.unknown, nil): return nil
+            var end = purchase.purchase.expires?.millisecondsSince1970 ?? .max
+            switch purchase.purchase.type {
+            case .nonConsumable: break
+            case .nonRenewing, .unknown: guard end < .max else { return nil }
+            case .consumable: return nil
             }
+            if let refund = endingRefund(of: purchase) { end = min(end, refund.value.at.millisecondsSince1970) }
+            return end > start ? OwnedPurchase(start: start, end: end, register: register) : nil
         }
         .sorted {
             $0.start == $1.start
                 ? $0.register.value.transaction < $1.register.value.transaction : $0.start < $1.start
         }
+    }
+
+    private func endingRefund(of purchase: Fact.OneTimePurchase) -> Register<Fact.RefundState>? {
+        refunds[purchase.transaction].flatMap { $0.value.scope != nil && $0.value.endsAccess ? $0 : nil }
     }
 
     func intervals(_ timeline: PeriodTimeline, _ owned: [OwnedPurchase]) -> [(start: Int64, end: Int64)] {
@@ -146,16 +149,21 @@ extension SubscriptionState {
             return denied(since: end.value.at.millisecondsSince1970, .init(end.value.reason), [end.by])
         }
         let refunded = purchases.values.filter { $0.value.at.millisecondsSince1970 <= time }
-            .compactMap { purchase in refunds[purchase.value.transaction].map { (purchase, $0) } }
-            .filter { $0.1.value.scope != nil && $0.1.value.endsAccess }
+            .compactMap { purchase in endingRefund(of: purchase.value).map { (purchase, $0) } }
+            .filter { $0.1.value.at.millisecondsSince1970 <= time }
             .max { $0.1.latest.precedes($1.1.latest) }
-        if let (purchase, refund) = refunded {
+        let ranOut = ownedPurchases.filter { $0.end <= time }.max { $0.end < $1.end }
+        if let (purchase, refund) = refunded, (ranOut?.end ?? .min) <= refund.value.at.millisecondsSince1970 {
+            let end = purchase.value.purchase.expires.map { min($0, refund.value.at) } ?? refund.value.at
             return denied(
-                since: refund.value.at.millisecondsSince1970,
+                since: end.millisecondsSince1970,
                 .refunded,
                 product: purchase.value.product,
                 [refund.by, purchase.by]
             )
+        }
+        if let ranOut {
+            return denied(since: ranOut.end, .unknown, product: ranOut.register.value.product, [ranOut.register.by])
         }
         if let next = timeline.periods.first {
             return denied(since: nil, .notBegun, product: next.fact.product, [next.by])

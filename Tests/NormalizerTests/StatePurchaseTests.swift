@@ -1,0 +1,123 @@
+import FoundationEssentials
+import Testing
+
+@testable import Normalizer
+
+@Suite("Access to what was bought once")
+struct StatePurchaseTests {
+    private static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "1")
+
+    /// Days after the purchase.
+    private static func day(_ days: Double) -> Date { Date(timeIntervalSince1970: 1_767_225_600 + days * 86_400) }
+
+    private static func told(_ event: LifecycleEvent, on days: Double, _ fact: Fact) -> NormalizedEvent {
+        NormalizedEvent(
+            id: .notified(lineage, by: .apple, notification: "\(days)"),
+            event: event,
+            provider: .apple,
+            store: .appStore,
+            environment: .production,
+            subscription: lineage,
+            transaction: "t1",
+            occurredAt: day(days),
+            effectiveAt: day(days),
+            assertedAt: day(days),
+            receivedAt: day(days),
+            facts: [fact],
+            origin: Origin(type: "T", channel: .webhook, evidence: .init(.unchecked), digest: "d", mapper: "test/1")
+        )
+    }
+
+    private static func bought(_ type: LifecycleEvent.OneTimePurchase.ProductType, until end: Date?) -> NormalizedEvent
+    {
+        let purchase = LifecycleEvent.OneTimePurchase(type: type, quantity: 1, expires: end)
+        return told(
+            .oneTimePurchased(purchase),
+            on: 0,
+            .purchase(.init(transaction: "t1", product: "p", purchase: purchase, at: day(0)))
+        )
+    }
+
+    private static func refunded(on days: Double) -> NormalizedEvent {
+        told(
+            .refunded(.init(transaction: "t1", scope: .full, reason: .unknown, affectsCurrentPeriod: nil)),
+            on: days,
+            .refund(.init(transaction: "t1", scope: .full, at: day(days), periodStart: nil, endsAccess: true))
+        )
+    }
+
+    private static func granted(until end: Date?) -> AccessDecision {
+        .granted(
+            until: end,
+            because: .init(
+                basis: .purchase,
+                subscription: lineage,
+                product: "p",
+                phase: nil,
+                transaction: "t1",
+                ownership: .purchased,
+                evidence: [Citation(bought(.nonConsumable, until: nil))]
+            )
+        )
+    }
+
+    private static func denied(
+        since: Date?,
+        _ reason: AccessDecision.Denial.Reason,
+        product: String? = "p",
+        _ evidence: [NormalizedEvent]
+    ) -> AccessDecision {
+        .denied(
+            since: since,
+            because: .init(
+                reason: reason,
+                subscription: lineage,
+                product: product,
+                evidence: evidence.map { Citation($0) }
+            )
+        )
+    }
+
+    @Test("A refund ends it when the money went back, not before")
+    func refund() {
+        let purchase = Self.bought(.nonConsumable, until: nil)
+        let refund = Self.refunded(on: 10)
+        for events in [[purchase, refund], [refund, purchase]] {
+            var state = SubscriptionState(Self.lineage)
+            for event in events { _ = state.apply(event) }
+            #expect(state.access(at: Self.day(-1)) == Self.denied(since: nil, .never, product: nil, []))
+            #expect(state.access(at: Self.day(0)) == Self.granted(until: Self.day(10)))
+            #expect(state.access(at: Self.day(9)) == Self.granted(until: Self.day(10)))
+            #expect(state.nextTransition(after: Self.day(9)) == Self.day(10))
+            let ended = Self.denied(since: Self.day(10), .refunded, [refund, purchase])
+            #expect(state.access(at: Self.day(10)) == ended)
+            #expect(state.access(at: Self.day(400)) == ended)
+            #expect(state.nextTransition(after: Self.day(10)) == nil)
+        }
+    }
+
+    @Test("What runs out is over since its end, also where it is refunded later")
+    func end() {
+        var state = SubscriptionState(Self.lineage)
+        let purchase = Self.bought(.nonRenewing, until: Self.day(30))
+        _ = state.apply(purchase)
+        #expect(state.access(at: Self.day(29)) == Self.granted(until: Self.day(30)))
+        let over = Self.denied(since: Self.day(30), .unknown, [purchase])
+        #expect(state.access(at: Self.day(30)) == over)
+        let refund = Self.refunded(on: 40)
+        _ = state.apply(refund)
+        #expect(state.access(at: Self.day(29)) == Self.granted(until: Self.day(30)))
+        #expect(state.access(at: Self.day(39)) == over)
+        #expect(state.access(at: Self.day(40)) == Self.denied(since: Self.day(30), .refunded, [refund, purchase]))
+    }
+
+    @Test("A refund that is dated before its purchase leaves no access")
+    func refundBefore() {
+        var state = SubscriptionState(Self.lineage)
+        let purchase = Self.bought(.nonConsumable, until: nil)
+        let refund = Self.refunded(on: -1)
+        for event in [purchase, refund] { _ = state.apply(event) }
+        #expect(state.access(at: Self.day(0)) == Self.denied(since: Self.day(-1), .refunded, [refund, purchase]))
+        #expect(state.nextTransition(after: Self.day(0)) == nil)
+    }
+}
