@@ -378,6 +378,174 @@ struct ProductsCredits {
         }
     }
 
+    @Test("random stories: whatever the order, with repetitions, what is left in the end is what the story leaves")
+    func randomStories() {
+        // Another seed each time; a failure prints the seed of its story.
+        let first = UInt64.random(in: 0...UInt64.max >> 1)
+        for seed in (0..<400).map({ first + $0 }) {
+            var random = SplitMix64(seed: seed)
+            let story = RandomStory(using: &random)
+            let told = play(story.events)
+            #expect(told.subscription == story.subscription, "seed \(seed)")
+            #expect(told.bought == story.bought, "seed \(seed)")
+            for _ in 0..<4 {
+                let repetitions = story.events.filter { _ in Bool.random(using: &random) }
+                let late = (story.events + repetitions).shuffled(using: &random).enumerated().map { index, event in
+                    Self.received(event, at: 400 + Double(index))
+                }
+                let balances = play(late)
+                #expect(balances.subscription == story.subscription, "seed \(seed)")
+                #expect(balances.bought == story.bought, "seed \(seed)")
+            }
+        }
+    }
+
+    /// Periods one after the other, some of them refunded, some of those given back; and packs of coins, likewise.
+    ///
+    /// No product takes the place of another that was refunded a while before: where the refund is heard of last, what
+    /// looked like a change has been prorated by then.
+    private struct RandomStory {
+        private(set) var events: [NormalizedEvent] = []
+        /// The credits that are left after all of it.
+        private(set) var subscription: Int64 = 0
+        private(set) var bought: Int64 = 0
+
+        init(using random: inout SplitMix64) {
+            func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
+            var (start, isRenewal) = (0.0, false)
+            var refunded: (product: String, until: Double) = ("", 0)
+            for name in ["t1", "t2", "t3", "t4"].prefix(1 + pick(4)) {
+                let chosen = ["basic", "pro"][pick(2)]
+                let product = start < refunded.until ? refunded.product : chosen
+                let phase: Phase = !isRenewal && product == "pro" && pick(3) == 0 ? .trial : .regular
+                let end = start + (phase == .trial ? 7 : 30)
+                let credits: Int64 = product == "basic" ? 200 : phase == .trial ? 50 : 500
+                events.append(begins(name, product, from: start, to: end, phase: phase, isRenewal: isRenewal))
+                (subscription, isRenewal) = (credits, true)
+                if pick(3) == 0 {
+                    let moment = start + Double(1 + pick(Int(end - start) - 4))
+                    events.append(Self.refund(of: name, on: moment, .full, from: start))
+                    guard pick(2) == 0 else {
+                        refunded = (product, max(refunded.until, end))
+                        (start, subscription, isRenewal) = (moment + Double(1 + pick(5)), 0, false)
+                        continue
+                    }
+                    events.append(Self.refund(of: name, on: moment + 2, nil, from: start))
+                }
+                if pick(3) == 0 {
+                    events.append(ends(name, from: start, at: end))
+                    (start, subscription, isRenewal) = (end + Double(1 + pick(9)), 0, false)
+                } else {
+                    start = end
+                }
+            }
+            for name in ["c1", "c2"].prefix(pick(3)) {
+                let (moment, quantity) = (Double(1 + pick(40)) + 0.25, Int64(1 + pick(3)))
+                events.append(coins(name, quantity, on: moment))
+                bought += quantity * 30
+                guard pick(2) == 0 else { continue }
+                events.append(Self.refund(of: name, on: moment + 3, .full, from: nil))
+                bought -= quantity * 30
+                guard pick(2) == 0 else { continue }
+                events.append(Self.refund(of: name, on: moment + 5, nil, from: nil))
+                bought += quantity * 30
+            }
+            events = events.enumerated()
+                .sorted { ($0.element.occurredAt, $0.offset) < ($1.element.occurredAt, $1.offset) }
+                .map(\.element)
+        }
+
+        private static func refund(
+            of name: String,
+            on days: Double,
+            _ scope: LifecycleEvent.Refund.Scope?,
+            from start: Double?
+        ) -> NormalizedEvent {
+            event(
+                scope.map {
+                    .refunded(
+                        .init(
+                            transaction: name,
+                            scope: $0,
+                            reason: .unknown,
+                            affectsCurrentPeriod: start.map { _ in true }
+                        )
+                    )
+                } ?? .refundReversed(.init(transaction: name)),
+                at: day(days),
+                name,
+                facts: [
+                    .refund(
+                        .init(
+                            transaction: name,
+                            scope: scope,
+                            at: day(days),
+                            periodStart: start.map { day($0) },
+                            endsAccess: scope != nil
+                        )
+                    )
+                ]
+            )
+        }
+    }
+
+    private static func coins(_ name: String, _ quantity: Int64, on days: Double) -> NormalizedEvent {
+        let purchase = LifecycleEvent.OneTimePurchase(type: .consumable, quantity: quantity)
+        return event(
+            .oneTimePurchased(purchase),
+            at: day(days),
+            name,
+            product: "coins",
+            facts: [.purchase(.init(transaction: name, product: "coins", purchase: purchase, at: day(days)))]
+        )
+    }
+
+    @Test("a refund of something else takes nothing, also when it comes before what it is of")
+    func refundOfSomethingUnknown() {
+        let first = Self.begins("t1", "basic", from: 0, to: 31)
+        var refund = Self.refunded
+        refund.facts = [
+            .refund(.init(transaction: "c1", scope: .full, at: Self.day(40), periodStart: nil, endsAccess: true))
+        ]
+        refund.occurredAt = Self.day(40)
+        refund.effectiveAt = Self.day(40)
+        #expect(play([first, refund], spending: [0: 50]).subscription == 150)
+    }
+
+    @Test("what is bought after a refund is paid in full, and pays out in full")
+    func purchaseAfterRefund() {
+        let basic = Self.begins("t1", "basic", from: 0, to: 31)
+        let pro = Self.begins("t2", "pro", from: 13, to: 44)
+        #expect(play([basic, Self.refunded, pro]).subscription == 500)
+        #expect(play([Self.refunded, pro, Self.received(basic, at: 14)]).subscription == 500)
+    }
+
+    @Test("a reversal brings back the share that a change had paid for, and nothing of what is over")
+    func reversalOfShare() {
+        let basic = Self.begins("t0", "basic", from: -15, to: 15)
+        let pro = Self.begins("t1", "pro", from: 0, to: 31, isRenewal: true)
+        #expect(play([basic, pro]).subscription == 375)
+        #expect(play([basic, pro, Self.refunded]).subscription == 0)
+        #expect(play([basic, pro, Self.refunded, Self.reversed]).subscription == 375)
+        let end = Self.ends("t1", from: 0, at: 31)
+        let late = [Self.refunded, Self.reversed].map { Self.received($0, at: 40) }
+        #expect(play([basic, pro, end] + late).subscription == 0)
+    }
+
+    @Test("a period that is spent when it becomes known takes the place of what was left")
+    func spentBeginning() {
+        let trial = Self.begins("t0", "pro", from: -7, to: 0, phase: .trial)
+        let first = Self.begins("t1", "basic", from: 0, to: 31, isRenewal: true)
+        var refund = Self.refunded
+        refund.facts = [
+            .refund(.init(transaction: "t1", scope: .full, at: Self.day(10), periodStart: nil, endsAccess: true))
+        ]
+        #expect(play([trial, refund]).subscription == 50)
+        for story in [[trial, refund, first], [trial, first, refund], [refund, first, trial]] {
+            #expect(play(story).subscription == 0)
+        }
+    }
+
     private static func received(_ event: NormalizedEvent, at days: Double) -> NormalizedEvent {
         var event = event
         event.receivedAt = day(days)

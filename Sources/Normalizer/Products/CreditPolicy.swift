@@ -165,21 +165,26 @@ extension CreditPolicy {
         let later = timeline.periods[(index + 1)...].first { !$0.fact.isProvisional }
         // A renewal paid ahead pays out at its own time, and until then this period has its own.
         if let later, hasBegun(later, event) {
-            guard application.disposition == .superseded, later.start < period.end,
+            guard application.disposition == .superseded, later.start < period.end, !isSpent(later, event),
                 !isOver(Date(millisecondsSince1970: later.start), event, timeline)
             else { return [] }
             return correction(of: later, after: period, event, lineage, state)
         }
-        // What is only inferred prorates nothing: when it is stated, that is news again, and corrects.
-        let before = timeline.periods[..<index].last.flatMap { $0.fact.isProvisional ? nil : $0 }
-        return payout(period, later == nil ? before : nil, event, lineage, state)
+        return payout(period, later == nil ? before(index, in: timeline) : nil, event, lineage, state)
+    }
+
+    /// The period before one. What is only inferred prorates nothing: when it is stated, that is news again, and corrects.
+    private func before(_ index: Int, in timeline: PeriodTimeline) -> PeriodTimeline.Period? {
+        timeline.periods[..<index].last.flatMap { $0.fact.isProvisional ? nil : $0 }
     }
 
     /// Whether a period has begun since `moment`, whose credits took the place of what was left.
     private func isOver(_ moment: Date, _ event: NormalizedEvent, _ timeline: PeriodTimeline) -> Bool {
-        timeline.periods.contains {
-            !$0.fact.isProvisional && $0.start > moment.millisecondsSince1970 && hasBegun($0, event)
-        }
+        timeline.periods.contains { isAfter(moment, $0, event) }
+    }
+
+    private func isAfter(_ moment: Date, _ period: PeriodTimeline.Period, _ event: NormalizedEvent) -> Bool {
+        !period.fact.isProvisional && period.start > moment.millisecondsSince1970 && hasBegun(period, event)
     }
 
     /// Whether a period had begun when an event came, as far as that can be told: by the event's own time, or since the
@@ -208,7 +213,9 @@ extension CreditPolicy {
         _ lineage: SubscriptionID,
         _ state: SubscriptionState
     ) -> [CreditAction] {
-        guard let full = credits(of: period), !isSpent(period, event) else { return [] }
+        guard let full = credits(of: period) else { return [] }
+        // It took the place of what was left, and is gone itself.
+        if isSpent(period, event) { return [action("payout", .revoke, period, event, lineage)] }
         guard let previous = replaced(by: period, before, event, state) else {
             return [action("payout", .reset(to: full), period, event, lineage)]
         }
@@ -226,13 +233,20 @@ extension CreditPolicy {
         var changedAt: Date
     }
 
+    /// Whether the money for a period had gone back by a moment: what is bought then is paid for in full.
+    private func isRefunded(_ period: PeriodTimeline.Period, by moment: Int64) -> Bool {
+        period.cut.map { $0.reason == .refunded && $0.at <= moment } ?? false
+    }
+
     private func replaced(
         by period: PeriodTimeline.Period,
         _ before: PeriodTimeline.Period?,
         _ event: NormalizedEvent,
         _ state: SubscriptionState
     ) -> Replaced? {
-        if let before, before.fact.product != period.fact.product, period.start < before.end, before.end != .max {
+        if let before, before.fact.product != period.fact.product, period.start < before.end, before.end != .max,
+            !isRefunded(before, by: period.start)
+        {
             return Replaced(
                 product: before.fact.product,
                 phase: before.fact.phase,
@@ -304,9 +318,11 @@ extension CreditPolicy {
         let event = application.event
         let moment = max(event.effectiveAt, event.occurredAt)
         let timeline = PeriodTimeline(state)
-        guard !timeline.periods.isEmpty, !state.access(at: moment.millisecondsSince1970, timeline).isGranted,
-            !isOver(moment, event, timeline)
-        else { return [] }
+        guard !timeline.periods.isEmpty, !state.access(at: moment.millisecondsSince1970, timeline).isGranted else {
+            return []
+        }
+        // What is left is of the period that began last.
+        if let last = timeline.periods.last(where: { isAfter(moment, $0, event) }), !isSpent(last, event) { return [] }
         return [
             CreditAction(
                 id: EventID(lineage.scope(of: event.transaction ?? ""), "credits_revoked", event.id.description)
@@ -338,6 +354,8 @@ extension CreditPolicy {
         }
         if let purchase { return withdrawn(purchase, lineage, state) }
         if case .refunded(let refund) = event.event, refund.affectsCurrentPeriod == false { return [] }
+        // A refund of something else, which may be a purchase that is not known yet.
+        guard let refund = event.refund, PeriodTimeline(state).period(of: refund) != nil else { return [] }
         return ended(application, lineage, state)
     }
 
@@ -348,9 +366,13 @@ extension CreditPolicy {
     ) -> [CreditAction] {
         let timeline = PeriodTimeline(state)
         guard !isOver(event.occurredAt, event, timeline), let refund = event.refund,
-            let period = timeline.period(of: refund), let full = credits(of: period)
+            let index = timeline.index(of: refund)
         else { return [] }
-        return [action("restored \(event.id)", .reset(to: full), period, event, lineage)]
+        let period = timeline.periods[index]
+        guard let full = credits(of: period), !isSpent(period, event) else { return [] }
+        let share = replaced(by: period, before(index, in: timeline), event, state)
+            .flatMap { prorated(full, $0, period, event, state) }
+        return [action("restored \(event.id)", .reset(to: share ?? full), period, event, lineage)]
     }
 
     private func credits(of period: PeriodTimeline.Period) -> Int64? {

@@ -70,9 +70,11 @@ extension Fact.RefundState {
 
 extension PeriodTimeline {
     /// The period whose payment is refunded.
-    func period(of refund: Fact.RefundState) -> Period? {
-        index(transaction: refund.transaction, start: refund.periodStart?.millisecondsSince1970).map { periods[$0] }
+    func index(of refund: Fact.RefundState) -> Int? {
+        index(transaction: refund.transaction, start: refund.periodStart?.millisecondsSince1970)
     }
+
+    func period(of refund: Fact.RefundState) -> Period? { index(of: refund).map { periods[$0] } }
 }
 
 // MARK: Disposition
