@@ -295,7 +295,17 @@ struct ProductsCredits {
         #expect(play([Self.refunded, late]).subscription == 0)
         #expect(play([Self.refunded, late, Self.reversed], spending: [2: 20]).subscription == 180)
         #expect(play([Self.reversed, late, Self.refunded]).subscription == 200)
-        // Payment may still be made for a period that was cut short for want of it.
+        var canceled = Self.ends("t1", from: 0, at: 3)
+        canceled.facts = [
+            .periodEnded(.init(start: Self.start, transaction: "t1", at: Self.day(3), reason: .customer))
+        ]
+        #expect(play([canceled, late]).subscription == 0)
+        // Payment may still be made for a period that was cut short for want of it, not for one that has run its course.
+        var lapsed = Self.ends("t1", from: 0, at: 33)
+        lapsed.facts = [
+            .periodEnded(.init(start: Self.start, transaction: "t1", at: Self.day(33), reason: .billing))
+        ]
+        #expect(play([lapsed, late]).subscription == 0)
         var unpaid = Self.ends("t1", from: 0, at: 3)
         unpaid.facts = [
             .periodEnded(.init(start: Self.start, transaction: "t1", at: Self.day(3), reason: .billing))
@@ -532,17 +542,40 @@ struct ProductsCredits {
         #expect(play([basic, pro, end] + late).subscription == 0)
     }
 
-    @Test("a period that is spent when it becomes known takes the place of what was left")
-    func spentBeginning() {
-        let trial = Self.begins("t0", "pro", from: -7, to: 0, phase: .trial)
-        let first = Self.begins("t1", "basic", from: 0, to: 31, isRenewal: true)
-        var refund = Self.refunded
-        refund.facts = [
-            .refund(.init(transaction: "t1", scope: .full, at: Self.day(10), periodStart: nil, endsAccess: true))
-        ]
-        #expect(play([trial, refund]).subscription == 50)
-        for story in [[trial, refund, first], [trial, first, refund], [refund, first, trial]] {
-            #expect(play(story).subscription == 0)
+    @Test("a refund that says how much takes back what cost as much, and its reversal brings it back")
+    func refundOfAmount() {
+        let price = Money(ExactDecimal(5), "USD")
+        var purchase = LifecycleEvent.OneTimePurchase(type: .consumable, quantity: 1)
+        purchase.price = Price(price, .charged)
+        let fact = Fact.OneTimePurchase(transaction: "c1", product: "coins", purchase: purchase, at: Self.day(1))
+        let coins = Self.event(
+            .oneTimePurchased(purchase),
+            at: Self.day(1),
+            "c1",
+            product: "coins",
+            facts: [.purchase(fact)]
+        )
+        func refund(_ amount: Money?, on days: Double) -> NormalizedEvent {
+            let scope = amount.map { LifecycleEvent.Refund.Scope.amount($0) }
+            return Self.event(
+                scope.map {
+                    .refunded(.init(transaction: "c1", scope: $0, reason: .unknown, affectsCurrentPeriod: nil))
+                } ?? .refundReversed(.init(transaction: "c1")),
+                at: Self.day(days),
+                "c1",
+                facts: [
+                    .refund(
+                        .init(transaction: "c1", scope: scope, at: Self.day(days), periodStart: nil, endsAccess: false)
+                    )
+                ]
+            )
+        }
+        let whole = refund(price, on: 2)
+        let part = refund(Money(ExactDecimal(4), "USD"), on: 2)
+        let reversal = refund(nil, on: 3)
+        for story in [[coins, whole], [whole, coins], [coins, whole, whole]] { #expect(play(story).bought == 0) }
+        for story in [[coins, part], [coins, whole, reversal], [reversal, whole, coins], [coins, part, reversal]] {
+            #expect(play(story).bought == 30)
         }
     }
 

@@ -19,6 +19,7 @@ package struct Chaos: Sendable {
     /// What came of one order.
     package struct Outcome: Sendable {
         package var ledger = AccountLedger()
+        var credits = CreditBalances()
         /// What happened, by its identity, in the words in which it was told first.
         package var events: [EventID: LifecycleEvent.Kind] = [:]
 
@@ -117,9 +118,13 @@ package struct Chaos: Sendable {
                 }
             for event in result.events {
                 if outcome.events[event.id] == nil { outcome.events[event.id] = event.kind }
-                _ = outcome.ledger.apply(event)
+                let application = outcome.ledger.apply(event)
+                outcome.credits.perform(application, in: outcome.ledger)
             }
-            for statement in result.statements { outcome.ledger.apply(statement) }
+            for statement in result.statements {
+                outcome.credits.learn(statement.facts)
+                outcome.ledger.apply(statement)
+            }
         }
         return outcome
     }
@@ -165,8 +170,17 @@ package struct Chaos: Sendable {
             let events = missing.map { "-\($0)" } + others.map { "+\($0)" }
             return "\(missing.count) events are missing, \(others.count) are new: \(events.joined(separator: ", "))"
         }
-        if outcome.ledger == undisturbed.ledger { return nil }
+        if outcome.ledger == undisturbed.ledger { return creditDifference(to: outcome) }
         return "the state differs at \(Self.path(undisturbed.ledger.states, outcome.ledger.states) ?? "transfers")"
+    }
+
+    private func creditDifference(to outcome: Outcome) -> String? {
+        guard let last = receiver.notifications.map(\.receivedAt).max() else { return nil }
+        let expected = undisturbed.credits.subscription(in: undisturbed.ledger, at: last)
+        let left = outcome.credits.subscription(in: outcome.ledger, at: last)
+        let (bought, expectedToBeBought) = (outcome.credits.bought, undisturbed.credits.bought)
+        if (left, bought) == (expected, expectedToBeBought) { return nil }
+        return "\(left) credits are left and \(bought) bought, expected \(expected) and \(expectedToBeBought)"
     }
 
     private func laterDifference(to outcome: Outcome) -> String? {

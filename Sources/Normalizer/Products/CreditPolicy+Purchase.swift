@@ -21,7 +21,7 @@ extension CreditPolicy {
         _ lineage: SubscriptionID,
         _ state: SubscriptionState
     ) -> [CreditAction] {
-        guard let refund = state.refunds[purchase.transaction]?.value, refund.isOfWholePurchase,
+        guard let refund = state.refunds[purchase.transaction]?.value, refund.isWhole(of: purchase),
             let credits = credits(of: purchase.product, quantity: purchase.purchase.quantity)
         else { return [] }
         return [action("credits_withdrawn", .withdraw(credits), for: purchase.transaction, at: refund.at, lineage)]

@@ -2,8 +2,9 @@ public import FoundationEssentials
 
 /// What an event does to an account's credits: a pure function of the event and of the state that it was applied to.
 ///
-/// The host keeps two balances, credits of the subscription and credits bought or carried over, and a unique index on
-/// ``CreditAction/id``. Then each period pays out once, whatever the order and number of deliveries.
+/// The host keeps two balances, credits of the subscription (for each lineage, counted while it gives access) and credits
+/// bought or carried over, and a unique index on ``CreditAction/id``. Then each period pays out once, whatever the order
+/// and number of deliveries.
 public struct CreditPolicy: Hashable, Sendable, Codable {
     /// What a product gives.
     public struct Allowance: Hashable, Sendable, Codable {
@@ -193,16 +194,15 @@ extension CreditPolicy {
         period.start <= max(event.receivedAt.millisecondsSince1970, period.by.milliseconds)
     }
 
-    /// Whether a period is known to give nothing any more: its money went back, or it has run its course. One that was
-    /// cut short may still be paid for.
+    /// Whether a period is known to give nothing any more: its money went back, it has run its course, or it was ended for
+    /// good. One that waits for its payment may still get it, and what is left of one that was replaced is carried over.
     private func isSpent(_ period: PeriodTimeline.Period, _ event: NormalizedEvent) -> Bool {
         guard let cut = period.cut, cut.at <= max(event.receivedAt.millisecondsSince1970, cut.by.milliseconds) else {
             return false
         }
         switch cut.reason {
-        case .refunded: return true
-        case .billing, .paused: return false
-        default: return cut.at >= period.end
+        case .billing, .paused, .replaced: return cut.at >= period.end
+        default: return true
         }
     }
 
@@ -213,9 +213,7 @@ extension CreditPolicy {
         _ lineage: SubscriptionID,
         _ state: SubscriptionState
     ) -> [CreditAction] {
-        guard let full = credits(of: period) else { return [] }
-        // It took the place of what was left, and is gone itself.
-        if isSpent(period, event) { return [action("payout", .revoke, period, event, lineage)] }
+        guard let full = credits(of: period), !isSpent(period, event) else { return [] }
         guard let previous = replaced(by: period, before, event, state) else {
             return [action("payout", .reset(to: full), period, event, lineage)]
         }

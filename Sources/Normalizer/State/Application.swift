@@ -59,7 +59,7 @@ extension SubscriptionState {
             prior: prior,
             now: standings.allSatisfy { $0 == .known } ? prior : Situation(self),
             priorRefund: priorRefund,
-            isPurchaseKnown: purchases[event.refund?.transaction ?? event.transaction ?? ""] != nil,
+            purchase: purchases[event.refund?.transaction ?? event.transaction ?? ""]?.value,
             catalog: catalog
         )
         let refined = refinement.refined

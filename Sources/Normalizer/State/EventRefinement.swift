@@ -11,7 +11,8 @@ struct EventRefinement {
     let now: Situation
     /// What was known of a refund of the event's transaction before it.
     let priorRefund: Fact.RefundState?
-    let isPurchaseKnown: Bool
+    /// What the event's transaction bought, where it bought something that does not renew.
+    let purchase: Fact.OneTimePurchase?
     let catalog: ProductCatalog?
 
     /// The period that the event states, where it is about the beginning of one.
@@ -47,7 +48,7 @@ extension EventRefinement {
     /// As in `Application.isRestoration`.
     var isRestoration: Bool {
         guard let refund = event.refund, refund.scope == nil else { return false }
-        if isPurchaseKnown { return priorRefund?.isOfWholePurchase == true }
+        if let purchase { return priorRefund?.isWhole(of: purchase) == true }
         let moment = event.occurredAt.millisecondsSince1970
         guard let period = now.timeline.period(of: refund), period.grants(at: moment),
             let before = prior.timeline.period(of: refund)
@@ -65,7 +66,13 @@ extension NormalizedEvent {
 }
 
 extension Fact.RefundState {
-    var isOfWholePurchase: Bool { scope != nil && endsAccess }
+    /// Whether all the money for what was bought once went back.
+    func isWhole(of purchase: Fact.OneTimePurchase) -> Bool {
+        if endsAccess { return scope != nil }
+        // Stripe's refunds say how much, and not whether anything is left.
+        guard case .amount(let amount) = scope else { return false }
+        return amount == purchase.purchase.price?.money
+    }
 }
 
 extension PeriodTimeline {
@@ -402,7 +409,7 @@ extension EventRefinement {
     }
 
     private func affectsCurrentPeriod(_ refund: LifecycleEvent.Refund) -> Bool? {
-        if isPurchaseKnown { return true }
+        if purchase != nil { return true }
         var stated: Fact.RefundState?
         for case .refund(let state) in event.facts where state.transaction == refund.transaction { stated = state }
         let start = stated?.periodStart?.millisecondsSince1970
