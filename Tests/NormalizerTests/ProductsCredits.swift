@@ -139,6 +139,46 @@ struct ProductsCredits {
         }
     }
 
+    @Test("What a payment paid out stays, whatever is heard of later that was before it")
+    func paidBeforeTheRest() {
+        let period = ServicePeriod(start: Self.day(31), end: Self.day(62))
+        var inferred = Fact.Period(period, product: "pro", phase: .regular, transaction: nil)
+        inferred.isProvisional = true
+        let charge = Fact.Charge(
+            transaction: "in_2",
+            price: Price(Money(ExactDecimal(20), "USD"), .charged),
+            at: Self.day(34)
+        )
+        let paid = Self.event(
+            .renewed(.init(cause: .scheduled, phase: .regular, period: period)),
+            at: Self.day(34),
+            "in_2",
+            facts: [.period(inferred), .charge(charge)]
+        )
+        let first = Self.begins("in_1", "basic", from: 0, to: 31)
+        let paused = Self.event(
+            .paused(.init()),
+            at: Self.day(20),
+            "in_1",
+            facts: [.periodEnded(.init(start: Self.start, transaction: "in_1", at: Self.day(20), reason: .paused))]
+        )
+        let unpaid = Self.event(
+            .expired(.init(reason: .billing)),
+            at: Self.day(33),
+            "in_2",
+            facts: [.periodEnded(.init(start: Self.day(31), transaction: nil, at: Self.day(33), reason: .billing))]
+        )
+        for story in [[first, paused, unpaid, paid], [paid, first, paused, unpaid], [unpaid, paused, paid, first]] {
+            let received = story.enumerated().map { Self.received($1, at: 40 + Double($0)) }
+            #expect(play(received).subscription == 500)
+        }
+        // A failed charge infers a period too, and pays nothing.
+        var failed = paid
+        failed.event = .billingIssue(.init(access: .suspended))
+        failed.facts = [.period(inferred), .billing(.init(.suspended, periodStart: Self.day(31)))]
+        #expect(play([failed, Self.received(first, at: 40)]).subscription == 200)
+    }
+
     private func play(
         _ events: [NormalizedEvent],
         spending: [Int: Int64] = [:],

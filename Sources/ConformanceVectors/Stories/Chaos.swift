@@ -174,10 +174,8 @@ package struct Chaos: Sendable {
         return "the state differs at \(Self.path(undisturbed.ledger.states, outcome.ledger.states) ?? "transfers")"
     }
 
-    // An invoice of Stripe's infers its period and pays out for it. Where an older failure or pause is heard of after it,
-    // that takes the credits, and they are not paid out again when the subscription tells of the period.
     private func creditDifference(to outcome: Outcome) -> String? {
-        guard provider != .stripe, let last = receiver.notifications.map(\.receivedAt).max() else { return nil }
+        guard let last = receiver.notifications.map(\.receivedAt).max() else { return nil }
         let expected = undisturbed.credits.subscription(in: undisturbed.ledger, at: last)
         let left = outcome.credits.subscription(in: outcome.ledger, at: last)
         let (bought, expectedToBeBought) = (outcome.credits.bought, undisturbed.credits.bought)

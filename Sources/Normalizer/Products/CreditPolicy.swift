@@ -139,7 +139,11 @@ extension CreditPolicy {
         case .oneTimePurchased(let purchase):
             return purchased(event, lineage, purchase, state)
         case .expired(let expired):
-            return expired.reason == .replaced ? [] : ended(application, lineage, state)
+            switch expired.reason {
+            case .replaced: return []
+            case .billing where wasCharged(since: event.occurredAt, state): return []
+            default: return ended(application, lineage, state)
+            }
         case .paused, .revoked, .gracePeriodExpired:
             return ended(application, lineage, state)
         case .refunded, .chargeback, .refundReversed:
@@ -163,7 +167,7 @@ extension CreditPolicy {
             let index = timeline.index(transaction: stated.transaction, start: stated.period.startMilliseconds)
         else { return [] }
         let period = timeline.periods[index]
-        let later = timeline.periods[(index + 1)...].first { !$0.fact.isProvisional }
+        let later = timeline.periods[(index + 1)...].first { isPaid($0, state) }
         // A renewal paid ahead pays out at its own time, and until then this period has its own.
         if let later, hasBegun(later, event) {
             guard application.disposition == .superseded, later.start < period.end, !isSpent(later, event),
@@ -186,6 +190,25 @@ extension CreditPolicy {
 
     private func isAfter(_ moment: Date, _ period: PeriodTimeline.Period, _ event: NormalizedEvent) -> Bool {
         !period.fact.isProvisional && period.start > moment.millisecondsSince1970 && hasBegun(period, event)
+    }
+
+    /// Whether the period at a moment was charged for after it, as one is whose charge failed first.
+    private func wasCharged(since moment: Date, _ state: SubscriptionState) -> Bool {
+        let failed = moment.millisecondsSince1970
+        guard let period = PeriodTimeline(state).periods.last(where: { $0.start <= failed }) else { return false }
+        return state.charges.values.contains {
+            let charged = $0.value.at.millisecondsSince1970
+            return failed < charged && charged < period.end
+        }
+    }
+
+    /// Whether a period is stated, or inferred from its payment rather than from a failed one or from an end.
+    private func isPaid(_ period: PeriodTimeline.Period, _ state: SubscriptionState) -> Bool {
+        guard period.fact.isProvisional else { return true }
+        return state.charges.values.contains {
+            let charged = $0.value.at.millisecondsSince1970
+            return period.start <= charged && charged < period.end
+        }
     }
 
     /// Whether a period had begun when an event came, as far as that can be told: by the event's own time, or since the
@@ -320,7 +343,10 @@ extension CreditPolicy {
             return []
         }
         // What is left is of the period that began last.
-        if let last = timeline.periods.last(where: { isAfter(moment, $0, event) }), !isSpent(last, event) { return [] }
+        let last = timeline.periods.last {
+            $0.start > moment.millisecondsSince1970 && hasBegun($0, event) && isPaid($0, state)
+        }
+        if let last, !isSpent(last, event) { return [] }
         return [
             CreditAction(
                 id: EventID(lineage.scope(of: event.transaction ?? ""), "credits_revoked", event.id.description)
