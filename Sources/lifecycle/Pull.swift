@@ -82,6 +82,10 @@ struct Pull: AsyncParsableCommand {
             throw ValidationError("\(error)")
         }
         let sink = EventSink(adapter: adapter, quarantine: kept, limit: maxMessages, stopping: stopping)
+        // Before there is any work: a signal that comes earlier ends the process, as without us.
+        let signals = [
+            await SignalSource(SIGINT, stopping.signaled), await SignalSource(SIGTERM, stopping.signaled),
+        ]
         let work = Task { () -> PullError? in
             do throws(PullError) {
                 try await worker.run(adapter) { message, outcome in try sink.store(message, outcome) }
@@ -91,7 +95,6 @@ struct Pull: AsyncParsableCommand {
             }
         }
         stopping.connect(worker, work)
-        let signals = [SIGINT, SIGTERM].map { SignalSource($0, stopping.signaled) }
         let failure = await work.value
         withExtendedLifetime(signals) {}
         await transport.shutdown()
@@ -260,11 +263,15 @@ private final class StopSwitch: Sendable {
 private final class SignalSource {
     private let source: any DispatchSourceSignal
 
-    init(_ number: Int32, _ body: @escaping @Sendable () -> Void) {
-        signal(number, SIG_IGN)
-        source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+    /// Returns when no signal of the kind can be missed any more.
+    init(_ number: Int32, _ body: @escaping @Sendable () -> Void) async {
+        let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
         source.setEventHandler(handler: DispatchWorkItem(block: body))
-        source.resume()
+        await withCheckedContinuation { continuation in
+            source.setRegistrationHandler(handler: DispatchWorkItem { continuation.resume() })
+            source.resume()
+        }
+        self.source = source
     }
 
     deinit { source.cancel() }
