@@ -276,20 +276,22 @@ struct ProductsCredits {
 
     private static func refund(
         _ event: LifecycleEvent,
+        of name: String = "t1",
         on days: Double,
-        _ scope: LifecycleEvent.Refund.Scope?
+        _ scope: LifecycleEvent.Refund.Scope?,
+        from start: Double? = 0
     ) -> NormalizedEvent {
         Self.event(
             event,
             at: day(days),
-            "t1",
+            name,
             facts: [
                 .refund(
                     .init(
-                        transaction: "t1",
+                        transaction: name,
                         scope: scope,
                         at: day(days),
-                        periodStart: start,
+                        periodStart: start.map { day($0) },
                         endsAccess: scope == .full
                     )
                 )
@@ -297,12 +299,29 @@ struct ProductsCredits {
         )
     }
 
-    private static let refunded = refund(
-        .refunded(.init(transaction: "t1", scope: .full, reason: .unknown, affectsCurrentPeriod: true)),
-        on: 10,
-        .full
-    )
-    private static let reversed = refund(.refundReversed(.init(transaction: "t1")), on: 12, nil)
+    /// Money that went back, or where there is no scope, came again.
+    private static func refund(
+        of name: String,
+        on days: Double,
+        _ scope: LifecycleEvent.Refund.Scope?,
+        from start: Double?
+    ) -> NormalizedEvent {
+        let event: LifecycleEvent =
+            scope.map {
+                .refunded(
+                    .init(
+                        transaction: name,
+                        scope: $0,
+                        reason: .unknown,
+                        affectsCurrentPeriod: start == nil ? nil : true
+                    )
+                )
+            } ?? .refundReversed(.init(transaction: name))
+        return refund(event, of: name, on: days, scope, from: start)
+    }
+
+    private static let refunded = refund(of: "t1", on: 10, .full, from: 0)
+    private static let reversed = refund(of: "t1", on: 12, nil, from: 0)
 
     @Test("a reversal that comes late refills nothing of the period that began since")
     func lateReversal() {
@@ -355,22 +374,7 @@ struct ProductsCredits {
 
     @Test("a refund takes back what was bought once, in any order, and leaves the subscription's credits")
     func refundOfPurchase() {
-        var coins = Self.event(
-            .oneTimePurchased(.init(type: .consumable, quantity: 2)),
-            at: Self.day(1),
-            "t1",
-            product: "coins"
-        )
-        coins.facts = [
-            .purchase(
-                .init(
-                    transaction: "t1",
-                    product: "coins",
-                    purchase: .init(type: .consumable, quantity: 2),
-                    at: Self.day(1)
-                )
-            )
-        ]
+        let coins = Self.coins("t1", 2, on: 1)
         var lost = Self.refunded
         lost.event = .chargeback(.init(stage: .lost, transaction: "t1"))
         for loss in [Self.refunded, lost] {
@@ -474,13 +478,13 @@ struct ProductsCredits {
                 (subscription, isRenewal) = (credits, true)
                 if pick(3) == 0 {
                     let moment = start + Double(1 + pick(Int(end - start) - 4))
-                    events.append(Self.refund(of: name, on: moment, .full, from: start))
+                    events.append(refund(of: name, on: moment, .full, from: start))
                     guard pick(2) == 0 else {
                         refunded = (product, max(refunded.until, end))
                         (start, subscription, isRenewal) = (moment + Double(1 + pick(5)), 0, false)
                         continue
                     }
-                    events.append(Self.refund(of: name, on: moment + 2, nil, from: start))
+                    events.append(refund(of: name, on: moment + 2, nil, from: start))
                 }
                 if pick(3) == 0 {
                     events.append(ends(name, from: start, at: end))
@@ -494,53 +498,25 @@ struct ProductsCredits {
                 events.append(coins(name, quantity, on: moment))
                 bought += quantity * 30
                 guard pick(2) == 0 else { continue }
-                events.append(Self.refund(of: name, on: moment + 3, .full, from: nil))
+                events.append(refund(of: name, on: moment + 3, .full, from: nil))
                 bought -= quantity * 30
                 guard pick(2) == 0 else { continue }
-                events.append(Self.refund(of: name, on: moment + 5, nil, from: nil))
+                events.append(refund(of: name, on: moment + 5, nil, from: nil))
                 bought += quantity * 30
             }
             events = events.enumerated()
                 .sorted { ($0.element.occurredAt, $0.offset) < ($1.element.occurredAt, $1.offset) }
                 .map(\.element)
         }
-
-        private static func refund(
-            of name: String,
-            on days: Double,
-            _ scope: LifecycleEvent.Refund.Scope?,
-            from start: Double?
-        ) -> NormalizedEvent {
-            event(
-                scope.map {
-                    .refunded(
-                        .init(
-                            transaction: name,
-                            scope: $0,
-                            reason: .unknown,
-                            affectsCurrentPeriod: start.map { _ in true }
-                        )
-                    )
-                } ?? .refundReversed(.init(transaction: name)),
-                at: day(days),
-                name,
-                facts: [
-                    .refund(
-                        .init(
-                            transaction: name,
-                            scope: scope,
-                            at: day(days),
-                            periodStart: start.map { day($0) },
-                            endsAccess: scope != nil
-                        )
-                    )
-                ]
-            )
-        }
     }
 
-    private static func coins(_ name: String, _ quantity: Int64, on days: Double) -> NormalizedEvent {
-        let purchase = LifecycleEvent.OneTimePurchase(type: .consumable, quantity: quantity)
+    private static func coins(
+        _ name: String,
+        _ quantity: Int64,
+        on days: Double,
+        _ price: Price? = nil
+    ) -> NormalizedEvent {
+        let purchase = LifecycleEvent.OneTimePurchase(type: .consumable, quantity: quantity, price: price)
         return event(
             .oneTimePurchased(purchase),
             at: day(days),
@@ -553,12 +529,7 @@ struct ProductsCredits {
     @Test("a refund of something else takes nothing, also when it comes before what it is of")
     func refundOfSomethingUnknown() {
         let first = Self.begins("t1", "basic", from: 0, to: 31)
-        var refund = Self.refunded
-        refund.facts = [
-            .refund(.init(transaction: "c1", scope: .full, at: Self.day(40), periodStart: nil, endsAccess: true))
-        ]
-        refund.occurredAt = Self.day(40)
-        refund.effectiveAt = Self.day(40)
+        let refund = Self.refund(of: "c1", on: 40, .full, from: nil)
         #expect(play([first, refund], spending: [0: 50]).subscription == 150)
     }
 
@@ -585,34 +556,10 @@ struct ProductsCredits {
     @Test("a refund that says how much takes back what cost as much, and its reversal brings it back")
     func refundOfAmount() {
         let price = Money(ExactDecimal(5), "USD")
-        var purchase = LifecycleEvent.OneTimePurchase(type: .consumable, quantity: 1)
-        purchase.price = Price(price, .charged)
-        let fact = Fact.OneTimePurchase(transaction: "c1", product: "coins", purchase: purchase, at: Self.day(1))
-        let coins = Self.event(
-            .oneTimePurchased(purchase),
-            at: Self.day(1),
-            "c1",
-            product: "coins",
-            facts: [.purchase(fact)]
-        )
-        func refund(_ amount: Money?, on days: Double) -> NormalizedEvent {
-            let scope = amount.map { LifecycleEvent.Refund.Scope.amount($0) }
-            return Self.event(
-                scope.map {
-                    .refunded(.init(transaction: "c1", scope: $0, reason: .unknown, affectsCurrentPeriod: nil))
-                } ?? .refundReversed(.init(transaction: "c1")),
-                at: Self.day(days),
-                "c1",
-                facts: [
-                    .refund(
-                        .init(transaction: "c1", scope: scope, at: Self.day(days), periodStart: nil, endsAccess: false)
-                    )
-                ]
-            )
-        }
-        let whole = refund(price, on: 2)
-        let part = refund(Money(ExactDecimal(4), "USD"), on: 2)
-        let reversal = refund(nil, on: 3)
+        let coins = Self.coins("c1", 1, on: 1, Price(price, .charged))
+        let whole = Self.refund(of: "c1", on: 2, .amount(price), from: nil)
+        let part = Self.refund(of: "c1", on: 2, .amount(Money(ExactDecimal(4), "USD")), from: nil)
+        let reversal = Self.refund(of: "c1", on: 3, nil, from: nil)
         for story in [[coins, whole], [whole, coins], [coins, whole, whole]] { #expect(play(story).bought == 0) }
         for story in [[coins, part], [coins, whole, reversal], [reversal, whole, coins], [coins, part, reversal]] {
             #expect(play(story).bought == 30)

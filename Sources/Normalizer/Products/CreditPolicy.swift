@@ -131,23 +131,24 @@ extension CreditPolicy {
     public func actions(for application: Application, in state: SubscriptionState) -> [CreditAction] {
         let event = application.event
         guard application.disposition != .unrelated, let lineage = event.subscription else { return [] }
+        let timeline = PeriodTimeline(state)
         switch event.event {
         case .started(let started) where started.origin == .temporary:
             return []
         case .started, .renewed, .productChanged:
-            return begun(application, lineage, PeriodTimeline(state), state)
+            return begun(application, lineage, timeline, state)
         case .oneTimePurchased(let purchase):
             return purchased(event, lineage, purchase, state)
         case .expired(let expired):
             switch expired.reason {
             case .replaced: return []
-            case .billing where wasCharged(since: event.occurredAt, state): return []
-            default: return ended(application, lineage, state)
+            case .billing where wasCharged(since: event.occurredAt, timeline, state): return []
+            default: return ended(application, lineage, timeline, state)
             }
         case .paused, .revoked, .gracePeriodExpired:
-            return ended(application, lineage, state)
+            return ended(application, lineage, timeline, state)
         case .refunded, .chargeback, .refundReversed:
-            return refunded(application, lineage, state)
+            return refunded(application, lineage, timeline, state)
         default:
             return []
         }
@@ -171,7 +172,7 @@ extension CreditPolicy {
         // A renewal paid ahead pays out at its own time, and until then this period has its own.
         if let later, hasBegun(later, event) {
             guard application.disposition == .superseded, later.start < period.end, !isSpent(later, event),
-                !isOver(Date(millisecondsSince1970: later.start), event, timeline)
+                last(since: Date(millisecondsSince1970: later.start), event, timeline, state) == nil
             else { return [] }
             return correction(of: later, after: period, event, lineage, state)
         }
@@ -183,32 +184,32 @@ extension CreditPolicy {
         timeline.periods[..<index].last.flatMap { $0.fact.isProvisional ? nil : $0 }
     }
 
-    /// Whether a period has begun since `moment`, whose credits took the place of what was left.
-    private func isOver(_ moment: Date, _ event: NormalizedEvent, _ timeline: PeriodTimeline) -> Bool {
-        timeline.periods.contains { isAfter(moment, $0, event) }
-    }
-
-    private func isAfter(_ moment: Date, _ period: PeriodTimeline.Period, _ event: NormalizedEvent) -> Bool {
-        !period.fact.isProvisional && period.start > moment.millisecondsSince1970 && hasBegun(period, event)
+    /// The last period that has begun since a moment, whose credits took the place of what was left.
+    private func last(
+        since moment: Date,
+        _ event: NormalizedEvent,
+        _ timeline: PeriodTimeline,
+        _ state: SubscriptionState
+    ) -> PeriodTimeline.Period? {
+        timeline.periods.last {
+            $0.start > moment.millisecondsSince1970 && hasBegun($0, event) && isPaid($0, state)
+        }
     }
 
     /// Whether the period at a moment was charged for after it, as one is whose charge failed first.
-    private func wasCharged(since moment: Date, _ state: SubscriptionState) -> Bool {
+    private func wasCharged(since moment: Date, _ timeline: PeriodTimeline, _ state: SubscriptionState) -> Bool {
         let failed = moment.millisecondsSince1970
-        guard let period = PeriodTimeline(state).periods.last(where: { $0.start <= failed }) else { return false }
-        return state.charges.values.contains {
-            let charged = $0.value.at.millisecondsSince1970
-            return failed < charged && charged < period.end
-        }
+        guard let period = timeline.periods.last(where: { $0.start <= failed }) else { return false }
+        return isCharged(failed + 1..<max(period.end, failed + 1), state)
     }
 
     /// Whether a period is stated, or inferred from its payment rather than from a failed one or from an end.
     private func isPaid(_ period: PeriodTimeline.Period, _ state: SubscriptionState) -> Bool {
-        guard period.fact.isProvisional else { return true }
-        return state.charges.values.contains {
-            let charged = $0.value.at.millisecondsSince1970
-            return period.start <= charged && charged < period.end
-        }
+        !period.fact.isProvisional || isCharged(period.start..<max(period.end, period.start), state)
+    }
+
+    private func isCharged(_ time: Range<Int64>, _ state: SubscriptionState) -> Bool {
+        state.charges.values.contains { time.contains($0.value.at.millisecondsSince1970) }
     }
 
     /// Whether a period had begun when an event came, as far as that can be told: by the event's own time, or since the
@@ -332,21 +333,17 @@ extension CreditPolicy {
     private func ended(
         _ application: Application,
         _ lineage: SubscriptionID,
+        _ timeline: PeriodTimeline,
         _ state: SubscriptionState
     ) -> [CreditAction] {
         // What is said twice of one end, in other words and under another id, takes once.
         guard application.disposition != .duplicate else { return [] }
         let event = application.event
         let moment = max(event.effectiveAt, event.occurredAt)
-        let timeline = PeriodTimeline(state)
         guard !timeline.periods.isEmpty, !state.access(at: moment.millisecondsSince1970, timeline).isGranted else {
             return []
         }
-        // What is left is of the period that began last.
-        let last = timeline.periods.last {
-            $0.start > moment.millisecondsSince1970 && hasBegun($0, event) && isPaid($0, state)
-        }
-        if let last, !isSpent(last, event) { return [] }
+        if let last = last(since: moment, event, timeline, state), !isSpent(last, event) { return [] }
         return [
             CreditAction(
                 id: EventID(lineage.scope(of: event.transaction ?? ""), "credits_revoked", event.id.description)
@@ -362,6 +359,7 @@ extension CreditPolicy {
     private func refunded(
         _ application: Application,
         _ lineage: SubscriptionID,
+        _ timeline: PeriodTimeline,
         _ state: SubscriptionState
     ) -> [CreditAction] {
         let event = application.event
@@ -374,22 +372,22 @@ extension CreditPolicy {
             }
         guard isLoss else {
             guard application.disposition == .applied, application.isRestoration else { return [] }
-            return purchase.map { regained($0, event, lineage) } ?? restored(event, lineage, state)
+            return purchase.map { regained($0, event, lineage) } ?? restored(event, lineage, timeline, state)
         }
         if let purchase { return withdrawn(purchase, lineage, state) }
         if case .refunded(let refund) = event.event, refund.affectsCurrentPeriod == false { return [] }
         // A refund of something else, which may be a purchase that is not known yet.
-        guard let refund = event.refund, PeriodTimeline(state).period(of: refund) != nil else { return [] }
-        return ended(application, lineage, state)
+        guard let refund = event.refund, timeline.index(of: refund) != nil else { return [] }
+        return ended(application, lineage, timeline, state)
     }
 
     private func restored(
         _ event: NormalizedEvent,
         _ lineage: SubscriptionID,
+        _ timeline: PeriodTimeline,
         _ state: SubscriptionState
     ) -> [CreditAction] {
-        let timeline = PeriodTimeline(state)
-        guard !isOver(event.occurredAt, event, timeline), let refund = event.refund,
+        guard last(since: event.occurredAt, event, timeline, state) == nil, let refund = event.refund,
             let index = timeline.index(of: refund)
         else { return [] }
         let period = timeline.periods[index]

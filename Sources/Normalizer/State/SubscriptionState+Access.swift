@@ -41,7 +41,7 @@ extension SubscriptionState {
             let until = Self.end(of: intervals(timeline, owned), from: purchase.end)
             return .granted(until: Self.date(until), because: grant(purchase))
         }
-        return denial(at: time, timeline)
+        return denial(at: time, timeline, owned)
     }
 
     // MARK: What grants
@@ -121,7 +121,11 @@ extension SubscriptionState {
 
     // MARK: What denies
 
-    private func denial(at time: Int64, _ timeline: PeriodTimeline) -> AccessDecision {
+    private func denial(
+        at time: Int64,
+        _ timeline: PeriodTimeline,
+        _ owned: [OwnedPurchase]
+    ) -> AccessDecision {
         func denied(
             since: Int64?,
             _ reason: AccessDecision.Denial.Reason,
@@ -152,7 +156,7 @@ extension SubscriptionState {
             .compactMap { purchase in endingRefund(of: purchase.value).map { (purchase, $0) } }
             .filter { $0.1.value.at.millisecondsSince1970 <= time }
             .max { $0.1.latest.precedes($1.1.latest) }
-        let ranOut = ownedPurchases.filter { $0.end <= time }.max { $0.end < $1.end }
+        let ranOut = owned.filter { $0.end <= time }.max { $0.end < $1.end }
         if let (purchase, refund) = refunded, (ranOut?.end ?? .min) <= refund.value.at.millisecondsSince1970 {
             let end = purchase.value.purchase.expires.map { min($0, refund.value.at) } ?? refund.value.at
             return denied(
