@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import Normalizer
+import SignatureCore
 import WireJSON
 
 /// Proves what Apple signed: notifications, and the transactions, renewal info and app transactions that a client
@@ -114,52 +115,69 @@ extension AppleJWSVerifier {
             )
         }
         switch notification.content {
-        case .data(var data):
-            let app = try requireApp(data.bundleID, data.appAppleID, data.environment, "notification")
-            if let range = nested.transaction {
-                let transaction: AppleTransaction = try inside { () throws(DeliveryError) in
-                    try self.transaction(payload.bytes, range, receivedAt).value
-                }
-                try requireSame(app.bundleID, transaction.bundleID, "bundleId of notification and transaction")
-                try requireSame(
-                    data.environment,
-                    transaction.environment,
-                    "environment of notification and transaction"
-                )
-                data.transaction = transaction
-            }
-            if let range = nested.renewalInfo {
-                let renewalInfo: AppleRenewalInfo = try inside { () throws(DeliveryError) in
-                    try self.renewalInfo(payload.bytes, range, receivedAt).value
-                }
-                try requireSame(data.environment, renewalInfo.environment, "environment of notification and renewal")
-                if let transaction = data.transaction {
-                    try requireSame(
-                        transaction.originalTransactionID,
-                        renewalInfo.originalTransactionID,
-                        "originalTransactionId of transaction and renewal info"
-                    )
-                }
-                data.renewalInfo = renewalInfo
-            }
-            notification = notification.with(.data(data))
+        case .data(let data):
+            notification.content = .data(try proven(data, nested, in: payload, receivedAt))
         case .summary(let summary):
             _ = try requireApp(summary.bundleID, summary.appAppleID, summary.environment, "notification")
         case .externalPurchaseToken(let token):
             _ = try requireApp(token.bundleID, token.appAppleID, token.environment, "notification")
-        case .appData(var data):
-            let app = try requireApp(data.bundleID, data.appAppleID, data.environment, "notification")
-            if let range = nested.appTransaction {
-                let appTransaction: AppleAppTransaction = try inside { () throws(DeliveryError) in
-                    try self.appTransaction(payload.bytes, range, receivedAt).value
-                }
-                try requireSame(app.bundleID, appTransaction.bundleID, "bundleId of notification and app transaction")
-                try requireSame(data.environment, appTransaction.environment, "environment of both")
-                data.appTransaction = appTransaction
-            }
-            notification = notification.with(.appData(data))
+        case .appData(let data):
+            notification.content = .appData(try proven(data, nested, in: payload, receivedAt))
         }
         return (notification, payload.evidence)
+    }
+
+    /// The data of a notification together with what is signed inside it.
+    private func proven(
+        _ data: AppleNotification.PurchaseData,
+        _ nested: NestedData,
+        in payload: VerifiedPayload,
+        _ receivedAt: Date
+    ) throws(DeliveryError) -> AppleNotification.PurchaseData {
+        let app = try requireApp(data.bundleID, data.appAppleID, data.environment, "notification")
+        var data = data
+        if let range = nested.transaction {
+            let transaction: AppleTransaction = try inside { () throws(DeliveryError) in
+                try self.transaction(payload.bytes, range, receivedAt).value
+            }
+            try requireSame(app.bundleID, transaction.bundleID, "bundleId of notification and transaction")
+            try requireSame(data.environment, transaction.environment, "environment of notification and transaction")
+            data.transaction = transaction
+        }
+        if let range = nested.renewalInfo {
+            let renewalInfo: AppleRenewalInfo = try inside { () throws(DeliveryError) in
+                try self.renewalInfo(payload.bytes, range, receivedAt).value
+            }
+            try requireSame(data.environment, renewalInfo.environment, "environment of notification and renewal")
+            if let transaction = data.transaction?.originalTransactionID {
+                try requireSame(
+                    transaction,
+                    renewalInfo.originalTransactionID,
+                    "originalTransactionId of transaction and renewal info"
+                )
+            }
+            data.renewalInfo = renewalInfo
+        }
+        return data
+    }
+
+    private func proven(
+        _ data: AppleNotification.AppData,
+        _ nested: NestedData,
+        in payload: VerifiedPayload,
+        _ receivedAt: Date
+    ) throws(DeliveryError) -> AppleNotification.AppData {
+        let app = try requireApp(data.bundleID, data.appAppleID, data.environment, "notification")
+        var data = data
+        if let range = nested.appTransaction {
+            let appTransaction: AppleAppTransaction = try inside { () throws(DeliveryError) in
+                try self.appTransaction(payload.bytes, range, receivedAt).value
+            }
+            try requireSame(app.bundleID, appTransaction.bundleID, "bundleId of notification and app transaction")
+            try requireSame(data.environment, appTransaction.environment, "environment of both")
+            data.appTransaction = appTransaction
+        }
+        return data
     }
 
     /// What fails inside a notification that holds was sent by Apple all the same, and is worth keeping.
@@ -272,7 +290,7 @@ extension AppleJWSVerifier {
         _ role: StaticString,
         namesApp: Bool = true
     ) throws(DeliveryError) -> AppleConfiguration.App {
-        let named = apps.filter { $0.bundleID.utf8.elementsEqual(bundleID.utf8) }
+        let named = apps.filter { $0.bundleID.hasOctets(of: bundleID) }
         guard !named.isEmpty else {
             throw misdirected("\(role): bundleId is not that of a configured app")
         }
@@ -285,7 +303,7 @@ extension AppleJWSVerifier {
     }
 
     private func requireEnvironment(_ environment: AppleEnvironment, _ role: StaticString) throws(DeliveryError) {
-        guard environments.contains(where: { $0.rawValue.utf8.elementsEqual(environment.rawValue.utf8) }) else {
+        guard environments.contains(where: { $0.rawValue.hasOctets(of: environment.rawValue) }) else {
             throw misdirected("\(role): environment is not a configured one")
         }
     }
@@ -299,7 +317,7 @@ extension AppleJWSVerifier {
     }
 
     private func requireSame(_ lhs: String, _ rhs: String, _ what: StaticString) throws(DeliveryError) {
-        guard lhs.utf8.elementsEqual(rhs.utf8) else { throw misdirected("\(what) differ") }
+        guard lhs.hasOctets(of: rhs) else { throw misdirected("\(what) differ") }
     }
 
     private func misdirected(_ message: String) -> DeliveryError {

@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import Normalizer
+import SignatureCore
 
 /// Takes Google Play's real-time developer notifications, pushed or pulled, to canonical events.
 public struct GooglePlayAdapter: ProviderAdapter {
@@ -117,12 +118,12 @@ public struct GooglePlayAdapter: ProviderAdapter {
     ) throws(DeliveryError) -> GoogleNotification {
         let expected = configuration.subscriptions
         if !expected.isEmpty, let named = message.subscription ?? (mustNameSubscription ? "" : nil) {
-            guard expected.contains(where: { $0.utf8.elementsEqual(named.utf8) }) else {
+            guard expected.contains(where: { $0.hasOctets(of: named) }) else {
                 throw DeliveryError(.misdirected, "message came through a subscription that is not configured")
             }
         }
         let content = try DeveloperNotification(payload: message.data)
-        guard configuration.packageNames.contains(where: { $0.utf8.elementsEqual(content.packageName.utf8) }) else {
+        guard configuration.packageNames.contains(where: { $0.hasOctets(of: content.packageName) }) else {
             throw DeliveryError(.misdirected, "packageName is not that of a configured app")
         }
         return GoogleNotification(message: message, content: content)

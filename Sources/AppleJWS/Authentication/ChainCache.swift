@@ -27,12 +27,14 @@ final class ChainCache: Sendable {
 
     func chain(for header: ArraySlice<UInt8>) -> ValidatedChain? {
         state.withLock { state in
-            guard let index = state.entries.firstIndex(where: { $0.header.span.elementsEqual(header.span) }) else {
-                return nil
+            for index in state.entries.indices {
+                let known = state.entries[index].header
+                guard known.span.elementsEqual(header.span) else { continue }
+                state.clock &+= 1
+                state.entries[index].lastUse = state.clock
+                return state.entries[index].chain
             }
-            state.clock &+= 1
-            state.entries[index].lastUse = state.clock
-            return state.entries[index].chain
+            return nil
         }
     }
 

@@ -114,7 +114,7 @@ struct SignedDataVerification: Sendable {
         if let maximumAge, receivedAt - signedDate > maximumAge {
             throw DeliveryError(.stale, "\(role): \(dateMember.text) lies too far back", isAuthentic: isSigned)
         }
-        let evidence = chain.map { Origin.Evidence(.jwsX5C, key: $0.leafFingerprint.hexadecimal) }
+        let evidence = chain.map { Origin.Evidence(.jwsX5C, key: $0.leafFingerprint) }
         return VerifiedPayload(
             bytes: payload,
             document: document,

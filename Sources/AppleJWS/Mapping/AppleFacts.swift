@@ -5,13 +5,31 @@ import Normalizer
 ///
 /// Both are snapshots: each states all that Apple knows at the moment of signing, so the facts never depend on the type
 /// of the notification, with the two exceptions that only the type tells.
-struct AppleSnapshot {
+///
+/// A class, because whatever holds it would copy the whole transaction.
+final class AppleSnapshot {
     let transaction: AppleTransaction
-    let renewalInfo: AppleRenewalInfo?
+    let renewal: AppleRenewalSnapshot?
     let status: AppleNotification.Status?
 
     /// The moment that the statement is about.
     let assertedAt: Date
+
+    init(
+        transaction: AppleTransaction,
+        renewalInfo: AppleRenewalInfo?,
+        status: AppleNotification.Status?,
+        assertedAt: Date
+    ) {
+        self.transaction = transaction
+        renewal = renewalInfo.map {
+            AppleRenewalSnapshot(renewalInfo: $0, transaction: transaction, status: status, assertedAt: assertedAt)
+        }
+        self.status = status
+        self.assertedAt = assertedAt
+    }
+
+    var renewalInfo: AppleRenewalInfo? { renewal?.renewalInfo }
 }
 
 extension AppleSnapshot {
@@ -83,15 +101,9 @@ extension AppleSnapshot {
         transaction.price.map { Price($0, isFamilyShared ? .list : .charged) }
     }
 
-    private var renewalSnapshot: AppleRenewalSnapshot? {
-        renewalInfo.map {
-            AppleRenewalSnapshot(renewalInfo: $0, transaction: transaction, status: status, assertedAt: assertedAt)
-        }
-    }
+    var terms: RenewalTerms? { renewal?.terms }
 
-    var renewal: RenewalTerms? { renewalSnapshot?.terms }
-
-    var disabledReason: LifecycleEvent.AutoRenewDisabled.Reason? { renewalSnapshot?.disabledReason }
+    var disabledReason: LifecycleEvent.AutoRenewDisabled.Reason? { renewal?.disabledReason }
 
     var graceUntil: Date? { renewalInfo?.gracePeriodExpiresDate }
 
@@ -150,7 +162,7 @@ extension AppleSnapshot {
             )
         }
         facts += endings(reportedBy: type)
-        facts += renewalSnapshot?.facts ?? []
+        facts += renewal?.facts ?? []
         if let account { facts.append(.owner(account)) }
         if let previous = transaction.previousOriginalTransactionID {
             facts.append(
@@ -249,12 +261,14 @@ extension AppleTransaction {
 }
 
 /// What renewal info asserts.
-struct AppleRenewalSnapshot {
+final class AppleRenewalSnapshot {
     let renewalInfo: AppleRenewalInfo
-    /// The transaction beside it, where there is one: only it names the period and the price until now.
-    let transaction: AppleTransaction?
-    var status: AppleNotification.Status?
-    let assertedAt: Date
+    private let status: AppleNotification.Status?
+    private let assertedAt: Date
+    // What only the transaction beside it tells, where there is one.
+    private let periodStart: Date?
+    private let retryUntil: Date?
+    private let price: Money?
 
     init(
         renewalInfo: AppleRenewalInfo,
@@ -263,9 +277,11 @@ struct AppleRenewalSnapshot {
         assertedAt: Date? = nil
     ) {
         self.renewalInfo = renewalInfo
-        self.transaction = transaction
         self.status = status
         self.assertedAt = assertedAt ?? renewalInfo.signedDate
+        periodStart = transaction?.purchaseDate
+        retryUntil = transaction?.retryUntil
+        price = transaction?.price
     }
 
     var facts: [Fact] {
@@ -290,14 +306,14 @@ struct AppleRenewalSnapshot {
     private var billing: Fact.Billing {
         let isOutstanding =
             renewalInfo.isInBillingRetryPeriod == true || status == .billingRetry || status == .gracePeriod
-        guard isOutstanding else { return Fact.Billing(.settled, periodStart: transaction?.purchaseDate) }
+        guard isOutstanding else { return Fact.Billing(.settled, periodStart: periodStart) }
         let graceUntil = renewalInfo.gracePeriodExpiresDate
         let inGrace = graceUntil.map { $0 > assertedAt } ?? false
         return Fact.Billing(
             inGrace ? .grace : .suspended,
-            periodStart: transaction?.purchaseDate,
+            periodStart: periodStart,
             graceUntil: graceUntil,
-            retryUntil: transaction?.retryUntil
+            retryUntil: retryUntil
         )
     }
 
@@ -305,7 +321,7 @@ struct AppleRenewalSnapshot {
         renewalInfo.priceIncreaseStatus.map {
             LifecycleEvent.PriceChange(
                 stage: $0 == .accepted ? .accepted : .pending,
-                old: transaction?.price,
+                old: price,
                 new: renewalInfo.renewalPrice,
                 effectiveAt: renewalInfo.renewalDate,
                 consentRequired: $0 == .pending

@@ -1,5 +1,6 @@
 import FoundationEssentials
 public import Normalizer
+import SignatureCore
 
 extension AppleAdapter {
     static let mapper = "apple/1"
@@ -10,7 +11,8 @@ extension AppleAdapter {
     ///   type is about.
     public func normalize(_ notification: Authenticated<AppleNotification>) throws(DeliveryError) -> Normalization {
         let value = notification.value
-        let mapping = NotificationMapping(notification: value)
+        let mapping = NotificationMapping(value)
+        let snapshot = mapping.snapshot
         let draft = try mapping.draft()
         let event = NormalizedEvent(
             id: draft.id,
@@ -19,18 +21,18 @@ extension AppleAdapter {
             store: .appStore,
             environment: mapping.environment.canonical,
             app: mapping.bundleID,
-            subscription: mapping.snapshot?.lineage,
-            transaction: mapping.snapshot?.transaction.transactionID,
+            subscription: snapshot?.lineage,
+            transaction: snapshot?.transaction.transactionID,
             account: mapping.account,
             product: mapping.product,
-            period: mapping.snapshot.flatMap { $0.isSubscription ? $0.period : nil },
-            price: mapping.snapshot?.price,
-            renewal: mapping.snapshot?.renewal,
+            period: snapshot.flatMap { $0.isSubscription ? $0.period : nil },
+            price: snapshot?.price,
+            renewal: snapshot?.terms,
             occurredAt: draft.occurredAt ?? value.signedDate,
             effectiveAt: draft.effectiveAt ?? draft.occurredAt ?? value.signedDate,
             assertedAt: value.signedDate,
             receivedAt: notification.receivedAt,
-            facts: mapping.snapshot?.facts(reportedBy: value.type) ?? [],
+            facts: snapshot?.facts(reportedBy: value.type) ?? [],
             origin: Origin(
                 type: value.type.rawValue,
                 subtype: value.subtype?.rawValue,
@@ -41,7 +43,7 @@ extension AppleAdapter {
                 mapper: Self.mapper
             )
         )
-        return Normalization([event], anomalies: value.anomalies)
+        return Normalization([consume event], anomalies: value.anomalies)
     }
 
     /// Maps a transaction that came without a notification: from a client, or from the App Store Server API.
@@ -54,7 +56,7 @@ extension AppleAdapter {
     ) throws(DeliveryError) -> Normalization {
         if let renewalInfo {
             guard
-                renewalInfo.originalTransactionID.utf8.elementsEqual(transaction.value.originalTransactionID.utf8),
+                renewalInfo.originalTransactionID.hasOctets(of: transaction.value.originalTransactionID),
                 renewalInfo.environment == transaction.value.environment
             else {
                 throw DeliveryError(
@@ -86,7 +88,7 @@ extension AppleAdapter {
                 product: snapshot.product,
                 period: snapshot.isSubscription ? snapshot.period : nil,
                 price: snapshot.price,
-                renewal: snapshot.renewal,
+                renewal: snapshot.terms,
                 occurredAt: draft.occurredAt ?? value.purchaseDate,
                 effectiveAt: draft.effectiveAt ?? draft.occurredAt ?? value.purchaseDate,
                 assertedAt: snapshot.assertedAt,

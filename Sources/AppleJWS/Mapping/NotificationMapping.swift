@@ -7,6 +7,21 @@ import Normalizer
 /// does not know of a type that has some, becomes `unmapped`, with all facts of the data inside.
 struct NotificationMapping {
     let notification: AppleNotification
+    let snapshot: AppleSnapshot?
+
+    init(_ notification: AppleNotification) {
+        self.notification = notification
+        guard case .data(let data) = notification.content, let transaction = data.transaction else {
+            snapshot = nil
+            return
+        }
+        snapshot = AppleSnapshot(
+            transaction: transaction,
+            renewalInfo: data.renewalInfo,
+            status: data.status,
+            assertedAt: notification.signedDate
+        )
+    }
 
     var environment: AppleEnvironment {
         switch notification.content {
@@ -24,16 +39,6 @@ struct NotificationMapping {
         case .externalPurchaseToken(let token): token.bundleID
         case .appData(let data): data.bundleID
         }
-    }
-
-    var snapshot: AppleSnapshot? {
-        guard case .data(let data) = notification.content, let transaction = data.transaction else { return nil }
-        return AppleSnapshot(
-            transaction: transaction,
-            renewalInfo: data.renewalInfo,
-            status: data.status,
-            assertedAt: notification.signedDate
-        )
     }
 
     var account: Account? {

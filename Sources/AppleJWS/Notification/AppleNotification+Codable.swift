@@ -70,7 +70,7 @@ extension AppleNotification: Codable {
     /// Reads what `encode(to:)` wrote.
     public init(from decoder: any Decoder) throws {
         let stored = try StoredPayloads(from: decoder)
-        let (notification, _) = try reread(stored.payload, stored) {
+        var (notification, _) = try reread(stored.payload, stored) {
             (bytes, root, isSigned) throws(JSONError) in
             try AppleNotification.read(payload: bytes, root: root, isSigned: isSigned)
         }
@@ -82,15 +82,16 @@ extension AppleNotification: Codable {
             data.renewalInfo = try stored.renewalInfo.map {
                 try reread($0, stored, AppleRenewalInfo.init(payload:root:isSigned:))
             }
-            self = notification.with(.data(data))
+            notification.content = .data(data)
         case .appData(var data):
             data.appTransaction = try stored.appTransaction.map {
                 try reread($0, stored, AppleAppTransaction.init(payload:root:isSigned:))
             }
-            self = notification.with(.appData(data))
+            notification.content = .appData(data)
         case .summary, .externalPurchaseToken:
-            self = notification
+            break
         }
+        self = notification
     }
 
     /// Writes the payloads.

@@ -21,7 +21,7 @@ public struct AppleNotification: Sendable, Hashable {
     /// When Apple signed this.
     public let signedDate: Date
     /// What it carries.
-    public let content: Content
+    public internal(set) var content: Content
 
     /// `notificationType`
     public struct NotificationType: OpenValue {
@@ -127,7 +127,8 @@ public struct AppleNotification: Sendable, Hashable {
     @nonexhaustive
     public enum Content: Sendable, Hashable {
         /// `data`
-        case data(PurchaseData)
+        // Indirect, because every copy of a notification would copy what it carries.
+        indirect case data(PurchaseData)
         /// `summary`
         case summary(ExtensionSummary)
         /// `externalPurchaseToken`
@@ -319,20 +320,6 @@ extension AppleNotification {
     }
 
     private static let carriers: [MemberName] = ["data", "summary", "externalPurchaseToken", "appData"]
-
-    func with(_ content: Content) -> AppleNotification {
-        AppleNotification(
-            payload: payload,
-            isSigned: isSigned,
-            ownAnomalies: ownAnomalies,
-            type: type,
-            subtype: subtype,
-            notificationUUID: notificationUUID,
-            version: version,
-            signedDate: signedDate,
-            content: content
-        )
-    }
 
     /// Paths of descriptive members of an unexpected type, here and in the data inside.
     package var anomalies: [String] {

@@ -285,9 +285,8 @@ extension AppleTransaction {
 extension ObjectReader {
     /// A required string that is not empty.
     func identifier(_ name: MemberName) throws(JSONError) -> String {
-        let value = try value(name)
-        let text = try value.string()
-        guard !text.isEmpty else { throw value.error(.missing) }
+        let text = try string(name)
+        guard !text.isEmpty else { throw try value(name).error(.missing) }
         return text
     }
 }

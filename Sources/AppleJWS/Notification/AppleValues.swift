@@ -19,19 +19,20 @@ extension OpenCode {
 // dates of the year 1 where there is none, which read as absent.
 extension ObjectReader {
     func date(_ name: MemberName, isSigned: Bool) throws(JSONError) -> Int64 {
-        let value = try value(name)
-        guard let milliseconds = try value.milliseconds(isSigned: isSigned), Limits.milliseconds.contains(milliseconds)
-        else { throw value.error(.integerOutOfRange) }
+        let milliseconds = isSigned ? try int64(name) : try value(name).wholeMilliseconds()
+        guard let milliseconds, Limits.milliseconds.contains(milliseconds) else {
+            throw try value(name).error(.integerOutOfRange)
+        }
         return milliseconds
     }
 
     func optionalDate(_ name: MemberName, isSigned: Bool) throws(JSONError) -> Date? {
-        guard let value = optionalValue(name) else { return nil }
-        guard let milliseconds = try value.milliseconds(isSigned: isSigned), Limits.milliseconds.contains(milliseconds)
-        else {
-            if isSigned { throw value.error(.integerOutOfRange) }
-            return nil
+        guard isSigned else {
+            guard let milliseconds = try optionalValue(name)?.wholeMilliseconds() else { return nil }
+            return Limits.milliseconds.contains(milliseconds) ? Date(millisecondsSince1970: milliseconds) : nil
         }
+        guard let milliseconds = try optionalInt64(name) else { return nil }
+        guard Limits.milliseconds.contains(milliseconds) else { throw try value(name).error(.integerOutOfRange) }
         return Date(millisecondsSince1970: milliseconds)
     }
 
@@ -64,8 +65,8 @@ extension ObjectReader {
 }
 
 extension JSONValue {
-    fileprivate func milliseconds(isSigned: Bool) throws(JSONError) -> Int64? {
-        if isSigned { return try int64() }
+    /// A number without its fraction; nil where it does not fit.
+    fileprivate func wholeMilliseconds() throws(JSONError) -> Int64? {
         let decimal = try decimal()
         return Int64(exactly: decimal.coefficient / ExactDecimal.power(decimal.scale))
     }

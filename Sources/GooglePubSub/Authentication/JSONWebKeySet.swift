@@ -40,7 +40,7 @@ public struct JSONWebKeySet: Sendable {
 
     /// The key with this id. It is compared octet for octet, and nothing else is done with it.
     public func key(_ id: String) -> JSONWebKey? {
-        keys.first { $0.id.utf8.elementsEqual(id.utf8) }
+        keys.first { $0.id.hasOctets(of: id) }
     }
 
     private static func keys(in json: [UInt8]) throws(JSONError) -> [JSONWebKey] {

@@ -97,7 +97,7 @@ struct OIDCToken: Sendable {
 
     /// `typ` is absent or `JWT` (RFC 7519, section 5.1).
     private static func hasAcceptableType(_ header: JWSProtectedHeader, _ decoded: [UInt8]) -> Bool {
-        if let type = header.type { return type.utf8.elementsEqual("JWT".utf8) }
+        if let type = header.type { return type.hasOctets(of: "JWT") }
         // Nothing was read where there is nothing, and also where there is no string.
         return (try? ObjectReader(parsing: decoded))?.object["typ"] == nil
     }
@@ -125,21 +125,21 @@ struct OIDCToken: Sendable {
         } catch {
             throw DeliveryError(.malformed, "token's claims: \(error)", underlying: error)
         }
-        guard let issuer = claims.issuer, issuers.contains(where: { $0.utf8.elementsEqual(issuer.utf8) }) else {
+        guard let issuer = claims.issuer, issuers.contains(where: { $0.hasOctets(of: issuer) }) else {
             throw DeliveryError(.untrusted, "token's iss is not Google")
         }
-        guard let audience = claims.audience, audience.utf8.elementsEqual(expected.audience.utf8) else {
+        guard let audience = claims.audience, audience.hasOctets(of: expected.audience) else {
             throw DeliveryError(.misdirected, "token's aud is not the configured audience")
         }
         // Anybody with a project at Google can have a token signed for our audience; the account is what tells us ours.
-        guard let email = claims.email, email.utf8.elementsEqual(expected.serviceAccountEmail.utf8) else {
+        guard let email = claims.email, email.hasOctets(of: expected.serviceAccountEmail) else {
             throw DeliveryError(.unauthenticated, "token's email is not the configured service account")
         }
         guard claims.isEmailVerified else {
             throw DeliveryError(.unauthenticated, "token's email_verified is not true")
         }
         if let id = expected.serviceAccountID {
-            guard let subject = claims.subject, subject.utf8.elementsEqual(id.utf8) else {
+            guard let subject = claims.subject, subject.hasOctets(of: id) else {
                 throw DeliveryError(.unauthenticated, "token's sub is not the configured service account")
             }
         }

@@ -1,3 +1,5 @@
+import SignatureCore
+
 /// A notification with everything that Google Play answered about it, so that mapping needs no network.
 public struct GoogleResolution: Sendable, Hashable, Codable {
     /// One look-up: what was asked, and the answer.
@@ -70,7 +72,7 @@ public struct GoogleResolution: Sendable, Hashable, Codable {
 
     private func answer(_ resource: Lookup.Resource, _ key: String?) -> PlayAnswer? {
         guard let key else { return nil }
-        return lookups.first { $0.resource == resource && $0.key.utf8.elementsEqual(key.utf8) }?.answer
+        return lookups.first { $0.resource == resource && $0.key.hasOctets(of: key) }?.answer
     }
 }
 

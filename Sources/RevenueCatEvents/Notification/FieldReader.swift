@@ -103,9 +103,4 @@ extension String {
         }
         return found != 0
     }
-
-    /// Whether both are the same octets: canonical equivalents, which are equal to `==`, differ.
-    func hasOctets(of other: String) -> Bool {
-        utf8Span.span.elementsEqual(other.utf8Span.span)
-    }
 }

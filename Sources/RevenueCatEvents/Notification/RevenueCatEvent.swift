@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import Normalizer
+import SignatureCore
 import WireJSON
 
 /// The `event` object of a webhook. Absent and null are one.

@@ -67,7 +67,7 @@ package struct ChainVerification: Sendable {
             leafKey: leafKey,
             notBefore: max(leaf.notBefore, intermediate.notBefore, anchor.certificate.notBefore),
             notAfter: min(leaf.notAfter, intermediate.notAfter, anchor.certificate.notAfter),
-            leafFingerprint: leaf.fingerprint
+            leafFingerprint: leaf.fingerprint.hexadecimal
         )
         if let time, !chain.isValid(at: time) {
             throw SignatureError(.validity, "a certificate of the chain is expired or not yet valid")

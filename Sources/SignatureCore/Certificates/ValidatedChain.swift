@@ -5,7 +5,8 @@ package struct ValidatedChain: Sendable {
     package let notBefore: Int64
     /// The last millisecond since 1970 at which leaf, intermediate and trust anchor are all valid.
     package let notAfter: Int64
-    package let leafFingerprint: Digest
+    /// The SHA-256 of the leaf certificate, in hexadecimal.
+    package let leafFingerprint: String
 
     /// Whether the path is valid at this time; both ends count (RFC 5280 §4.1.2.5).
     package func isValid(at milliseconds: Int64) -> Bool {

@@ -52,7 +52,9 @@ private func require(_ range: Range<Int>, within bytes: [UInt8]) throws(Signatur
 }
 
 /// The 64 characters of one variant and the tables that read them.
-private struct Base64Alphabet: Sendable {
+///
+/// A class, because each use of a structure would copy its tables.
+private final class Base64Alphabet: Sendable {
     static let standard = Base64Alphabet("+/")
     static let url = Base64Alphabet("-_")
 
@@ -82,7 +84,7 @@ private struct Base64Alphabet: Sendable {
         }
         // Every defect ends up in this one word, so that the loop does not branch on the input.
         var defects: UInt32 = 0
-        let places = places.span
+
         let octets = unsafe [UInt8](unsafeUninitializedCapacity: groups * 3 + max(rest - 1, 0)) { output, count in
             for group in 0..<groups {
                 // One check for four characters, whose count is a constant to the optimizer.
@@ -119,7 +121,6 @@ private struct Base64Alphabet: Sendable {
     }
 
     func encode(_ bytes: Span<UInt8>, padded: Bool) -> [UInt8] {
-        let characters = characters.span
         return [UInt8](capacity: (bytes.count / 3 + 1) * 4) { output in
             var index = 0
             while index < bytes.count {

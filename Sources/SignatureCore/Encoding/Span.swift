@@ -6,6 +6,13 @@ import Musl
 import Darwin
 #endif
 
+extension String {
+    /// Whether both are the same octets: canonical equivalents, which are equal to `==`, differ.
+    package func hasOctets(of other: String) -> Bool {
+        utf8Span.span.elementsEqual(other.utf8Span.span)
+    }
+}
+
 extension Span where Element == UInt8 {
     /// A copy of the octets.
     package var array: [UInt8] {

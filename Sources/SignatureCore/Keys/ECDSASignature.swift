@@ -3,6 +3,8 @@ import CLifecycleOpenSSL
 /// An ES256 signature as JWS writes it, r‖s with 32 octets each (RFC 7518 §3.4), and as libcrypto reads it.
 package enum ECDSASignature {
     package static let octetCount = 64
+    /// A sequence of two integers, each with a tag, a length and at most one octet for its sign.
+    private static let maximumDEROctetCount = 2 + 2 * (2 + 1 + 32)
 
     /// The DER form (RFC 3279 §2.2.3), converted by value, so that leading zero octets need no rule.
     ///
@@ -20,15 +22,12 @@ package enum ECDSASignature {
         }
         _ = unsafe r.relinquish()
         _ = unsafe s.relinquish()
-        let expected = unsafe i2d_ECDSA_SIG(signature.pointer, nil)
-        guard expected > 0 else { throw .openSSL(.internalFailure, "ECDSA signature not encoded") }
-        var der = [UInt8](repeating: 0, count: Int(expected))
-        var span = der.mutableSpan
-        let written = unsafe span.withUnsafeMutableBufferPointer { buffer in
+        let der = unsafe [UInt8](unsafeUninitializedCapacity: maximumDEROctetCount) { buffer, count in
             var next = buffer.baseAddress
-            return unsafe i2d_ECDSA_SIG(signature.pointer, &next)
+            // Two numbers of 32 octets fit, whatever they are, so their length is not asked for first.
+            count = Int(max(unsafe i2d_ECDSA_SIG(signature.pointer, &next), 0))
         }
-        guard written == expected else { throw .openSSL(.internalFailure, "ECDSA signature not encoded") }
+        guard !der.isEmpty else { throw .openSSL(.internalFailure, "ECDSA signature not encoded") }
         return der
     }
 
