@@ -109,6 +109,15 @@ import Testing
         )
     }
 
+    @Test("r and s of any size are written in DER and read again", arguments: [0x00, 0x01, 0x7F, 0x80, 0xFF])
+    func derOfAnySize(_ octet: UInt8) throws {
+        let joined = [UInt8](repeating: octet, count: ECDSASignature.octetCount)
+        let der = try ECDSASignature.der(joined: joined.span)
+        let length = octet == 0 ? 1 : octet < 0x80 ? 32 : 33
+        #expect(der.count == 2 + 2 * (2 + length))
+        #expect(try ECDSASignature.joined(der: der) == joined)
+    }
+
     @Test func derIsRefused() throws {
         let (key, message, signature) = try Self.known()
         let der = try ECDSASignature.der(joined: signature.span)

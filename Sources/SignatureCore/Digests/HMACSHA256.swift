@@ -11,8 +11,9 @@ package final class HMACSHA256: Sendable {
     /// so and go on where they were (openssl/openssl#17811); there each computation has a copy.
     private let beginsAnew: Bool
 
+    /// - Parameter beginsAnew: whether to begin anew in a finished context; by default, where that was tried out and works.
     /// - Throws: `key` for an empty key, under which anybody can authenticate.
-    package init(key: Span<UInt8>) throws(SignatureError) {
+    package init(key: Span<UInt8>, beginsAnew: Bool? = nil) throws(SignatureError) {
         guard key.count > 0 else { throw SignatureError(.key, "empty HMAC key") }
         let algorithm = try unsafe Owned<MACObject>(EVP_MAC_fetch(nil, "HMAC", nil), "libcrypto offers no HMAC")
         let keyed = try unsafe Owned<MACContextObject>(EVP_MAC_CTX_new(algorithm.pointer), "no HMAC context")
@@ -24,7 +25,7 @@ package final class HMACSHA256: Sendable {
         let trial = try Self.copy(of: keyed)
         let first = try trial.code(over: key)
         let second = trial.begin() ? try? trial.code(over: key) : nil
-        beginsAnew = second == first
+        self.beginsAnew = beginsAnew ?? (second == first)
         self.keyed = keyed
     }
 
