@@ -80,9 +80,6 @@ extension KeyedEncodingContainer {
 }
 
 extension Date {
-    /// Years 0001…9999, what RFC 3339 can write.
-    private static let writableMilliseconds: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
-
     package init(millisecondsSince1970 milliseconds: Int64) {
         self.init(timeIntervalSince1970: Double(milliseconds) / 1000)
     }
@@ -90,8 +87,8 @@ extension Date {
     package var millisecondsSince1970: Int64 {
         let exact = (timeIntervalSince1970 * 1000).rounded()
         guard let milliseconds = Int64(exactly: exact) else {
-            return exact > 0 ? Self.writableMilliseconds.upperBound : Self.writableMilliseconds.lowerBound
+            return exact > 0 ? RFC3339.writableMilliseconds.upperBound : RFC3339.writableMilliseconds.lowerBound
         }
-        return min(max(milliseconds, Self.writableMilliseconds.lowerBound), Self.writableMilliseconds.upperBound)
+        return min(max(milliseconds, RFC3339.writableMilliseconds.lowerBound), RFC3339.writableMilliseconds.upperBound)
     }
 }

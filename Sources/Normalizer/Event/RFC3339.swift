@@ -1,5 +1,8 @@
 /// RFC 3339 §5.6 `date-time`, to the millisecond, without a calendar object on the hot path.
 package enum RFC3339 {
+    /// The years 0001…9999, which is what can be written.
+    static let writableMilliseconds: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
+
     /// `YYYY-MM-DDThh:mm:ss.mmmZ`. The caller keeps `milliseconds` within the years 0001…9999.
     package static func string(_ milliseconds: Int64) -> String {
         let days = milliseconds.flooredQuotient(dividingBy: 86_400_000)
@@ -39,7 +42,10 @@ package enum RFC3339 {
             let offset = scanner.offset(), scanner.isAtEnd
         else { return nil }
         let days = CivilDate(year: year, month: month, day: day).daysSince1970
-        return days * 86_400_000 + (hour * 3600 + minute * 60 + second) * 1000 + fraction - offset * 60_000
+        let milliseconds =
+            days * 86_400_000 + (hour * 3600 + minute * 60 + second) * 1000 + fraction - offset * 60_000
+        // An offset may lead out of the years that can be written.
+        return writableMilliseconds.contains(milliseconds) ? milliseconds : nil
     }
 
     private struct Scanner {

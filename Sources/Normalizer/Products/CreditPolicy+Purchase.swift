@@ -8,11 +8,15 @@ extension CreditPolicy {
         _ purchase: LifecycleEvent.OneTimePurchase,
         _ state: SubscriptionState
     ) -> [CreditAction] {
-        guard let product = event.product?.id, let name = event.transaction,
-            let credits = credits(of: product, quantity: purchase.quantity)
-        else { return [] }
-        let grant = action("credits_purchased", .grant(credits), for: name, at: event.effectiveAt, lineage)
-        return [grant] + (state.purchases[name].map { withdrawn($0.value, lineage, state) } ?? [])
+        guard let product = event.product?.id, let name = event.transaction else { return [] }
+        let grants = actions(
+            "credits_purchased",
+            credits(of: product, quantity: purchase.quantity).map { .grant($0) },
+            for: name,
+            at: event.effectiveAt,
+            lineage
+        )
+        return grants + (state.purchases[name].map { withdrawn($0.value, lineage, state) } ?? [])
     }
 
     /// What was bought is taken back once the whole of it is refunded, whichever of the two was heard of first.
@@ -21,10 +25,14 @@ extension CreditPolicy {
         _ lineage: SubscriptionID,
         _ state: SubscriptionState
     ) -> [CreditAction] {
-        guard let refund = state.refunds[purchase.transaction]?.value, refund.isWhole(of: purchase),
-            let credits = credits(of: purchase.product, quantity: purchase.purchase.quantity)
-        else { return [] }
-        return [action("credits_withdrawn", .withdraw(credits), for: purchase.transaction, at: refund.at, lineage)]
+        guard let refund = state.refunds[purchase.transaction]?.value, refund.isWhole(of: purchase) else { return [] }
+        return actions(
+            "credits_withdrawn",
+            credits(of: purchase.product, quantity: purchase.purchase.quantity).map { .withdraw($0) },
+            for: purchase.transaction,
+            at: refund.at,
+            lineage
+        )
     }
 
     /// The reversal of a refund that had taken what was bought.
@@ -33,28 +41,54 @@ extension CreditPolicy {
         _ event: NormalizedEvent,
         _ lineage: SubscriptionID
     ) -> [CreditAction] {
-        guard let credits = credits(of: purchase.product, quantity: purchase.purchase.quantity) else { return [] }
-        return [action("credits_regained", .grant(credits), for: purchase.transaction, at: event.effectiveAt, lineage)]
+        actions(
+            "credits_regained",
+            credits(of: purchase.product, quantity: purchase.purchase.quantity).map { .grant($0) },
+            for: purchase.transaction,
+            at: event.effectiveAt,
+            lineage
+        )
+    }
+
+    /// What is done for the first of several, and what for the rest: a relay may know of one only, and what it told of is
+    /// not done again when the store tells how many there were.
+    private func actions(
+        _ name: FactKind,
+        _ effects: [CreditAction.Effect],
+        for transaction: String,
+        at date: Date,
+        _ lineage: SubscriptionID
+    ) -> [CreditAction] {
+        zip(["", "further"], effects).map { discriminator, effect in
+            action(name, effect, for: transaction, discriminator, at: date, lineage)
+        }
     }
 
     private func action(
         _ name: FactKind,
         _ effect: CreditAction.Effect,
         for transaction: String,
+        _ discriminator: String,
         at date: Date,
         _ lineage: SubscriptionID
     ) -> CreditAction {
-        CreditAction(
-            id: EventID(lineage.scope(of: transaction), name, transaction).description,
+        let scope = lineage.scope(of: transaction)
+        let id =
+            discriminator.isEmpty
+            ? EventID(scope, name, transaction) : EventID(scope, name, transaction, discriminator)
+        return CreditAction(
+            id: id.description,
             effect: effect,
             effectiveAt: date,
             subscription: lineage
         )
     }
 
-    private func credits(of product: String, quantity: Int64) -> Int64? {
-        guard let allowance = allowances[product] else { return nil }
-        let (credits, overflows) = allowance.credits.multipliedReportingOverflow(by: max(quantity, 0))
-        return overflows ? nil : credits
+    /// The credits of the first, and those of the rest where there is any.
+    private func credits(of product: String, quantity: Int64) -> [Int64] {
+        guard let allowance = allowances[product] else { return [] }
+        guard quantity > 1 else { return [quantity == 1 ? allowance.credits : 0] }
+        let (all, overflows) = allowance.credits.multipliedReportingOverflow(by: quantity)
+        return overflows ? [] : [allowance.credits, all - allowance.credits]
     }
 }

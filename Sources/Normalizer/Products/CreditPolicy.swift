@@ -167,6 +167,10 @@ extension CreditPolicy {
         guard let stated,
             let index = timeline.index(transaction: stated.transaction, start: stated.period.startMilliseconds)
         else { return [] }
+        // What is added beside a period that is only inferred begins none.
+        if case .productChanged(let change) = event.event, change.direction == .addOns, stated.isProvisional {
+            return []
+        }
         let period = timeline.periods[index]
         let later = timeline.periods[(index + 1)...].first { isPaid($0, state) }
         // A renewal paid ahead pays out at its own time, and until then this period has its own.
@@ -176,7 +180,24 @@ extension CreditPolicy {
             else { return [] }
             return correction(of: later, after: period, event, lineage, state)
         }
-        return payout(period, later == nil ? before(index, in: timeline) : nil, event, lineage, state)
+        let before = later == nil ? before(index, in: timeline) : nil
+        return payout(period, before, event, lineage, state) + resumed(application, period, before, lineage, state)
+    }
+
+    /// What a pause within a period had taken, the end of the pause brings back.
+    private func resumed(
+        _ application: Application,
+        _ period: PeriodTimeline.Period,
+        _ before: PeriodTimeline.Period?,
+        _ lineage: SubscriptionID,
+        _ state: SubscriptionState
+    ) -> [CreditAction] {
+        let event = application.event
+        guard application.disposition == .applied, period.liftedCut?.reason == .paused,
+            let full = credits(of: period), !isSpent(period, event)
+        else { return [] }
+        let share = replaced(by: period, before, event, state).flatMap { prorated(full, $0, period, event, state) }
+        return [action("resumed \(event.id)", .reset(to: share ?? full), period, event, lineage)]
     }
 
     /// The period before one. What is only inferred prorates nothing: when it is stated, that is news again, and corrects.
@@ -277,16 +298,17 @@ extension CreditPolicy {
                 changedAt: Date(millisecondsSince1970: period.start)
             )
         }
-        // Billed anew from the same start: the event itself says what was before and when it changed.
+        // Billed anew from the same start: the event itself says what was before and when it changed. A change that began
+        // the period takes effect with it, however much later it is told of.
         if case .productChanged(let change) = event.event, change.timing == .immediate, let from = change.from,
-            from != period.fact.product, event.occurredAt.millisecondsSince1970 > period.start, period.end != .max
+            from != period.fact.product, event.effectiveAt.millisecondsSince1970 > period.start, period.end != .max
         {
             return Replaced(
                 product: from,
                 phase: .regular,
                 transaction: nil,
                 period: period.fact.period,
-                changedAt: event.occurredAt
+                changedAt: event.effectiveAt
             )
         }
         return nil

@@ -68,6 +68,7 @@ extension NormalizedEvent {
 extension Fact.RefundState {
     /// Whether all the money for what was bought once went back.
     func isWhole(of purchase: Fact.OneTimePurchase) -> Bool {
+        if case .fraction = scope { return false }
         if endsAccess { return scope != nil }
         // Stripe's refunds say how much, and not whether anything is left.
         guard case .amount(let amount) = scope else { return false }

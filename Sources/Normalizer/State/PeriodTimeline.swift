@@ -89,7 +89,11 @@ struct PeriodTimeline {
                 ? indexOfTransaction[transaction]
                 : furtherTransactions.last { $0.name == transaction }?.index
                     ?? periods.lastIndex { $0.transaction == transaction }
-            if let named { return named }
+            if let named {
+                guard let start, start >= periods[named].end, let begun = beginning(at: start) else { return named }
+                // Some stores keep the transaction of the first period for those that follow.
+                return begun
+            }
         }
         guard let start else { return nil }
         let next = periods.partitioningIndex { $0.start > start }
@@ -98,6 +102,11 @@ struct PeriodTimeline {
             guard let previous, start - periods[previous].start <= periods[next].start - start else { return next }
         }
         return previous
+    }
+
+    /// The period that begins at a moment, give or take the tolerance, and has no transaction of its own.
+    private func beginning(at start: Int64) -> Int? {
+        periods.lastIndex { $0.transaction == nil && abs($0.start - start) <= Self.startTolerance }
     }
 
     func period(transaction: String?, start: Int64?) -> Period? {
@@ -222,13 +231,29 @@ struct PeriodTimeline {
         }
     }
 
+    /// Whether a period was stated when the later one was known, or together with it: a year beside months of something
+    /// else in one subscription.
+    private func runsBeside(_ index: Int, _ later: Int) -> Bool {
+        guard !periods[index].fact.isProvisional, let known = periods[later].firstStated,
+            periods[index].by.authority.rank >= periods[later].by.authority.rank
+        else { return false }
+        return periods[index].by.milliseconds > known || periods[index].by == periods[later].by
+    }
+
     private mutating func applyReplacements() {
         var next: Int?
         var nextOfAnotherProduct: Int?
         for index in periods.indices.reversed() {
             let isSameProduct = next.map { periods[$0].entry.isOfSameProduct(as: periods[index].entry) } ?? false
             let accessEnd = periods[index].accessEnd
-            if let successor = isSameProduct ? nextOfAnotherProduct : next, periods[successor].start < accessEnd {
+            var successor = isSameProduct ? nextOfAnotherProduct : next
+            while let later = successor, periods[later].start < accessEnd, runsBeside(index, later) {
+                successor = periods[(later + 1)...].firstIndex {
+                    $0.accessEnd > $0.start && !$0.fact.isProvisional
+                        && !$0.entry.isOfSameProduct(as: periods[index].entry)
+                }
+            }
+            if let successor, periods[successor].start < accessEnd {
                 periods[index].replacement = Cut(
                     at: periods[successor].start,
                     reason: .replaced,

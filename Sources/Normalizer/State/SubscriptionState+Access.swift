@@ -65,6 +65,7 @@ extension SubscriptionState {
             case .consumable: return nil
             }
             if let refund = endingRefund(of: purchase) { end = min(end, refund.value.at.millisecondsSince1970) }
+            if let revoked = revocation(of: register) { end = min(end, revoked.value.at.millisecondsSince1970) }
             return end > start ? OwnedPurchase(start: start, end: end, register: register) : nil
         }
         .sorted {
@@ -75,6 +76,14 @@ extension SubscriptionState {
 
     private func endingRefund(of purchase: Fact.OneTimePurchase) -> Register<Fact.RefundState>? {
         refunds[purchase.transaction].flatMap { $0.value.scope != nil && $0.value.endsAccess ? $0 : nil }
+    }
+
+    /// The end of what was shared and not bought, unless a later statement of the purchase took it back.
+    private func revocation(of purchase: Register<Fact.OneTimePurchase>) -> Register<Fact.PeriodEnd>? {
+        guard let end = ends[.transaction(purchase.value.transaction)] else { return nil }
+        let isTakenBack =
+            purchase.by.milliseconds > end.by.milliseconds && purchase.by.authority.rank >= end.by.authority.rank
+        return isTakenBack ? nil : end
     }
 
     func intervals(_ timeline: PeriodTimeline, _ owned: [OwnedPurchase]) -> [(start: Int64, end: Int64)] {

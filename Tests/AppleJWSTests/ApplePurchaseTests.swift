@@ -1,0 +1,76 @@
+import AppleJWS
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import Testing
+
+@Suite("What was bought once: sharing that ends, and parts that go back")
+struct ApplePurchaseTests {
+    let start = AppleFixture.start
+    func day(_ days: Double) -> Date { start.addingTimeInterval(days * 86_400) }
+
+    @Test("a family member's non-consumable ends with the sharing")
+    func family() throws {
+        let fixture = try AppleFixture()
+        var transaction = AppleSimulator.Transaction(
+            transactionId: "100",
+            originalTransactionId: "100",
+            productId: "lifetime",
+            purchaseDate: start,
+            type: "Non-Consumable"
+        )
+        transaction.inAppOwnershipType = "FAMILY_SHARED"
+        transaction.originalPurchaseDate = start
+        func events(_ at: Double) throws -> [NormalizedEvent] {
+            try fixture.adapter.receive(
+                signedTransaction: try fixture.simulator.signed(transaction, at: day(at)),
+                signedRenewalInfo: nil,
+                receivedAt: day(at)
+            ).events
+        }
+        var ledger = AccountLedger()
+        for event in try events(0.01) { _ = ledger.apply(event) }
+        #expect(ledger.states[0].access(at: day(5)).isGranted)
+        transaction.revocationDate = day(10)
+        transaction.revocationReason = 0
+        transaction.revocationType = "FAMILY_REVOKE"
+        let revoked = try events(10.01)
+        #expect(revoked.map(\.kind.rawValue).contains("revoked"))
+        for event in revoked { _ = ledger.apply(event) }
+        #expect(!ledger.states[0].access(at: day(11)).isGranted)
+    }
+
+    @Test("a prorated refund of coins does not take all of them")
+    func prorated() throws {
+        let fixture = try AppleFixture()
+        let policy = CreditPolicy(["coins": .init(credits: 100)])
+        var transaction = AppleSimulator.Transaction(
+            transactionId: "200",
+            originalTransactionId: "200",
+            productId: "coins",
+            purchaseDate: start,
+            type: "Consumable"
+        )
+        transaction.originalPurchaseDate = start
+        var ledger = AccountLedger()
+        var actions: [CreditAction] = []
+        func deliver(_ at: Double) throws {
+            let events = try fixture.adapter.receive(
+                signedTransaction: try fixture.simulator.signed(transaction, at: day(at)),
+                signedRenewalInfo: nil,
+                receivedAt: day(at)
+            ).events
+            for event in events {
+                let application = ledger.apply(event)
+                actions += policy.actions(for: application, in: ledger.states[0])
+            }
+        }
+        try deliver(0.01)
+        transaction.revocationDate = day(10)
+        transaction.revocationReason = 0
+        transaction.revocationType = "REFUND_PRORATED"
+        transaction.revocationPercentage = 25_000
+        try deliver(10.01)
+        #expect(!actions.map(\.effect).contains(.withdraw(100)))
+    }
+}

@@ -1,0 +1,88 @@
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import RevenueCatEvents
+import Testing
+
+@Suite("Told seconds late, and by stores that keep the transaction")
+struct LateTellingTests {
+    typealias Period = RevenueCatSimulator.Period
+    static let t0: Int64 = 1_767_225_600_000
+    static let t1: Int64 = 1_769_904_000_000
+    static let day: Int64 = 86_400_000
+
+    @Test("an upgrade on Play does not pay half, however late in the period it comes")
+    func play() throws {
+        let play: KeyValuePairs<String, JSONText?> = ["store": "PLAY_STORE", "original_transaction_id": "GPA.1"]
+        let other: KeyValuePairs<String, JSONText?> = ["store": "PLAY_STORE", "original_transaction_id": "GPA.2"]
+        let at = Self.t0 + 29 * Self.day
+        let basic = CreditTests.event(
+            "INITIAL_PURCHASE",
+            Self.t0 + 5000,
+            Period(Self.t0, Self.t1, "GPA.1"),
+            "sub:basic",
+            play
+        )
+        .priced("10.00")
+        let pro = CreditTests.event(
+            "INITIAL_PURCHASE",
+            at + 5000,
+            Period(at, at + 31 * Self.day, "GPA.2"),
+            "sub:pro",
+            other
+        ).priced("20.00")
+        let policy = CreditPolicy([
+            "sub:basic": .init(credits: 200, price: Money(ExactDecimal(10), "USD")),
+            "sub:pro": .init(credits: 500, price: Money(ExactDecimal(20), "USD")),
+        ])
+        let host = RefundTests.Host(try CreditTests.events([basic, pro]), policy)
+        #expect(host.acts.map(\.kind.rawValue) == ["started", "product_changed"])
+        #expect(host.balance >= 480, "\(host.actions.map(\.effect))")
+    }
+
+    @Test("what is bought after a refund pays out in full")
+    func afterRefund() throws {
+        let basic = CreditTests.event("INITIAL_PURCHASE", Self.t0 + 5000, .first, "basic_m").priced("10.00")
+        let refunded = Self.t0 + 10 * Self.day
+        let refund = CreditTests.event(
+            "CANCELLATION",
+            refunded + 5000,
+            Period(Self.t0, refunded, "O1"),
+            "basic_m",
+            ["cancel_reason": "CUSTOMER_SUPPORT"]
+        ).priced("-10.00")
+        let again = Self.t0 + 13 * Self.day
+        let pro = CreditTests.event(
+            "RENEWAL",
+            again + 5000,
+            Period(again, again + 31 * Self.day, "O1-2"),
+            "pro_m"
+        ).priced("20.00")
+        let host = RefundTests.Host(try CreditTests.events([basic, refund, pro]), CreditTests.policy)
+        #expect(host.balance == 500, "\(host.actions.map(\.effect))")
+    }
+
+    @Test("Amazon keeps the transaction: a refund of the second period ends its access")
+    func amazon() throws {
+        let amazon: KeyValuePairs<String, JSONText?> = ["store": "AMAZON", "original_transaction_id": "A1"]
+        let t2 = Self.t1 + 28 * Self.day
+        let first = CreditTests.event(
+            "INITIAL_PURCHASE",
+            Self.t0 + 5000,
+            Period(Self.t0, Self.t1, "A1"),
+            "basic_m",
+            amazon
+        )
+        let second = CreditTests.event("RENEWAL", Self.t1 + 5000, Period(Self.t1, t2, "A1"), "basic_m", amazon)
+        let at = Self.t1 + 10 * Self.day
+        let refund = CreditTests.event("CANCELLATION", at, Period(Self.t1, at, "A1"), "basic_m", amazon)
+            .with(["cancel_reason": "CUSTOMER_SUPPORT"])
+        let expired = CreditTests.event("EXPIRATION", at, Period(Self.t1, at, "A1"), "basic_m", amazon)
+            .with(["expiration_reason": "CUSTOMER_SUPPORT"])
+        let later = Date(timeIntervalSince1970: Double(at + Self.day) / 1000)
+        for losses in [[refund], [expired], [refund, expired]] {
+            let host = RefundTests.Host(try CreditTests.events([first, second] + losses), CreditTests.policy)
+            #expect(!host.ledger.states[0].access(at: later).isGranted)
+        }
+    }
+}
