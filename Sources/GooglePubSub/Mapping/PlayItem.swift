@@ -46,6 +46,19 @@ extension PlayItem {
         item.latestSuccessfulOrderID.map { isMain ? $0 : "\($0)/\(item.productID)" }
     }
 
+    /// Whether it was paid for by an order of the purchase before: what a deferred change leaves until its date, and what
+    /// a change leaves as it is. That purchase ends at once, and with it the period that it named by the order.
+    private var isContinued: Bool {
+        guard purchase.linkedPurchaseToken != nil, let orderID = item.latestSuccessfulOrderID else { return false }
+        return item.deferredReplacement != nil
+            || predecessor?.lineItems.contains { $0.latestSuccessfulOrderID == orderID } == true
+    }
+
+    /// Names the period in facts: by its order, and by the token where the order's own period is another purchase's.
+    var periodName: String? {
+        transaction.map { isContinued ? "\($0)@\(token.fingerprint)" : $0 }
+    }
+
     var account: Account? {
         Account(purchase.accountIdentifiers) ?? Account(purchase.outOfAppPurchase?.accountIdentifiers)
     }
@@ -158,7 +171,7 @@ extension PlayItem {
     }
 
     private var priorPeriod: Fact.Period? {
-        guard let transaction, let entry = prior?.periods[.transaction(transaction)] else { return nil }
+        guard let periodName, let entry = prior?.periods[.transaction(periodName)] else { return nil }
         return entry.statement.value.isProvisional ? nil : entry.statement.value
     }
 
@@ -171,7 +184,7 @@ extension PlayItem {
     /// When the period of the last paid order began. The purchase does not tell; the order does, and so does the
     /// notification of a charge.
     var start: Date? {
-        if let stated = orderItem?.servicePeriodStart { return stated }
+        if !isContinued, let stated = orderItem?.servicePeriodStart { return stated }
         if let known = priorPeriod?.period.start { return known }
         switch type {
         case .renewed?, .recovered?:
@@ -179,9 +192,11 @@ extension PlayItem {
         // No charge: a first period keeps its start. Of a later one nobody states it, and the new end has to hold.
         case .deferred? where isRenewalOrder:
             return statesCharge ? eventTime : nil
+        // Until its date, what is left of the purchase before goes on under this one.
+        case .purchased? where isContinued && item.deferredReplacement != nil:
+            return eventTime
         default:
-            // Before a deferred replacement the old item is listed with an order of the purchase before.
-            return isRenewalOrder || item.deferredReplacement != nil ? nil : purchase.startTime
+            return isRenewalOrder || isContinued || item.deferredReplacement != nil ? nil : purchase.startTime
         }
     }
 
@@ -431,7 +446,7 @@ extension PlayItem {
                         period,
                         product: productName,
                         phase: phase,
-                        transaction: transaction,
+                        transaction: periodName,
                         isProvisional: !isPeriodStated
                     )
                 )
@@ -471,7 +486,7 @@ extension PlayItem {
 
     private func ended(_ reason: LifecycleEvent.Expired.Reason) -> Fact {
         .periodEnded(
-            Fact.PeriodEnd(start: period.start, transaction: transaction, at: accessEnd, reason: reason)
+            Fact.PeriodEnd(start: period.start, transaction: periodName, at: accessEnd, reason: reason)
         )
     }
 

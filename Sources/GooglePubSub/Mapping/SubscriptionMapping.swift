@@ -52,7 +52,8 @@ extension SubscriptionMapping {
         // Undone since, or a commitment that runs on.
         case .canceled?, .cancellationScheduled?:
             return item.isCancellationScheduled ? [disabled] : []
-        case .purchased?: return [began]
+        // Beside the item that stands for the purchase, what was kept did not begin.
+        case .purchased?: return item.isMain || item.item.replacement?.mode != .keepExisting ? [began] : []
         // Paid by now.
         case .onHold?: return overtakenByCharge(.recovery(from: .hold))
         case .inGracePeriod?: return overtakenByCharge(.recovery(from: .grace))

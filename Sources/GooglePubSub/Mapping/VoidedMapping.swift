@@ -67,7 +67,7 @@ extension ResolutionMapping {
         part.facts.append(
             .refund(
                 Fact.RefundState(
-                    transaction: isCurrent ? item.transaction ?? hint.orderID : hint.orderID,
+                    transaction: isCurrent ? item.periodName ?? hint.orderID : hint.orderID,
                     scope: scope,
                     at: order?.refund?.time ?? content.eventTime,
                     periodStart: isCurrent ? item.start : nil,

@@ -90,7 +90,12 @@ extension SubscriptionPurchase {
 
 extension ProductPurchase {
     fileprivate func shows(_ type: OneTimeProductNotificationType) -> Bool {
-        type != .canceled || state != .purchased
+        switch type {
+        // It is sent when the money came, so that this answer is from before.
+        case .purchased: state != .pending
+        case .canceled: state != .purchased
+        default: true
+        }
     }
 
     /// Whether the quantities show that so much went back.

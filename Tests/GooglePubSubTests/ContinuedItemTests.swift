@@ -1,0 +1,126 @@
+import ConformanceVectors
+import Foundation
+import Normalizer
+import Testing
+
+@testable import GooglePubSub
+
+@Suite("Items that go on under another purchase")
+struct ContinuedItemTests {
+    typealias Vectors = GoogleVectors
+    static func item(_ product: String, order: String?, expiry: Int64? = GoogleVectors.event + 30 * GoogleVectors.day)
+        -> Vectors.Item
+    {
+        Play.item.with {
+            $0.product = product; $0.order = order; $0.expiry = expiry
+        }
+    }
+    static let start = Vectors.event
+    static let day = Vectors.day
+
+    static func ledger(_ events: [[NormalizedEvent]]) -> AccountLedger {
+        var ledger = AccountLedger()
+        for event in events.joined() { _ = ledger.apply(event) }
+        return ledger
+    }
+
+    /// Bought; a change for the end of the period; the old token expires as replaced.
+    @Test("deferred change keeps access until the end of the period", arguments: [true, false], [nil, 0])
+    func deferredKeepsAccess(hasDate: Bool, renewal: Int?) throws {
+        let order = Vectors.order + (renewal.map { "..\($0)" } ?? "")
+        let bought = Vectors.purchase("ACTIVE").with {
+            $0.start = Self.start - 2000
+            $0.items[0].order = order
+            $0.items[0].expiry = Self.start + 30 * Self.day
+        }
+        let changed = Self.start + 10 * Self.day
+        var new = bought.with {
+            $0.start = changed - 1000
+            $0.items[0].isRenewing = false
+            $0.items[0].extra["deferredItemReplacement"] = #"{"productId":"basic"}"#
+            $0.items.append(Self.item("basic", order: nil, expiry: nil))
+        }
+        new.linked = Vectors.token
+        var old = Vectors.purchase("EXPIRED").with {
+            $0.start = Self.start - 2000
+            $0.items[0].order = order
+            $0.items[0].expiry = hasDate ? changed : nil
+            $0.items[0].isRenewing = false
+        }
+        old.extra["canceledStateContext"] = Vectors.canceled(hasDate ? "replacement" : "systemInitiated")
+        let chapters = [
+            try Play.map(renewal == nil ? 4 : 2, bought, at: Self.start).events,
+            try Play.map(4, new, token: Vectors.oldToken, at: changed).events,
+            try Play.map(13, old, at: changed + 2500).events,
+        ]
+        for order in [[0, 1, 2], [0, 2, 1]] {
+            let ledger = Self.ledger(order.map { chapters[$0] })
+            #expect(ledger.states.count == 1)
+            let state = try #require(ledger.states.first)
+            #expect(state.access(at: Play.date(changed + Self.day)).isGranted, "\(order)")
+            #expect(state.access(at: Play.date(Self.start + 29 * Self.day)).isGranted, "\(order)")
+            #expect(!state.access(at: Play.date(Self.start + 31 * Self.day)).isGranted, "\(order)")
+        }
+    }
+
+    /// Item kept, another one added, the new token lists the kept item second.
+    @Test("a kept item is one period, wherever it is listed", arguments: [true, false])
+    func keptItem(isFirst: Bool) throws {
+        let kept = Self.item("premium", order: Vectors.order)
+        let bought = Vectors.purchase("ACTIVE", kept)
+        let first = try Play.map(4, bought, at: Self.start).events
+        let added = Self.item("voice", order: "GPA.3388-7777-6666-55555")
+        let keep = kept.with {
+            $0.extra["itemReplacement"] =
+                #"{"productId":"premium","basePlanId":"monthly","replacementMode":"KEEP_EXISTING"}"#
+        }
+        var new = Vectors.purchase("ACTIVE").with { $0.items = isFirst ? [keep, added] : [added, keep] }
+        new.linked = Vectors.token
+        let result = try Play.map(
+            4,
+            new,
+            token: Vectors.oldToken,
+            at: Self.start + 5 * Self.day,
+            others: [Play.found(.subscription, Vectors.token, bought.json)]
+        )
+        let (second, secondAll) = (result.events, result.statements)
+        let began = (first + second).filter { $0.product?.id == "premium" && [.started, .renewed].contains($0.kind) }
+        #expect(
+            Set(began.map(\.id)).count == 1,
+            "\((first + second).map { ($0.kind, $0.product?.id ?? "", $0.transaction ?? "") })"
+        )
+        var old = Vectors.purchase("EXPIRED", kept).with {
+            $0.items[0].expiry = Self.start + 5 * Self.day; $0.items[0].isRenewing = false
+        }
+        old.extra["canceledStateContext"] = Vectors.canceled("replacement")
+        let third = try Play.map(13, old, at: Self.start + 5 * Self.day + 2500).events
+        var ledger = Self.ledger([first])
+        for statement in secondAll { ledger.apply(statement) }
+        for event in third { _ = ledger.apply(event) }
+        let granted = ledger.states.compactMap { $0.snapshot(at: Play.date(Self.start + 6 * Self.day)) }
+        #expect(granted.contains { $0.product == "premium:monthly" }, "\(granted.map { ($0.product, $0.status) })")
+        let main = SubscriptionID(
+            store: .playStore,
+            environment: .production,
+            id: PurchaseToken(Vectors.token).fingerprint
+        )
+        if isFirst {
+            #expect(ledger[main]?.access(at: Play.date(Self.start + 6 * Self.day)).isGranted == true)
+            #expect(ledger[main]?.access(at: Play.date(Self.start + 29 * Self.day)).isGranted == true)
+        }
+        let policy = CreditPolicy(["premium": .init(credits: 5), "premium:monthly": .init(credits: 5)])
+        var replay = AccountLedger()
+        var actions: [String: String] = [:]
+        for event in first + second + third {
+            for other in event == second.first ? secondAll : [] where other.subscription != event.subscription {
+                replay.apply(other)
+            }
+            let application = replay.apply(event)
+            guard let lineage = event.subscription, let state = replay[lineage] else { continue }
+            for action in policy.actions(for: application, in: state) {
+                actions[action.id] = "\(event.kind) \(action.effect)"
+            }
+        }
+        #expect(actions.count == 1, "\(actions.values)")
+    }
+}
