@@ -237,7 +237,8 @@ extension StripeStated {
                 ]
             )
         ],
-        // What came on top, with which nothing is left of the payment.
+        // What came on top, with which nothing is left of the payment. What the invoice is for is not known, so the fact
+        // names the payment, as a sale by Checkout is named.
         "payment/charge-second-part": [
             paid(
                 "refunded",
@@ -248,7 +249,12 @@ extension StripeStated {
                         "transaction": "in_1",
                         "scope": ["type": "amount", "amount": ["amount": "4.99", "currency": "USD"]],
                     ],
-                    "facts": [["fact": "refund", "detail": ["transaction": "in_1", "scope": ["type": "full"]]]],
+                    "facts": [
+                        [
+                            "fact": "refund",
+                            "detail": ["transaction": "pi_1", "scope": ["type": "full"], "ends_access": true],
+                        ]
+                    ],
                 ]
             )
         ],

@@ -31,6 +31,8 @@ extension Mapping {
         /// The payment, whatever else is known: the scope of identities.
         let scope: SubscriptionID
         let transaction: String
+        /// What facts name it by: where no subscription is known, as the sale is named that it may have paid for.
+        let statedTransaction: String
         let periodStart: Milliseconds?
         /// Whether it paid for something bought once, as far as is known.
         let isSale: Bool
@@ -49,8 +51,9 @@ extension Mapping {
             lineage: lineage(subscription ?? sale ?? id),
             scope: lineage(payment.charge ?? id),
             transaction: sale ?? (isOfNoSubscription ? id : invoiceID ?? id),
+            statedTransaction: sale ?? (subscription == nil ? id : invoiceID ?? id),
             periodStart: subscription == nil ? nil : invoice?.paidSpan?.start,
-            isSale: sale != nil || isOfNoSubscription || invoiceID == nil,
+            isSale: subscription == nil,
             customer: invoice?.customer ?? payment.customer
         )
     }
@@ -214,7 +217,7 @@ extension Mapping {
         isFull: Bool
     ) -> Fact.RefundState {
         Fact.RefundState(
-            transaction: paidBy.transaction,
+            transaction: paidBy.statedTransaction,
             scope: scope,
             at: time.date,
             periodStart: paidBy.periodStart?.date,
@@ -281,7 +284,7 @@ extension Mapping {
             subject.facts = [
                 .refund(
                     Fact.RefundState(
-                        transaction: paidBy.transaction,
+                        transaction: paidBy.statedTransaction,
                         scope: amount.map { .amount($0) } ?? .full,
                         at: created.date,
                         periodStart: paidBy.periodStart?.date,

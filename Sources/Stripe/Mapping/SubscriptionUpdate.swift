@@ -45,7 +45,8 @@ struct SubscriptionBefore {
         // Before basil the period stood on the subscription, since then on its items. Only a change is of interest.
         var start: Milliseconds?
         var end: Milliseconds?
-        for item in items ?? [] {
+        // Items have rhythms of their own; what did not change says nothing of what ran out.
+        for item in items ?? [] where !now.items.contains(where: { $0.start == item.start && $0.end == item.end }) {
             if let other = item.start { start = max(start ?? other, other) }
             if let other = item.end { end = max(end ?? other, other) }
         }
@@ -450,7 +451,8 @@ extension Mapping {
             new > old ?? before.end ?? created
         {
             (from, to) = (old ?? before.end ?? created, new)
-        } else if before.start == nil, let old = before.end, let new = subscription.periodEnd, new > old,
+        } else if before.start == nil, before.status != .paused, let old = before.end, let new = subscription.periodEnd,
+            new > old,
             !before.hasNewInvoice, !events.contains(where: { $0.kind == .productChanged })
         {
             (from, to) = (old, new)
