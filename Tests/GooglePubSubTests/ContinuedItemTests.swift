@@ -123,4 +123,86 @@ struct ContinuedItemTests {
         }
         #expect(actions.count == 1, "\(actions.values)")
     }
+
+    /// The old token is gone 60 days after it ended; then the kept year is revoked.
+    @Test("a kept item is ended, also where Google has forgotten the old token", arguments: [true, false])
+    func oldTokenForgotten(isForgotten: Bool) throws {
+        let kept = Self.item("premium", order: Vectors.order, expiry: Self.start + 365 * Self.day)
+        let bought = Vectors.purchase("ACTIVE", kept)
+        let first = try Play.map(4, bought, at: Self.start).events
+        let keep = kept.with {
+            $0.extra["itemReplacement"] =
+                #"{"productId":"premium","basePlanId":"monthly","replacementMode":"KEEP_EXISTING"}"#
+        }
+        let added = Self.item("voice", order: "GPA.3388-7777-6666-55555", expiry: Self.start + 365 * Self.day)
+        var new = Vectors.purchase("ACTIVE").with { $0.items = [keep, added] }
+        new.linked = Vectors.token
+        let second = try Play.map(
+            4,
+            new,
+            token: Vectors.oldToken,
+            at: Self.start + 5 * Self.day,
+            others: [Play.found(.subscription, Vectors.token, bought.json)]
+        )
+        var old = Vectors.purchase("EXPIRED", kept).with {
+            $0.items[0].expiry = Self.start + 5 * Self.day; $0.items[0].isRenewing = false
+        }
+        old.extra["canceledStateContext"] = Vectors.canceled("replacement")
+        let third = try Play.map(13, old, at: Self.start + 5 * Self.day + 2500).events
+        let revokedAt = Self.start + 100 * Self.day
+        var ended = new.with { $0.state = "EXPIRED" }
+        for index in ended.items.indices {
+            ended.items[index].expiry = revokedAt
+            ended.items[index].isRenewing = false
+            ended.items[index].extra["itemReplacement"] = nil
+        }
+        let fourth = try Play.map(
+            12,
+            ended,
+            token: Vectors.oldToken,
+            at: revokedAt,
+            askedAt: revokedAt + 1000,
+            others: [
+                isForgotten
+                    ? .init(.subscription, Vectors.token, PlayAnswer(.gone, status: 410))
+                    : Play.found(.subscription, Vectors.token, old.json)
+            ]
+        )
+        var ledger = Self.ledger([first])
+        for statement in second.statements { ledger.apply(statement) }
+        for event in third { _ = ledger.apply(event) }
+        for statement in fourth.statements { ledger.apply(statement) }
+        for state in ledger.states {
+            let access = state.access(at: Play.date(Self.start + 101 * Self.day))
+            #expect(!access.isGranted, "\(state.subscription) \(access)")
+        }
+    }
+
+    @Test("a kept item that is first read without its replacement pays out once", arguments: [4, 7, 9])
+    func creditsOfKeptItem(_ type: Int) throws {
+        let kept = Self.item("premium", order: Vectors.order)
+        let bought = Vectors.purchase("ACTIVE", kept)
+        let first = try Play.map(4, bought, at: Self.start).events
+        let added = Self.item("voice", order: "GPA.3388-7777-6666-55555")
+        let policy = CreditPolicy(["premium": .init(credits: 5), "premium:monthly": .init(credits: 5)])
+        var new = Vectors.purchase("ACTIVE").with { $0.items = [kept, added] }
+        new.linked = Vectors.token
+        let second = try Play.map(
+            type,
+            new,
+            token: Vectors.oldToken,
+            at: Self.start + 5 * Self.day,
+            others: [Play.found(.subscription, Vectors.token, bought.json)]
+        ).events
+        var ledger = AccountLedger()
+        var actions: [String: String] = [:]
+        for event in first + second {
+            let application = ledger.apply(event)
+            guard let lineage = event.subscription, let state = ledger[lineage] else { continue }
+            for action in policy.actions(for: application, in: state) {
+                actions[action.id] = "\(event.kind) \(action.effect)"
+            }
+        }
+        #expect(actions.count == 1, "\(actions.values)")
+    }
 }

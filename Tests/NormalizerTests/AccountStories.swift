@@ -403,4 +403,86 @@ struct AccountStories {
         #expect(!state.access(at: Self.day(8)).isGranted)
         #expect(!state.access(at: Self.day(10)).isGranted)
     }
+
+    @Test("the reversal of a relayed refund gives back what was bought once")
+    func reversalOfPurchase() {
+        let purchase = LifecycleEvent.OneTimePurchase(type: .nonRenewing, quantity: 1, expires: Self.day(100))
+        let bought = Self.event(
+            .oneTimePurchased(purchase),
+            "L1",
+            at: 0,
+            by: .revenuecat,
+            [
+                .purchase(.init(transaction: "L1", product: "pass", purchase: purchase, at: Self.day(0)))
+            ]
+        )
+        let refund = Self.event(
+            .refunded(.init(transaction: "L1", scope: .full, reason: .unknown, affectsCurrentPeriod: true)),
+            "L1",
+            at: 10,
+            by: .revenuecat,
+            [.refund(.init(transaction: "L1", scope: .full, at: Self.day(10), periodStart: nil, endsAccess: true))]
+        )
+        let expired = Self.event(
+            .expired(.init(reason: .refunded)),
+            "L1",
+            at: 10.01,
+            by: .revenuecat,
+            [
+                .periodEnded(.init(start: Self.day(0), transaction: "L1", at: Self.day(10), reason: .refunded))
+            ]
+        )
+        let reversed = Self.event(
+            .refundReversed(.init(transaction: "L1")),
+            "L1",
+            at: 20,
+            by: .revenuecat,
+            [
+                .refund(.init(transaction: "L1", scope: nil, at: Self.day(20), periodStart: nil, endsAccess: false))
+            ]
+        )
+        let host = Self.play([bought, refund, expired, reversed])
+        #expect(host.ledger.states[0].access(at: Self.day(21)).isGranted)
+    }
+
+    @Test("a replaced period that is read again later does not come back")
+    func replacedReadAgain() {
+        let basic = Self.begins("t1", "basic", 0, 30, by: .apple)
+        let pro = Self.begins("t2", "pro", 10, 40, by: .apple, isRenewal: true)
+        let refund = Self.event(
+            .refunded(.init(transaction: "t2", scope: .full, reason: .unknown, affectsCurrentPeriod: true)),
+            "t2",
+            at: 12,
+            [
+                .refund(
+                    .init(
+                        transaction: "t2",
+                        scope: .full,
+                        at: Self.day(12),
+                        periodStart: Self.day(10),
+                        endsAccess: true
+                    )
+                )
+            ]
+        )
+        // Apple names no moment of the upgrade.
+        let reread = Self.event(
+            .notice(.init(.other)),
+            "t1",
+            at: 20,
+            [
+                .period(
+                    .init(
+                        ServicePeriod(start: Self.day(0), end: Self.day(30)),
+                        product: "basic",
+                        phase: .regular,
+                        transaction: "t1"
+                    )
+                ),
+                .periodEnded(.init(start: Self.day(0), transaction: "t1", at: Self.day(20), reason: .replaced)),
+            ]
+        )
+        let state = Self.play([basic, pro, refund, reread]).ledger.states[0]
+        #expect(!state.access(at: Self.day(15)).isGranted)
+    }
 }

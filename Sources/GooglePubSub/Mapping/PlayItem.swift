@@ -55,9 +55,9 @@ extension PlayItem {
     }
 
     /// Names the period in facts: by its order, and by the token where the order's own period is another purchase's.
-    var periodName: String? {
-        transaction.map { isContinued ? "\($0)@\(token.fingerprint)" : $0 }
-    }
+    var periodName: String? { isContinued ? continuedName : transaction }
+
+    private var continuedName: String? { transaction.map { "\($0)@\(token.fingerprint)" } }
 
     var account: Account? {
         Account(purchase.accountIdentifiers) ?? Account(purchase.outOfAppPurchase?.accountIdentifiers)
@@ -462,14 +462,14 @@ extension PlayItem {
         case .onHold:
             facts.append(.billing(Fact.Billing(.suspended)))
             // The state beats the date: on hold nothing gives access, not even an item that was paid for longer.
-            if let end = item.expiryTime, end > assertedAt { facts.append(ended(.billing)) }
+            if let end = item.expiryTime, end > assertedAt { facts += ended(.billing) }
         case .paused:
             facts.append(.billing(Fact.Billing(.settled)))
-            facts.append(ended(.paused))
+            facts += ended(.paused)
             facts.append(.pause(Fact.PauseState(.paused, resumesAt: purchase.autoResumeTime)))
         case .expired:
             facts.append(.billing(Fact.Billing(.settled)))
-            facts.append(ended(type == nil || type == .revoked ? .unknown : expiryReason))
+            facts += ended(type == nil || type == .revoked ? .unknown : expiryReason)
         default:
             facts.append(.billing(Fact.Billing(.settled)))
         }
@@ -484,10 +484,15 @@ extension PlayItem {
         return facts
     }
 
-    private func ended(_ reason: LifecycleEvent.Expired.Reason) -> Fact {
-        .periodEnded(
-            Fact.PeriodEnd(start: period.start, transaction: periodName, at: accessEnd, reason: reason)
-        )
+    private func ended(_ reason: LifecycleEvent.Expired.Reason) -> [Fact] {
+        var names = [periodName]
+        // Google forgets the purchase before 60 days after its end. Then either name may be the period's.
+        if purchase.linkedPurchaseToken != nil, predecessor == nil, !isContinued, let continuedName {
+            names.append(continuedName)
+        }
+        return names.map {
+            .periodEnded(Fact.PeriodEnd(start: period.start, transaction: $0, at: accessEnd, reason: reason))
+        }
     }
 
     /// The purchases that this one goes on from, and the order that relays know the lineage by.

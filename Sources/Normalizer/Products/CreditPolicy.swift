@@ -171,6 +171,12 @@ extension CreditPolicy {
         if case .productChanged(let change) = event.event, change.direction == .addOns, stated.isProvisional {
             return []
         }
+        // What goes on of a payment under another name was paid out by that payment's own period.
+        if stated.isProvisional, let paid = event.transaction, paid != stated.transaction,
+            timeline.periods.contains(where: { $0.transaction == paid && $0.fact.product == stated.product })
+        {
+            return []
+        }
         let period = timeline.periods[index]
         let later = timeline.periods[(index + 1)...].first { isPaid($0, state) }
         // A renewal paid ahead pays out at its own time, and until then this period has its own.
@@ -181,7 +187,10 @@ extension CreditPolicy {
             return correction(of: later, after: period, event, lineage, state)
         }
         let before = later == nil ? before(index, in: timeline) : nil
-        return payout(period, before, event, lineage, state) + resumed(application, period, before, lineage, state)
+        let paid = payout(period, before, event, lineage, state)
+        // A payment and a change of quantity end no pause.
+        guard case .renewed = event.event, !stated.isProvisional else { return paid }
+        return paid + resumed(application, period, before, lineage, state)
     }
 
     /// What a pause within a period had taken, the end of the pause brings back.

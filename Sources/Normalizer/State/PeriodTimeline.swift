@@ -3,6 +3,8 @@
 struct PeriodTimeline {
     /// Two starts of one period as different channels know it lie no further apart than this.
     static let startTolerance: Int64 = 1000
+    /// How many periods after one are looked at that may run beside it. Stripe allows twenty items.
+    private static let maximumBeside = 32
 
     struct Cut {
         var at: Int64
@@ -231,13 +233,29 @@ struct PeriodTimeline {
         }
     }
 
-    /// Whether a period was stated when the later one was known, or together with it: a year beside months of something
-    /// else in one subscription.
+    /// Whether a period still stands beside the later one: both by one statement, or this one by a later statement, such
+    /// as a year beside months of something else in one subscription. What was stated of the later one alone since, or
+    /// said to be replaced, does not.
     private func runsBeside(_ index: Int, _ later: Int) -> Bool {
-        guard !periods[index].fact.isProvisional, let known = periods[later].firstStated,
-            periods[index].by.authority.rank >= periods[later].by.authority.rank
-        else { return false }
-        return periods[index].by.milliseconds > known || periods[index].by == periods[later].by
+        let (by, other) = (periods[index].by, periods[later].by)
+        return !periods[index].fact.isProvisional && periods[index].cut?.reason != .replaced
+            && by.authority.rank >= other.authority.rank && (by.milliseconds > other.milliseconds || by == other)
+    }
+
+    /// The period that takes the place of what is left of one.
+    ///
+    /// - Parameter first: the first after it that gives access to another product.
+    private func successor(of index: Int, from first: Int?) -> Int? {
+        guard let first, periods[first].start < periods[index].accessEnd else { return nil }
+        guard runsBeside(index, first) else { return first }
+        for later in first + 1..<min(first + Self.maximumBeside, periods.count)
+        where periods[later].accessEnd > periods[later].start && !periods[later].entry.isProvisional
+            && !periods[later].entry.isOfSameProduct(as: periods[index].entry)
+        {
+            guard periods[later].start < periods[index].accessEnd else { return nil }
+            if !runsBeside(index, later) { return later }
+        }
+        return nil
     }
 
     private mutating func applyReplacements() {
@@ -246,14 +264,7 @@ struct PeriodTimeline {
         for index in periods.indices.reversed() {
             let isSameProduct = next.map { periods[$0].entry.isOfSameProduct(as: periods[index].entry) } ?? false
             let accessEnd = periods[index].accessEnd
-            var successor = isSameProduct ? nextOfAnotherProduct : next
-            while let later = successor, periods[later].start < accessEnd, runsBeside(index, later) {
-                successor = periods[(later + 1)...].firstIndex {
-                    $0.accessEnd > $0.start && !$0.fact.isProvisional
-                        && !$0.entry.isOfSameProduct(as: periods[index].entry)
-                }
-            }
-            if let successor, periods[successor].start < accessEnd {
+            if let successor = successor(of: index, from: isSameProduct ? nextOfAnotherProduct : next) {
                 periods[index].replacement = Cut(
                     at: periods[successor].start,
                     reason: .replaced,

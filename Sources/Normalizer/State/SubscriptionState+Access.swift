@@ -81,6 +81,11 @@ extension SubscriptionState {
     /// The end of what was shared and not bought, unless a later statement of the purchase took it back.
     private func revocation(of purchase: Register<Fact.OneTimePurchase>) -> Register<Fact.PeriodEnd>? {
         guard let end = ends[.transaction(purchase.value.transaction)] else { return nil }
+        if end.value.reason == .refunded, let refund = refunds[purchase.value.transaction], refund.value.scope == nil,
+            refund.by.milliseconds > end.by.milliseconds
+        {
+            return nil
+        }
         let isTakenBack =
             purchase.by.milliseconds > end.by.milliseconds && purchase.by.authority.rank >= end.by.authority.rank
         return isTakenBack ? nil : end
