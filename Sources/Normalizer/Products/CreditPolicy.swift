@@ -135,7 +135,12 @@ extension CreditPolicy {
         switch event.event {
         case .started(let started) where started.origin == .temporary:
             return []
-        case .started, .renewed, .productChanged:
+        case .offerRedeemed(let offer) where offer.period == nil:
+            return []
+        // Apple may name an offer or a withdrawn change, and begin a period with it.
+        case .productChangeReverted where event.store != .appStore || event.provider != .apple:
+            return []
+        case .started, .renewed, .productChanged, .offerRedeemed, .productChangeReverted:
             return begun(application, lineage, timeline, state)
         case .oneTimePurchased(let purchase):
             return purchased(event, lineage, purchase, state)
@@ -441,7 +446,10 @@ extension CreditPolicy {
         _ lineage: SubscriptionID
     ) -> CreditAction {
         let subject = period.transaction ?? String(period.start.flooredQuotient(dividingBy: 1000))
-        let id = EventID(lineage.scope(of: subject), "credits_period", subject, period.fact.product, name)
+        // An order of Google Play is of one product, which a relay may know without its base plan.
+        let product = period.fact.product
+        let named = lineage.store == .playStore ? String(product.prefix { $0 != ":" }) : product
+        let id = EventID(lineage.scope(of: subject), "credits_period", subject, named, name)
         return CreditAction(
             id: id.description,
             effect: effect,

@@ -174,7 +174,7 @@ extension EventRefinement {
             !known.fact.isProvisional
         {
             // Billed anew from the same start, for another product.
-            if known.fact.product != period.product {
+            if known.fact.product != period.product, !known.names(period) {
                 return now.timeline.period(transaction: period.transaction, start: start)?.fact.product
                     == period.product ? .applied : .superseded
             }
@@ -285,7 +285,7 @@ extension EventRefinement {
     private func predecessor(of period: Fact.Period) -> PeriodTimeline.Period? {
         let start = period.period.startMilliseconds
         if let same = prior.timeline.periods.first(where: { $0.start == start }),
-            same.fact.product != period.product
+            same.fact.product != period.product, !same.names(period)
         {
             return same
         }

@@ -279,6 +279,14 @@ struct PeriodTimeline {
     }
 }
 
+extension PeriodTimeline.Period {
+    /// Whether a statement is of this very transaction, and one of the two leaves out the base plan of the product.
+    func names(_ other: Fact.Period) -> Bool {
+        transaction != nil && transaction == other.transaction
+            && (fact.product.hasPrefix(other.product + ":") || other.product.hasPrefix(fact.product + ":"))
+    }
+}
+
 extension PeriodTimeline.Cut {
     fileprivate func precedes(_ other: Self) -> Bool {
         at == other.at ? !by.precedes(other.by) : at < other.at

@@ -4,10 +4,13 @@ package protocol Assertable: Hashable, Sendable, Codable {
     var dominance: Int { get }
     /// Decides between statements of one moment: what takes something away is the later step of the two.
     var precedence: Int { get }
+    /// Whether it never changes, so that who says it counts more than when.
+    static var isLasting: Bool { get }
 }
 
 extension Assertable {
     package var dominance: Int { 0 }
+    package static var isLasting: Bool { false }
 }
 
 /// A value with the statement that it comes from.
@@ -39,6 +42,7 @@ package struct Assertion<Value: Assertable>: Hashable, Sendable, Codable {
             compare(left.map { "=" + $0 } ?? "", right.map { "=" + $0 } ?? "")
         }
         return compare(value.dominance, other.value.dominance)
+            ?? (Value.isLasting ? compare(by.authority.rank, other.by.authority.rank) : nil)
             ?? compare(by.milliseconds, other.by.milliseconds)
             ?? compare(by.authority.rank, other.by.authority.rank)
             ?? compare(value.precedence, other.value.precedence)
@@ -116,7 +120,8 @@ extension Dictionary {
 }
 
 extension Fact.Period: Assertable {
-    package var dominance: Int { isProvisional ? 0 : 1 }
+    // A relay may know a product of Google Play's without the base plan that the store names.
+    package var dominance: Int { isProvisional ? 0 : product.utf8.contains(UInt8(ascii: ":")) ? 2 : 1 }
     package var precedence: Int { 0 }
 }
 
@@ -165,6 +170,9 @@ extension Fact.RefundState: Assertable {
 }
 
 extension Fact.OneTimePurchase: Assertable {
+    // Who knows the end knows more than who leaves it to the host, and any type is more than none.
+    package var dominance: Int { purchase.expires != nil ? 2 : purchase.type == .unknown ? 0 : 1 }
+    package static var isLasting: Bool { true }
     package var precedence: Int { 0 }
 }
 

@@ -1,0 +1,38 @@
+import ConformanceVectors
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import Testing
+
+@Suite("Products that RevenueCat knows without their base plan")
+struct BareProductTests {
+    @Test("a period pays out once, whichever channel is first")
+    func bare() async throws {
+        var story = try #require(PlayStory.subscriptions.first { $0.steps.count > 1 })
+        story.steps = Array(story.steps.prefix(1))
+        let bare = PlayStory(
+            name: "bare",
+            steps: story.steps.map { step in
+                var step = step
+                step.webhooks = step.webhooks.map { $0.with(["product_id": "premium"]) }
+                return step
+            }
+        )
+        let channels = try await PlayChannels(bare)
+        #expect(channels.google.filter(\.isShared).map(\.id) == channels.relayed.filter(\.isShared).map(\.id))
+        let policy = CreditPolicy([
+            "premium:monthly": .init(credits: 200, price: Money(ExactDecimal(10), "EUR")),
+            "premium": .init(credits: 200, price: Money(ExactDecimal(10), "EUR")),
+        ])
+        for order in [channels.google + channels.relayed, channels.relayed + channels.google] {
+            var ledger = AccountLedger()
+            var credits: [String: CreditAction] = [:]
+            for event in order {
+                let application = ledger.apply(event)
+                guard let lineage = event.subscription, let state = ledger[lineage] else { continue }
+                for action in policy.actions(for: application, in: state) { credits[action.id] = action }
+            }
+            #expect(credits.count == 1, "\(credits.values.map(\.effect))")
+        }
+    }
+}

@@ -1,0 +1,222 @@
+import AppleJWS
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import RevenueCatEvents
+import Testing
+
+@Suite("The App Store beside RevenueCat: what was bought once, and periods under other names")
+struct StoreBesideRelayTests {
+    let start = Date(timeIntervalSince1970: 1_767_225_600)
+    func day(_ days: Double) -> Date { start.addingTimeInterval(days * 86_400) }
+    let simulator: AppleSimulator
+    let adapter: AppleAdapter
+
+    init() throws {
+        simulator = try AppleSimulator(seed: "store beside relay")
+        adapter = try AppleAdapter(
+            AppleConfiguration(
+                apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
+                environments: [.production],
+                trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])
+            )
+        )
+    }
+
+    func apple(
+        _ type: String,
+        _ subtype: String? = nil,
+        _ transaction: AppleSimulator.Transaction,
+        _ renewal: AppleSimulator.RenewalInfo? = nil,
+        status: Int64? = nil,
+        at date: Date
+    ) throws -> [NormalizedEvent] {
+        let notification = AppleSimulator.Notification(
+            type,
+            subtype,
+            notificationUUID: "\(type)-\(date.timeIntervalSince1970)",
+            signedDate: date,
+            content: .data(.init(status: status, transactionInfo: transaction, renewalInfo: renewal))
+        )
+        return try adapter.normalize(try adapter.authenticate(try simulator.delivery(notification))).events
+    }
+
+    func uploaded(_ transaction: AppleSimulator.Transaction, at date: Date) throws -> [NormalizedEvent] {
+        try adapter.receive(
+            signedTransaction: try simulator.signed(transaction, at: date),
+            signedRenewalInfo: nil,
+            receivedAt: date
+        ).events
+    }
+
+    func once(_ id: String, _ product: String, _ type: String) -> AppleSimulator.Transaction {
+        var transaction = AppleSimulator.Transaction(
+            transactionId: id,
+            originalTransactionId: id,
+            productId: product,
+            purchaseDate: start,
+            type: type
+        )
+        transaction.originalPurchaseDate = start
+        return transaction
+    }
+
+    func relayed(_ id: String, _ product: String, at: Double, end: Double?, _ entitlements: JSONText) throws
+        -> [NormalizedEvent]
+    {
+        let t0 = Int64(start.timeIntervalSince1970 * 1000)
+        return try CreditTests.events([
+            CreditTests.event(
+                "NON_RENEWING_PURCHASE",
+                Int64(day(at).timeIntervalSince1970 * 1000),
+                .init(t0, t0, id),
+                product,
+                [
+                    "original_transaction_id": .string(id),
+                    "expiration_at_ms": end.map { .integer(Int64(day($0).timeIntervalSince1970 * 1000)) } ?? .null,
+                    "entitlement_ids": entitlements,
+                ]
+            )
+        ])
+    }
+
+    static func ledger(_ events: [NormalizedEvent]) -> AccountLedger {
+        var ledger = AccountLedger()
+        for event in events { _ = ledger.apply(event) }
+        return ledger
+    }
+
+    @Test("a non-consumable is owned, also where RevenueCat has no entitlement for it")
+    func nonConsumable() throws {
+        let store = try apple("ONE_TIME_CHARGE", nil, once("N1", "lifetime", "Non-Consumable"), at: day(0.001))
+        let relay = try relayed("N1", "lifetime", at: 0.002, end: nil, .null)
+        #expect(store.map(\.id) == relay.map(\.id))
+        #expect(Self.ledger(store).states[0].access(at: day(5)).isGranted, "the store alone")
+        #expect(Self.ledger(store + relay).states[0].access(at: day(5)).isGranted, "both")
+        #expect(Self.ledger(relay + store).states[0].access(at: day(5)).isGranted, "both, relay first")
+    }
+
+    @Test("a consumable is not owned for good, also where RevenueCat has an entitlement for it")
+    func consumable() throws {
+        let store = try apple("ONE_TIME_CHARGE", nil, once("N2", "coins", "Consumable"), at: day(0.001))
+        let relay = try relayed("N2", "coins", at: 0.002, end: nil, ["pro"])
+        #expect(!Self.ledger(store).states[0].access(at: day(5)).isGranted, "the store alone")
+        #expect(!Self.ledger(store + relay).states[0].access(at: day(5)).isGranted, "both")
+    }
+
+    @Test("the end of a season, which RevenueCat alone knows, stays")
+    func season() throws {
+        let season = once("N3", "season", "Non-Renewing Subscription")
+        let store = try apple("ONE_TIME_CHARGE", nil, season, at: day(0.001))
+        let relay = try relayed("N3", "season", at: 0.002, end: 90, ["pro"])
+        #expect(Self.ledger(store + relay).states[0].access(at: day(5)).isGranted, "both")
+        let again = try uploaded(season, at: day(3))
+        #expect(Self.ledger(store + relay + again).states[0].access(at: day(5)).isGranted, "upload later")
+        let declined = try apple("REFUND_DECLINED", nil, season, at: day(3))
+        #expect(Self.ledger(store + relay + declined).states[0].access(at: day(5)).isGranted, "refund declined")
+    }
+
+    func monthly(_ id: String, _ product: String, _ from: Double, _ to: Double) -> AppleSimulator.Transaction {
+        var transaction = AppleSimulator.Transaction(
+            transactionId: id,
+            originalTransactionId: "S1",
+            productId: product,
+            purchaseDate: day(from),
+            type: "Auto-Renewable Subscription"
+        )
+        transaction.originalPurchaseDate = start
+        transaction.expiresDate = day(to)
+        transaction.price = 9_990
+        transaction.currency = "USD"
+        return transaction
+    }
+    func renewal(_ product: String, _ to: Double) -> AppleSimulator.RenewalInfo {
+        var info = AppleSimulator.RenewalInfo(
+            originalTransactionId: "S1",
+            productId: product,
+            autoRenewProductId: product
+        )
+        info.renewalDate = day(to)
+        return info
+    }
+
+    @Test("an offer that begins a period pays it out")
+    func offer() throws {
+        let policy = CreditPolicy(["basic_m": .init(credits: 200)])
+        let first = try apple(
+            "SUBSCRIBED",
+            "INITIAL_BUY",
+            monthly("S1", "basic_m", 0, 30),
+            renewal("basic_m", 30),
+            status: 1,
+            at: day(0.001)
+        )
+        var offered = monthly("S2", "basic_m", 30, 60)
+        offered.offerType = 3
+        offered.offerIdentifier = "CODE"
+        offered.offerDiscountType = "PAY_UP_FRONT"
+        let redeemed = try apple(
+            "OFFER_REDEEMED",
+            nil,
+            offered,
+            renewal("basic_m", 60),
+            status: 1,
+            at: day(30.001)
+        )
+        let host = RefundTests.Host(first + redeemed, policy)
+        #expect(host.actions.map(\.effect) == [.reset(to: 200), .reset(to: 200)])
+        let renewed = try apple("DID_RENEW", nil, offered, renewal("basic_m", 60), status: 1, at: day(30.002))
+        #expect(renewed.map(\.id) == redeemed.map(\.id))
+    }
+
+    @Test("a change of preference that begins a period pays it out")
+    func preference() throws {
+        let policy = CreditPolicy(["basic_m": .init(credits: 200)])
+        let first = try apple(
+            "SUBSCRIBED",
+            "INITIAL_BUY",
+            monthly("S1", "basic_m", 0, 30),
+            renewal("basic_m", 30),
+            status: 1,
+            at: day(0.001)
+        )
+        let pref = try apple(
+            "DID_CHANGE_RENEWAL_PREF",
+            nil,
+            monthly("S2", "basic_m", 30, 60),
+            renewal("basic_m", 60),
+            status: 1,
+            at: day(30.001)
+        )
+        let host = RefundTests.Host(first + pref, policy)
+        #expect(host.ledger.states[0].access(at: day(40)).isGranted)
+        #expect(host.actions.map(\.effect) == [.reset(to: 200), .reset(to: 200)])
+    }
+
+    @Test("RevenueCat's refund takes back all of several that the store sold")
+    func quantity() throws {
+        let policy = CreditPolicy(["coins": .init(credits: 50)])
+        var coins = once("Q1", "coins", "Consumable")
+        coins.quantity = 3
+        let store = try apple("ONE_TIME_CHARGE", nil, coins, at: day(0.001))
+        let relay = try relayed("Q1", "coins", at: 0.002, end: nil, .null)
+        let t0 = Int64(start.timeIntervalSince1970 * 1000)
+        let refund = try CreditTests.events([
+            CreditTests.event(
+                "CANCELLATION",
+                t0 + 5 * 86_400_000,
+                .init(t0, t0, "Q1"),
+                "coins",
+                [
+                    "original_transaction_id": "Q1", "expiration_at_ms": .null, "entitlement_ids": .null,
+                    "cancel_reason": "CUSTOMER_SUPPORT",
+                ]
+            ).priced("-1.99")
+        ])
+        for order in [store + relay, relay + store] {
+            let host = RefundTests.Host(order + refund, policy)
+            #expect(host.actions.map(\.effect).count == 4, "\(host.actions.map(\.effect))")
+            #expect(host.balance == 0, "\(host.actions.map(\.effect))")
+        }
+    }
+}
