@@ -131,7 +131,7 @@ extension CreditPolicy {
     public func actions(for application: Application, in state: SubscriptionState) -> [CreditAction] {
         let event = application.event
         guard application.disposition != .unrelated, let lineage = event.subscription else { return [] }
-        let timeline = PeriodTimeline(state)
+        lazy var timeline = PeriodTimeline(state)
         switch event.event {
         case .started(let started) where started.origin == .temporary:
             return []
@@ -448,7 +448,7 @@ extension CreditPolicy {
         let subject = period.transaction ?? String(period.start.flooredQuotient(dividingBy: 1000))
         // An order of Google Play is of one product, which a relay may know without its base plan.
         let product = period.fact.product
-        let named = lineage.store == .playStore ? String(product.prefix { $0 != ":" }) : product
+        let named = lineage.store == .playStore ? product.subscriptionFamily : product
         let id = EventID(lineage.scope(of: subject), "credits_period", subject, named, name)
         return CreditAction(
             id: id.description,

@@ -307,14 +307,17 @@ extension AccountLedger {
 extension PurchasedProduct {
     /// The product as ``Fact/Period/product`` names it.
     fileprivate var catalogID: String {
-        guard let basePlan, !id.contains(":") else { return id }
+        guard let basePlan, !id.namesBasePlan else { return id }
         return "\(id):\(basePlan)"
     }
 }
 
 extension String {
     /// Play names a base plan after a colon.
-    fileprivate var subscriptionFamily: String {
+    var namesBasePlan: Bool { utf8.contains(UInt8(ascii: ":")) }
+
+    /// The product without its base plan.
+    var subscriptionFamily: String {
         prefix { $0 != ":" }.description
     }
 }

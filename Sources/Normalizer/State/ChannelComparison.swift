@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import SignatureCore
 
 /// What two channels said of the same purchases over the same time: where they agree, what only one of them saw, and
 /// what they differ in.
@@ -224,7 +225,7 @@ extension ChannelComparison {
         var differences: [Difference] = []
         func compare(_ member: String, _ first: String?, _ second: String?) {
             // What one side does not state it does not contradict.
-            guard let first, let second, !first.utf8.elementsEqual(second.utf8) else { return }
+            guard let first, let second, !first.hasOctets(of: second) else { return }
             differences.append(Difference(member: member, first: first, second: second))
         }
         func compare(_ member: String, _ first: Date?, _ second: Date?) {

@@ -175,3 +175,10 @@ extension Citation.Authority {
         }
     }
 }
+
+extension Citation {
+    /// Whether this statement of something takes an earlier one of its end back: no relay does that to the store.
+    func takesBack(_ end: Citation) -> Bool {
+        milliseconds > end.milliseconds && authority.rank >= end.authority.rank
+    }
+}

@@ -185,14 +185,11 @@ struct PeriodTimeline {
     // does the reversal of the refund that had ended it.
     private func lifts(_ cut: Cut, _ period: Period, in state: SubscriptionState) -> Bool {
         if cut.reason == .refunded, let transaction = period.transaction,
-            let refund = state.refunds[transaction], refund.value.scope == nil,
-            refund.by.milliseconds > cut.by.milliseconds
+            state.isRestored(transaction, since: cut.by)
         {
             return true
         }
-        return !period.fact.isProvisional && period.end > cut.at
-            && period.by.milliseconds > cut.by.milliseconds
-            && period.by.authority.rank >= cut.by.authority.rank
+        return !period.fact.isProvisional && period.end > cut.at && period.by.takesBack(cut.by)
     }
 
     private mutating func applyRefunds(of state: SubscriptionState) {
@@ -283,7 +280,8 @@ extension PeriodTimeline.Period {
     /// Whether a statement is of this very transaction, and one of the two leaves out the base plan of the product.
     func names(_ other: Fact.Period) -> Bool {
         transaction != nil && transaction == other.transaction
-            && (fact.product.hasPrefix(other.product + ":") || other.product.hasPrefix(fact.product + ":"))
+            && fact.product.namesBasePlan != other.product.namesBasePlan
+            && fact.product.subscriptionFamily == other.product.subscriptionFamily
     }
 }
 

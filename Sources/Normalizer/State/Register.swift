@@ -121,7 +121,7 @@ extension Dictionary {
 
 extension Fact.Period: Assertable {
     // A relay may know a product of Google Play's without the base plan that the store names.
-    package var dominance: Int { isProvisional ? 0 : product.utf8.contains(UInt8(ascii: ":")) ? 2 : 1 }
+    package var dominance: Int { isProvisional ? 0 : product.namesBasePlan ? 2 : 1 }
     package var precedence: Int { 0 }
 }
 

@@ -80,15 +80,14 @@ extension SubscriptionState {
 
     /// The end of what was shared and not bought, unless a later statement of the purchase took it back.
     private func revocation(of purchase: Register<Fact.OneTimePurchase>) -> Register<Fact.PeriodEnd>? {
-        guard let end = ends[.transaction(purchase.value.transaction)] else { return nil }
-        if end.value.reason == .refunded, let refund = refunds[purchase.value.transaction], refund.value.scope == nil,
-            refund.by.milliseconds > end.by.milliseconds
-        {
-            return nil
-        }
-        let isTakenBack =
-            purchase.by.milliseconds > end.by.milliseconds && purchase.by.authority.rank >= end.by.authority.rank
-        return isTakenBack ? nil : end
+        let transaction = purchase.value.transaction
+        guard let end = ends[.transaction(transaction)], !purchase.by.takesBack(end.by) else { return nil }
+        return end.value.reason == .refunded && isRestored(transaction, since: end.by) ? nil : end
+    }
+
+    /// Whether the refund of a transaction was undone after a statement.
+    func isRestored(_ transaction: String, since statement: Citation) -> Bool {
+        refunds[transaction].map { $0.value.scope == nil && $0.by.milliseconds > statement.milliseconds } ?? false
     }
 
     func intervals(_ timeline: PeriodTimeline, _ owned: [OwnedPurchase]) -> [(start: Int64, end: Int64)] {

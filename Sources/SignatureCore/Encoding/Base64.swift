@@ -84,7 +84,6 @@ private final class Base64Alphabet: Sendable {
         }
         // Every defect ends up in this one word, so that the loop does not branch on the input.
         var defects: UInt32 = 0
-
         let octets = unsafe [UInt8](unsafeUninitializedCapacity: groups * 3 + max(rest - 1, 0)) { output, count in
             for group in 0..<groups {
                 // One check for four characters, whose count is a constant to the optimizer.
