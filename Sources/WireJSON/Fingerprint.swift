@@ -1,4 +1,4 @@
-/// Thirty-one bits drawn from the length and both ends of a member name, so that most unequal names are told apart
+/// Thirty-one bits drawn from both ends of a member name, so that most unequal names are told apart
 /// without looking at them again.
 ///
 /// Anyone can make names that share one; nothing here relies on that being hard.
@@ -13,8 +13,8 @@ struct Fingerprint: Equatable {
 
     @inline(__always)
     init(_ ends: NameEnds) {
-        let last = ends.last &+ UInt64(truncatingIfNeeded: ends.count)
-        let mixed = (ends.first ^ (last &<< 32 | last &>> 32)) &* 0x9E37_79B9_7F4A_7C15
+        let second = ends.second &<< 32 | ends.second &>> 32
+        let mixed = (ends.first ^ second) &* 0x9E37_79B9_7F4A_7C15
         self.init(bits: UInt32(truncatingIfNeeded: mixed &>> 32) & ~1)
     }
 

@@ -8,25 +8,30 @@ struct Indentation {
     private static var spaces: UInt64 { 0x2020_2020_2020_2020 }
 
     private(set) var count = 0
+    /// By how many spaces the lines in an array or object differ from those around it.
+    private var step = 2
     /// All ones where a space is expected among the first eight octets of a line, and among the second eight.
     private var first: UInt64 = 0
     private var second: UInt64 = 0
 
-    init() {}
-
-    /// - Parameter words: The first sixteen octets of a line.
+    /// Expects a line that has so many more arrays and objects around it than the last one.
     @inline(__always)
-    init(of words: (UInt64, UInt64)) {
-        let others = (words.0 ^ Self.spaces, words.1 ^ Self.spaces)
-        count = clearOctets(others.0, others.1)
-        first = Self.octets(before: others.0)
-        second = others.0 == 0 ? Self.octets(before: others.1) : 0
+    mutating func expect(deeper: Int) { expect(min(max(count &+ deeper &* step, 0), Self.maximum)) }
+
+    @inline(__always)
+    private mutating func expect(_ spaces: Int) {
+        count = spaces
+        let bits = UInt64(truncatingIfNeeded: spaces) &* 8
+        first = (1 << bits) &- 1
+        second = spaces > 8 ? (1 << (bits &- 64)) &- 1 : 0
     }
 
-    /// All ones below the lowest octet that is not zero.
-    @inline(__always)
-    private static func octets(before other: UInt64) -> UInt64 {
-        (1 << (other.trailingZeroBitCount & ~7)) &- 1
+    /// Counts the spaces where another number was expected.
+    ///
+    /// - Parameter words: The first sixteen octets of a line.
+    mutating func count(_ words: (UInt64, UInt64), after last: Int) {
+        expect(clearOctets(words.0 ^ Self.spaces, words.1 ^ Self.spaces))
+        if last < count, count < Self.maximum { step = count &- last }
     }
 
     /// Whether at least as many spaces are there.

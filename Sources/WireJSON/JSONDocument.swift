@@ -105,11 +105,9 @@ package final class JSONDocument: Sendable {
         let bytes = bytes
         let text = bytes.span
         if !hasEscape {
-            guard range.count == ends.count, NameEnds(of: text, range.lowerBound, range.upperBound) == ends else {
-                return false
-            }
+            guard range.count == wanted.count, NameEnds(of: text.extracting(range)) == ends else { return false }
             var distance = 8
-            while distance &+ 8 < ends.count {
+            while distance &+ 8 < wanted.count {
                 guard text.word(at: range.lowerBound &+ distance) == wanted.word(at: distance) else { return false }
                 distance &+= 8
             }

@@ -1,45 +1,49 @@
-/// The length of a name and eight octets from either end: all of a name that has no more than sixteen.
+/// Eight octets from either end of a name: all of one that has no more than sixteen.
 struct NameEnds: Equatable {
-    let count: Int
-    /// Of a name with fewer than eight octets, those there are, and zeros.
     let first: UInt64
-    /// Zero where there are fewer than eight.
-    let last: UInt64
+    /// The eighth octet and those after it, of a name with more than sixteen the last eight. Where there are fewer, zeros
+    /// follow.
+    let second: UInt64
+
+    @inline(__always)
+    private init(_ first: UInt64, _ second: UInt64) {
+        self.first = first
+        self.second = second
+    }
 
     @inline(__always)
     init(of name: Span<UInt8>) {
-        count = name.count
-        if count >= 8 {
-            first = name.word(at: 0)
-            last = name.word(at: count &- 8)
+        let count = name.count
+        if count >= 16 {
+            self.init(name.word(at: 0), name.word(at: count &- 8))
+        } else if count >= 8 {
+            // What both words hold is shifted out of the second.
+            let last = name.word(at: count &- 8)
+            self.init(name.word(at: 0), last >> (UInt64(truncatingIfNeeded: 16 &- count) &* 8))
         } else if count >= 4 {
             // The halves overlap in octets that are the same in both.
             let upper = UInt64(name.halfWord(at: count &- 4))
-            first = UInt64(name.halfWord(at: 0)) | upper &<< (UInt64(truncatingIfNeeded: count &- 4) &* 8)
-            last = 0
+            let lower = UInt64(name.halfWord(at: 0))
+            self.init(lower | upper &<< (UInt64(truncatingIfNeeded: count &- 4) &* 8), 0)
         } else {
             var octets: UInt64 = 0
             for index in 0..<count { octets |= UInt64(name[index]) &<< (UInt64(truncatingIfNeeded: index) &* 8) }
-            first = octets
-            last = 0
+            self.init(octets, 0)
         }
     }
 
-    /// A name inside a document, where most often something follows it that can be read together with it.
+    /// The ends of a name that is followed, within its first sixteen octets, by the first remarkable one.
     @inline(__always)
-    init(of text: Span<UInt8>, _ start: Int, _ end: Int) {
-        guard start &+ 8 <= text.count else {
-            self = Self.atEnd(text.extracting(start..<end))
-            return
-        }
-        // Without a branch on the length, which nothing would predict.
-        count = end &- start
-        let isLong = UInt64(truncatingIfNeeded: (7 &- count) &>> 63)
-        let kept = (1 &<< (UInt64(truncatingIfNeeded: count) &* 8)) &- 1
-        first = text.word(at: start) & (kept | isLong)
-        last = text.word(at: max(end &- 8, 0)) & isLong
+    init(of words: (UInt64, UInt64), before remarkable: (UInt64, UInt64)) {
+        let first = Self.octets(before: remarkable.0)
+        let second = remarkable.0 == 0 ? Self.octets(before: remarkable.1) : 0
+        self.init(words.0 & first, words.1 & second)
     }
 
-    @inline(never)
-    private static func atEnd(_ name: Span<UInt8>) -> NameEnds { NameEnds(of: name) }
+    /// All ones below the octet of the lowest top bit that is set, and everywhere if there is none.
+    @inline(__always)
+    private static func octets(before remarkable: UInt64) -> UInt64 {
+        let lowest = remarkable &>> 7
+        return (lowest &- 1) & ~lowest
+    }
 }

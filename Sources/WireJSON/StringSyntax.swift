@@ -19,6 +19,37 @@ enum StringSyntax {
         return try endAfterMore(of: text, from: index)
     }
 
+    /// The same for a member name, and its fingerprint.
+    @inline(__always)
+    static func endOfName(
+        in text: Span<UInt8>,
+        from start: Int
+    ) throws(JSONError) -> (Int, hasEscape: Bool, Fingerprint) {
+        var index = start & 0x7FFF_FFFF
+        if index &+ 16 < text.count {
+            let words = text.words(at: index)
+            let remarkable = (remarkable(words.0), remarkable(words.1))
+            index &+= clearOctets(remarkable.0, remarkable.1)
+            if text[index] == quotationMark {
+                return (index, false, Fingerprint(NameEnds(of: words, before: remarkable)))
+            }
+        }
+        return try endOfLongName(in: text, from: start, after: index)
+    }
+
+    @inline(never)
+    private static func endOfLongName(
+        in text: Span<UInt8>,
+        from start: Int,
+        after index: Int
+    ) throws(JSONError) -> (Int, hasEscape: Bool, Fingerprint) {
+        let (end, hasEscape) = try endAfterMore(of: text, from: index)
+        let fingerprint =
+            hasEscape
+            ? Fingerprint(ofEscaped: text, start, end) : Fingerprint(NameEnds(of: text.extracting(start..<end)))
+        return (end, hasEscape, fingerprint)
+    }
+
     @inline(never)
     private static func endAfterMore(
         of text: Span<UInt8>,

@@ -84,14 +84,12 @@ enum StructureIndexer {
 
         value: while true {
             var octet: UInt8
-            (position, octet) = try token(text, position, &indentation, isSibling: true)
+            (position, octet) = try token(text, position, &indentation, deeper: 0)
             if expectsName {
                 guard octet == StringSyntax.quotationMark else { throw error(.unexpectedOctet, position) }
                 guard nodes.count < nodes.capacity else { return position }
                 let start = position &+ 1
-                let (end, hasEscape) = try StringSyntax.end(of: text, from: start)
-                let fingerprint =
-                    hasEscape ? Fingerprint(ofEscaped: text, start, end) : Fingerprint(NameEnds(of: text, start, end))
+                let (end, hasEscape, fingerprint) = try StringSyntax.endOfName(in: text, from: start)
                 nodes.append(
                     JSONNode(
                         nameAt: start,
@@ -101,10 +99,7 @@ enum StructureIndexer {
                         next: nodes.count &+ 1
                     )
                 )
-                position = end &+ 1
-                (position, octet) = try token(text, position)
-                guard octet == UInt8(ascii: ":") else { throw error(.unexpectedOctet, position) }
-                (position, octet) = try token(text, position &+ 1)
+                (position, octet) = try afterName(text, end)
             }
             guard nodes.count < nodes.capacity else { return position }
             let start = position
@@ -145,7 +140,7 @@ enum StructureIndexer {
                 container = UInt32(truncatingIfNeeded: opened)
                 depth &+= 1
                 count = 0
-                (position, octet) = try token(text, position &+ 1, &indentation, isSibling: false)
+                (position, octet) = try token(text, position &+ 1, &indentation, deeper: 1)
                 isEmpty = octet == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
                 if !isEmpty {
                     expectsName = isObject
@@ -162,7 +157,7 @@ enum StructureIndexer {
                         guard position == text.count else { throw error(.trailingOctets, position) }
                         return nil
                     }
-                    (position, octet) = try token(text, position, &indentation, isSibling: false)
+                    (position, octet) = try token(text, position, &indentation, deeper: -1)
                     if octet == UInt8(ascii: ",") {
                         position &+= 1
                         expectsName = isObject
@@ -209,44 +204,54 @@ enum StructureIndexer {
         JSONError(reason, offset: offset)
     }
 
-    /// Where the next octet that is not white space is, and which.
+    /// Where the value of the name that ends at `end` begins, and its first octet.
     @inline(__always)
-    private static func token(_ text: Span<UInt8>, _ position: Int) throws(JSONError) -> (Int, UInt8) {
+    private static func afterName(_ text: Span<UInt8>, _ end: Int) throws(JSONError) -> (Int, UInt8) {
         // As in `StringSyntax.end(of:from:)`.
-        let index = position & 0x7FFF_FFFF
-        if index &+ 1 < text.count {
-            let octet = text[index]
-            if octet > 0x20 { return (index, octet) }
-            // As between a name's colon and its value.
-            if octet == 0x20 {
-                let octet = text[index &+ 1]
-                if octet > 0x20 { return (index &+ 1, octet) }
+        let index = end & 0x7FFF_FFFF
+        if index &+ 4 <= text.count {
+            let octets = text.halfWord(at: index)
+            if UInt8(truncatingIfNeeded: octets &>> 8) == UInt8(ascii: ":") {
+                let octet = UInt8(truncatingIfNeeded: octets &>> 16)
+                if octet > 0x20 { return (index &+ 2, octet) }
+                let next = UInt8(truncatingIfNeeded: octets &>> 24)
+                if octet == 0x20, next > 0x20 { return (index &+ 3, next) }
             }
         }
-        return try tokenAfterMore(text, index)
+        return try colonAndValue(text, index &+ 1)
     }
 
-    /// The same, where a line may end.
+    @inline(never)
+    private static func colonAndValue(_ text: Span<UInt8>, _ position: Int) throws(JSONError) -> (Int, UInt8) {
+        let (colon, octet) = try tokenAfterMore(text, position)
+        guard octet == UInt8(ascii: ":") else { throw error(.unexpectedOctet, colon) }
+        return try tokenAfterMore(text, colon &+ 1)
+    }
+
+    /// Where the next octet that is not white space is, and which, where a line may end.
     ///
-    /// - Parameter isSibling: whether the next line is likely to begin as the last one did.
+    /// - Parameter deeper: How many arrays and objects more are around the next line than around the last one.
     @inline(__always)
     private static func token(
         _ text: Span<UInt8>,
         _ position: Int,
         _ indentation: inout Indentation,
-        isSibling: Bool
+        deeper: Int
     ) throws(JSONError) -> (Int, UInt8) {
+        // As in `StringSyntax.end(of:from:)`.
         let index = position & 0x7FFF_FFFF
         if index < text.count {
             let octet = text[index]
             if octet > 0x20 { return (index, octet) }
             if octet == 0x0A, index &+ 1 &+ Indentation.maximum < text.count {
-                let next = index &+ 1 &+ indentation.count
-                if isSibling, indentation.begins(text.words(at: index &+ 1)) {
+                let last = indentation.count
+                if deeper != 0 { indentation.expect(deeper: deeper) }
+                if indentation.begins(text.words(at: index &+ 1)) {
+                    let next = index &+ 1 &+ indentation.count
                     let octet = text[next]
                     if octet > 0x20 { return (next, octet) }
                 }
-                return try tokenOfLine(text, index &+ 1, &indentation)
+                return try tokenOfLine(text, index &+ 1, &indentation, after: last)
             }
         }
         return try tokenAfterMore(text, index)
@@ -256,9 +261,10 @@ enum StructureIndexer {
     private static func tokenOfLine(
         _ text: Span<UInt8>,
         _ start: Int,
-        _ indentation: inout Indentation
+        _ indentation: inout Indentation,
+        after last: Int
     ) throws(JSONError) -> (Int, UInt8) {
-        indentation = Indentation(of: text.words(at: start))
+        indentation.count(text.words(at: start), after: last)
         let next = start &+ indentation.count
         let octet = text[next]
         if octet > 0x20 { return (next, octet) }
@@ -321,10 +327,24 @@ enum StructureIndexer {
     @inline(__always)
     private static func digits(_ text: Span<UInt8>, _ index: inout Int) throws(JSONError) {
         let start = index
+        index &= 0x7FFF_FFFF
+        if index &+ 16 < text.count {
+            let words = text.words(at: index)
+            index &+= clearOctets(notDigits(words.0), notDigits(words.1))
+        }
         while index < text.count, text[index] &- UInt8(ascii: "0") < 10 { index &+= 1 }
         guard index > start else {
             throw error(index < text.count ? .invalidNumber : .unexpectedEnd, index)
         }
+    }
+
+    /// Sets the top bit of the lowest octet that is not a digit. Bits above that one mean nothing: a carry may have reached
+    /// them.
+    @inline(__always)
+    private static func notDigits(_ word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let values = word ^ (ones &* 0x30)
+        return (values | (values &+ (ones &* 0x76))) & (ones &* 0x80)
     }
 
     /// Moves past the rest of `null`, `true` or `false`, given as the octets after the first one, the next one lowest.
