@@ -1,0 +1,63 @@
+import FoundationEssentials
+import Normalizer
+
+extension Mapping {
+    func transferred() -> Outcome {
+        guard !event.transferredTo.isEmpty, event.timestamp != nil else {
+            return .incomplete(event.timestamp == nil ? ["event_timestamp_ms"] : ["transferred_to"])
+        }
+        let transfer = LifecycleEvent.Transfer(
+            from: event.transferredFrom.map { Account.Identifier($0, .appUserID) },
+            to: event.transferredTo.map { Account.Identifier($0, .appUserID) }
+        )
+        return .events([
+            EventDraft(
+                id: notificationID(),
+                event: .transferred(transfer),
+                facts: [.transfer(transfer)],
+                account: Account(appUserIDs: event.transferredTo),
+                isAboutPurchase: false
+            )
+        ])
+    }
+
+    /// Under `alias` two ids turn out to be one customer. What moves under `transfer` comes in a webhook of its own.
+    func redeemed() -> Outcome {
+        let ids =
+            event.notes["redemption_outcome"] == "alias" ? event.redeemedBy + event.redeemedFrom : event.redeemedBy
+        return notice(.accountsLinked, account: Account(appUserIDs: ids))
+    }
+
+    /// One event for each currency that changed.
+    func virtualCurrency() -> Outcome {
+        guard !event.adjustments.isEmpty else { return notice(.virtualCurrency) }
+        let drafts = event.adjustments.enumerated().map { ordinal, adjustment in
+            var facts = event.notes
+            facts["currency"] = adjustment.currency
+            facts["amount"] = String(adjustment.amount)
+            facts["transaction"] = event.transactionID
+            facts["product"] = event.productID
+            return EventDraft(
+                id: notificationID(ordinal: ordinal),
+                event: .notice(.init(.virtualCurrency, facts: facts)),
+                isAboutPurchase: false
+            )
+        }
+        return .events(drafts)
+    }
+
+    func notice(
+        _ kind: LifecycleEvent.Notice.Kind,
+        about purchase: PurchaseStatement? = nil,
+        account: Account? = nil
+    ) -> Outcome {
+        .events([
+            EventDraft(
+                id: purchase.map(notifiedID) ?? notificationID(),
+                event: .notice(.init(kind, facts: kind == .test ? [:] : event.notes)),
+                account: account,
+                isAboutPurchase: purchase != nil
+            )
+        ])
+    }
+}

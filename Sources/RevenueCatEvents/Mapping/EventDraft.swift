@@ -1,0 +1,21 @@
+import FoundationEssentials
+import Normalizer
+
+/// An event before its envelope.
+struct EventDraft {
+    var id: EventID
+    var event: LifecycleEvent
+    var facts: [Fact] = []
+    var price: Price?
+    var renewal: RenewalTerms?
+    /// Whom it is about, where that is not the customer of the purchase.
+    var account: Account?
+    /// The period, where it is not the one that the fields state.
+    var period: ServicePeriod?
+    /// Whether it is about the purchase that the fields name.
+    var isAboutPurchase = true
+    /// When it happened; absent means when RevenueCat made it.
+    var occurredAt: Date?
+    /// From when it has effect; absent means when it happened.
+    var effectiveAt: Date?
+}

@@ -1,0 +1,164 @@
+import FoundationEssentials
+import Normalizer
+
+/// Maps one webhook. Pure: it reads the webhook, and what was answered about it, and nothing else.
+///
+/// It keeps no state: that a renewal is a recovery, a resumption or a change of product follows from the facts. A class,
+/// because whatever captures it would copy what it holds.
+final class Mapping {
+    /// Which version of the mapping made an event.
+    static let version = "revenuecat/1"
+
+    let notification: RevenueCatNotification
+    let receivedAt: Date
+    private let channel: Origin.Channel
+    private let evidence: Origin.Evidence
+    private let digest: BodyDigest
+
+    init(_ resolved: Authenticated<RevenueCatNotification>) {
+        notification = resolved.value
+        receivedAt = resolved.receivedAt
+        channel = resolved.channel
+        evidence = resolved.evidence
+        digest = resolved.bodyDigest
+    }
+
+    var event: RevenueCatEvent { notification.webhook.event }
+
+    func normalization() -> Normalization {
+        let purchase = PurchaseStatement(notification.webhook)
+        let outcome: Outcome
+        switch notification.webhook.row {
+        case .initialPurchase: outcome = started(purchase)
+        case .renewal: outcome = renewed(purchase)
+        case .unpaidRenewal: outcome = unpaidRenewal(purchase)
+        case .granted: outcome = granted(purchase)
+        case .oneTimePurchase: outcome = oneTimePurchase(purchase)
+        case .temporaryGrant: outcome = temporaryGrant(purchase)
+        case .grantRevoked: outcome = revoked(purchase, .developer, .developer)
+        case .familySharingEnded: outcome = revoked(purchase, .familySharingEnded, .unknown)
+        case .refund: outcome = refunded(purchase)
+        case .autoRenewOff(let reason): outcome = autoRenewOff(purchase, reason)
+        case .autoRenewOn: outcome = autoRenewOn(purchase)
+        case .pauseScheduled: outcome = pauseScheduled(purchase)
+        case .paused: outcome = ended(purchase, .paused)
+        case .expired(let reason): outcome = ended(purchase, reason)
+        case .billingIssue: outcome = billingIssue(purchase)
+        case .productChange: outcome = productChange(purchase)
+        case .extended: outcome = extended(purchase)
+        case .refundReversed: outcome = refundReversed(purchase)
+        case .priceConsent(let stage): outcome = priceConsent(purchase, stage)
+        case .transfer: outcome = transferred()
+        case .redeemed: outcome = redeemed()
+        case .aliased: outcome = notice(.accountsLinked)
+        case .invoice: outcome = notice(.invoiceIssued, about: purchase)
+        case .virtualCurrency: outcome = virtualCurrency()
+        case .experiment: outcome = notice(.experiment)
+        case .paywall: outcome = notice(.paywall)
+        case .test: outcome = notice(.test)
+        case .unknown: outcome = .events([unmapped])
+        }
+        return normalization(of: outcome, purchase)
+    }
+}
+
+extension Mapping {
+    enum Outcome {
+        case events([EventDraft])
+        case noChange(Normalization.NoChange.Reason, facts: [Fact])
+        /// The type is known, and fields that it cannot do without are absent.
+        case incomplete([String])
+    }
+
+    private func normalization(of outcome: Outcome, _ purchase: PurchaseStatement) -> Normalization {
+        var anomalies = notification.webhook.anomalies
+        if let timestamp = event.timestamp, timestamp > latestCredible { anomalies.append("event.event_timestamp_ms") }
+        switch outcome {
+        case .events(let drafts):
+            return Normalization(drafts.map { normalized($0, purchase) }, anomalies: anomalies)
+        case .noChange(let reason, let facts):
+            let statement = purchase.lineage.map {
+                StoreStatement(
+                    subscription: $0,
+                    provider: .revenuecat,
+                    assertedAt: assertedAt,
+                    facts: facts,
+                    origin: origin
+                )
+            }
+            return Normalization(noChange: .init(reason, statement: statement), anomalies: anomalies)
+        case .incomplete(let names):
+            return Normalization([normalized(unmapped, purchase)], anomalies: anomalies + names.map { "event." + $0 })
+        }
+    }
+
+    private func normalized(_ draft: EventDraft, _ purchase: PurchaseStatement) -> NormalizedEvent {
+        let occurredAt = draft.occurredAt ?? event.timestamp ?? receivedAt
+        return NormalizedEvent(
+            id: draft.id,
+            event: draft.event,
+            provider: .revenuecat,
+            store: purchase.store,
+            environment: purchase.environment,
+            app: event.appID,
+            subscription: draft.isAboutPurchase ? purchase.lineage : nil,
+            transaction: draft.isAboutPurchase ? event.transactionID : nil,
+            account: draft.account ?? purchase.account,
+            product: draft.isAboutPurchase ? purchase.product : nil,
+            period: draft.isAboutPurchase ? draft.period ?? purchase.period : nil,
+            price: draft.price,
+            renewal: draft.renewal,
+            occurredAt: occurredAt,
+            effectiveAt: draft.effectiveAt ?? occurredAt,
+            assertedAt: assertedAt,
+            receivedAt: receivedAt,
+            facts: draft.facts,
+            origin: origin
+        )
+    }
+
+    private var origin: Origin {
+        Origin(
+            type: event.type.rawValue,
+            subtype: (event.cancelReason ?? event.expirationReason)?.rawValue,
+            notificationID: event.id,
+            channel: channel,
+            evidence: evidence,
+            digest: digest,
+            mapper: Self.version
+        )
+    }
+
+    // A time from far ahead would outrank whatever comes after it.
+    private var latestCredible: Date { receivedAt.addingTimeInterval(86_400) }
+
+    private var assertedAt: Date {
+        guard let timestamp = event.timestamp, timestamp <= latestCredible else { return receivedAt }
+        return timestamp
+    }
+
+    private var unmapped: EventDraft {
+        EventDraft(
+            id: notificationID(),
+            event: .unmapped(
+                .init(
+                    type: event.type.rawValue,
+                    subtype: (event.cancelReason ?? event.expirationReason)?.rawValue
+                )
+            )
+        )
+    }
+
+    func notifiedID(_ purchase: PurchaseStatement) -> EventID {
+        purchase.lineage.map { .notified($0, by: .revenuecat, notification: event.id) } ?? notificationID()
+    }
+
+    func notificationID(ordinal: Int = 0) -> EventID {
+        EventID(
+            provider: .revenuecat,
+            environment: event.environment?.canonical ?? .unknown,
+            notification: event.id,
+            ordinal: ordinal
+        )
+    }
+}

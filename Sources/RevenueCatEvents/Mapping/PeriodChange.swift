@@ -1,0 +1,195 @@
+import FoundationEssentials
+import Normalizer
+
+extension Mapping {
+    func revoked(
+        _ purchase: PurchaseStatement,
+        _ reason: LifecycleEvent.Revocation.Reason,
+        _ endReason: LifecycleEvent.Expired.Reason
+    ) -> Outcome {
+        guard let lineage = purchase.lineage, let at = purchase.end else {
+            return .incomplete(purchase.missing([]))
+        }
+        return .events([
+            EventDraft(
+                id: purchase.endedID(lineage, .unknown),
+                event: .revoked(.init(reason: reason)),
+                facts: purchase.provisional + purchase.cut(at: at, endReason) + purchase.owner,
+                occurredAt: at
+            )
+        ])
+    }
+
+    /// Of a refund the end of the transaction is the moment of the refund. Renewal stays as it was.
+    func refunded(_ purchase: PurchaseStatement) -> Outcome {
+        guard let lineage = purchase.lineage, let at = purchase.end,
+            let transaction = event.transactionID ?? event.originalTransactionID
+        else { return .incomplete(purchase.missing([])) }
+        let isPeriod = event.expirationAt != nil
+        let refund = Fact.RefundState(
+            transaction: transaction,
+            scope: .full,
+            at: at,
+            periodStart: isPeriod ? event.purchasedAt : nil,
+            endsAccess: true
+        )
+        return .events([
+            EventDraft(
+                id: .refunded(lineage, refund: transaction),
+                event: .refunded(
+                    .init(
+                        transaction: transaction,
+                        scope: .full,
+                        reason: event.cancelReason == .developerInitiated ? .developer : .unknown,
+                        // RevenueCat reports no refund of an earlier period.
+                        affectsCurrentPeriod: true
+                    )
+                ),
+                facts: (isPeriod ? purchase.provisional : []) + [.refund(refund)] + purchase.owner,
+                price: purchase.refundedPrice,
+                occurredAt: at
+            )
+        ])
+    }
+
+    func autoRenewOff(
+        _ purchase: PurchaseStatement,
+        _ reason: LifecycleEvent.AutoRenewDisabled.Reason
+    ) -> Outcome {
+        guard purchase.lineage != nil, let timestamp = event.timestamp else {
+            return .incomplete(purchase.missing([]))
+        }
+        let terms = RenewalTerms(willRenew: false)
+        var facts = purchase.provisional
+        facts.append(.renewalIntent(.init(terms, reason: reason)))
+        if reason == .billing { facts.append(purchase.failedCharge(at: timestamp, graceUntil: nil)) }
+        return .events([
+            EventDraft(
+                id: notifiedID(purchase),
+                event: .autoRenewDisabled(.init(reason: reason, accessUntil: event.expirationAt)),
+                facts: facts + purchase.owner,
+                renewal: terms,
+                effectiveAt: event.expirationAt
+            )
+        ])
+    }
+
+    func autoRenewOn(_ purchase: PurchaseStatement) -> Outcome {
+        guard purchase.lineage != nil, event.timestamp != nil else { return .incomplete(purchase.missing([])) }
+        let terms = RenewalTerms(willRenew: true)
+        return .events([
+            EventDraft(
+                id: notifiedID(purchase),
+                event: .autoRenewEnabled,
+                facts: purchase.provisional + [.renewalIntent(.init(terms))] + purchase.owner,
+                renewal: terms
+            )
+        ])
+    }
+
+    func pauseScheduled(_ purchase: PurchaseStatement) -> Outcome {
+        guard purchase.lineage != nil, event.timestamp != nil else { return .incomplete(purchase.missing([])) }
+        return .events([
+            EventDraft(
+                id: notifiedID(purchase),
+                event: .pauseScheduled(.init(resumesAt: event.autoResumeAt)),
+                facts: purchase.provisional + [.pause(.init(.scheduled, resumesAt: event.autoResumeAt))]
+                    + purchase.owner,
+                effectiveAt: event.expirationAt
+            )
+        ])
+    }
+
+    // No fact about the pause: the end of the period says that it began, and only its announcement says until when.
+    func ended(_ purchase: PurchaseStatement, _ reason: LifecycleEvent.Expired.Reason) -> Outcome {
+        guard let lineage = purchase.lineage, let at = purchase.end else {
+            return .incomplete(purchase.missing([]))
+        }
+        return .events([
+            EventDraft(
+                id: purchase.endedID(lineage, reason),
+                event: reason == .paused
+                    ? .paused(.init(resumesAt: event.autoResumeAt)) : .expired(.init(reason: reason)),
+                facts: purchase.provisional + purchase.cut(at: at, reason) + purchase.owner,
+                occurredAt: at
+            )
+        ])
+    }
+
+    /// The end of the transaction holds the grace period already; Stripe's holds the time in which it tries again.
+    func billingIssue(_ purchase: PurchaseStatement) -> Outcome {
+        guard purchase.lineage != nil, let timestamp = event.timestamp else {
+            return .incomplete(purchase.missing([]))
+        }
+        let stated = event.gracePeriodExpirationAt ?? (event.store == .stripe ? event.expirationAt : nil)
+        let graceUntil = stated.flatMap { $0 > timestamp ? $0 : nil }
+        return .events([
+            EventDraft(
+                id: notifiedID(purchase),
+                event: .billingIssue(.init(access: graceUntil.map { .grace(until: $0) } ?? .suspended)),
+                facts: purchase.provisional + [purchase.failedCharge(at: timestamp, graceUntil: graceUntil)]
+                    + purchase.owner
+            )
+        ])
+    }
+
+    func extended(_ purchase: PurchaseStatement) -> Outcome {
+        guard let lineage = purchase.lineage, let complete = purchase.complete, event.timestamp != nil else {
+            return .incomplete(purchase.missing)
+        }
+        let period = ServicePeriod(start: complete.start, end: complete.end)
+        return .events([
+            EventDraft(
+                id: event.transactionID.map { .extended(lineage, transaction: $0, to: complete.end) }
+                    ?? notifiedID(purchase),
+                event: .extended(.init(to: complete.end, reason: .unknown)),
+                facts: [.period(purchase.fact(period, complete.product))] + purchase.owner
+            )
+        ])
+    }
+
+    func refundReversed(_ purchase: PurchaseStatement) -> Outcome {
+        guard let lineage = purchase.lineage, let timestamp = event.timestamp,
+            let transaction = event.transactionID ?? event.originalTransactionID
+        else { return .incomplete(purchase.missing([])) }
+        var facts: [Fact] = []
+        if let complete = purchase.complete {
+            facts.append(
+                .period(purchase.fact(ServicePeriod(start: complete.start, end: complete.end), complete.product))
+            )
+        }
+        facts.append(
+            .refund(
+                .init(
+                    transaction: transaction,
+                    scope: nil,
+                    at: timestamp,
+                    periodStart: event.expirationAt == nil ? nil : event.purchasedAt,
+                    endsAccess: false
+                )
+            )
+        )
+        return .events([
+            EventDraft(
+                id: .refundReversed(lineage, transaction: transaction),
+                event: .refundReversed(.init(transaction: transaction)),
+                facts: facts + purchase.owner
+            )
+        ])
+    }
+
+    func priceConsent(
+        _ purchase: PurchaseStatement,
+        _ stage: LifecycleEvent.PriceChange.Stage
+    ) -> Outcome {
+        guard purchase.lineage != nil else { return .incomplete(purchase.missing([])) }
+        let change = LifecycleEvent.PriceChange(stage: stage, consentRequired: stage == .pending)
+        return .events([
+            EventDraft(
+                id: notifiedID(purchase),
+                event: .priceChange(change),
+                facts: [.priceChange(.init(change))] + purchase.owner
+            )
+        ])
+    }
+}

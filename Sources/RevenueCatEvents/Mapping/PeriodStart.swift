@@ -1,0 +1,160 @@
+import FoundationEssentials
+import Normalizer
+
+extension Mapping {
+    func started(_ purchase: PurchaseStatement) -> Outcome {
+        began(purchase) { period, price in
+            .started(
+                .init(
+                    origin: event.isFamilyShare ? .familyShared : .new,
+                    phase: purchase.phase,
+                    period: period,
+                    price: price
+                )
+            )
+        }
+    }
+
+    /// Why there is another period only the state can tell, but for a conversion.
+    func renewed(_ purchase: PurchaseStatement) -> Outcome {
+        began(purchase) { period, price in
+            .renewed(
+                .init(
+                    cause: event.isTrialConversion ? .trialConversion : .unknown,
+                    phase: purchase.phase,
+                    period: period,
+                    price: price
+                )
+            )
+        }
+    }
+
+    private func began(
+        _ purchase: PurchaseStatement,
+        _ event: (ServicePeriod, Price?) -> LifecycleEvent
+    ) -> Outcome {
+        guard let complete = purchase.complete, self.event.timestamp != nil else {
+            return .incomplete(purchase.missing)
+        }
+        let period = ServicePeriod(start: complete.start, end: complete.end)
+        let price = purchase.price
+        let terms = RenewalTerms(willRenew: purchase.phase != .prepaid)
+        var facts: [Fact] = []
+        facts.reserveCapacity(6)
+        facts.append(.period(purchase.fact(period, complete.product)))
+        if let price, price.role == .charged, let transaction = self.event.transactionID {
+            facts.append(.charge(.init(transaction: transaction, price: price, at: complete.start)))
+        }
+        facts.append(.renewalIntent(.init(terms)))
+        facts.append(.billing(.init(.settled, periodStart: complete.start)))
+        facts.append(.pause(.init(.none)))
+        if let account = purchase.account { facts.append(.owner(account)) }
+        return .events([
+            EventDraft(
+                id: purchase.periodBeganID(complete),
+                event: event(period, price),
+                facts: facts,
+                price: price,
+                renewal: terms,
+                effectiveAt: purchase.effect(of: complete.start)
+            )
+        ])
+    }
+
+    /// RevenueCat's own word on access decides; without it nothing is granted.
+    func unpaidRenewal(_ purchase: PurchaseStatement) -> Outcome {
+        guard let snapshot = notification.answeredSubscription else {
+            return .noChange(.needsLookup, facts: purchase.owner)
+        }
+        if snapshot.givesAccess == true { return renewed(purchase) }
+        return .noChange(
+            .stale,
+            facts: snapshot.facts(product: purchase.productName, at: receivedAt) + purchase.owner
+        )
+    }
+
+    func granted(_ purchase: PurchaseStatement) -> Outcome {
+        guard let lineage = purchase.lineage, let start = event.purchasedAt, let product = purchase.productName,
+            event.timestamp != nil
+        else { return .incomplete(purchase.missing(["purchased_at_ms", "product_id"])) }
+        let period = ServicePeriod(start: start, end: event.expirationAt)
+        let terms = RenewalTerms(willRenew: false)
+        return .events([
+            EventDraft(
+                id: event.transactionID.map { .periodBegan(lineage, transaction: $0) }
+                    ?? .periodBegan(lineage, product: product, start: start),
+                event: .started(.init(origin: .granted, phase: .promotional, period: period)),
+                facts: [
+                    .period(.init(period, product: product, phase: .promotional, transaction: event.transactionID)),
+                    .renewalIntent(.init(terms)),
+                ] + purchase.owner,
+                renewal: terms,
+                effectiveAt: start
+            )
+        ])
+    }
+
+    func oneTimePurchase(_ purchase: PurchaseStatement) -> Outcome {
+        guard let lineage = purchase.lineage, let start = event.purchasedAt, let product = purchase.productName,
+            let transaction = event.transactionID ?? event.originalTransactionID, event.timestamp != nil
+        else { return .incomplete(purchase.missing(["purchased_at_ms", "product_id"])) }
+        let price = purchase.price
+        // RevenueCat unlocks entitlements for good with a product without an end. One that unlocks none is used up, or
+        // kept, as the host decides.
+        let type: LifecycleEvent.OneTimePurchase.ProductType =
+            event.expirationAt != nil ? .nonRenewing : event.entitlementIDs.isEmpty ? .unknown : .nonConsumable
+        let detail = LifecycleEvent.OneTimePurchase(
+            type: type,
+            quantity: 1,
+            price: price,
+            expires: event.expirationAt,
+            familyShared: event.isFamilyShare
+        )
+        var facts: [Fact] = [
+            .purchase(.init(transaction: transaction, product: product, purchase: detail, at: start))
+        ]
+        if let price, price.role == .charged {
+            facts.append(.charge(.init(transaction: transaction, price: price, at: start)))
+        }
+        return .events([
+            EventDraft(
+                id: .purchased(lineage, transaction: transaction),
+                event: .oneTimePurchased(detail),
+                facts: facts + purchase.owner,
+                price: price,
+                effectiveAt: start
+            )
+        ])
+    }
+
+    /// The purchase itself comes later under its own identity, perhaps with the same transaction. Until then this is an
+    /// assumption, and it lasts a day at most.
+    func temporaryGrant(_ purchase: PurchaseStatement) -> Outcome {
+        guard let timestamp = event.timestamp else { return .incomplete(["event_timestamp_ms"]) }
+        let start = event.purchasedAt ?? timestamp
+        let limit = timestamp.addingTimeInterval(86_400)
+        let period = ServicePeriod(start: start, end: min(event.expirationAt ?? limit, limit))
+        var purchase = purchase
+        if purchase.lineage == nil { purchase.nameLineage(event.id) }
+        let facts: [Fact] = [
+            .period(
+                .init(
+                    period,
+                    product: purchase.productName ?? "",
+                    phase: purchase.phase,
+                    transaction: event.transactionID,
+                    isProvisional: true
+                )
+            )
+        ]
+        return .events([
+            EventDraft(
+                id: notifiedID(purchase),
+                event: .started(.init(origin: .temporary, phase: purchase.phase, period: period)),
+                facts: facts + purchase.owner,
+                period: period,
+                effectiveAt: start
+            )
+        ])
+    }
+}
