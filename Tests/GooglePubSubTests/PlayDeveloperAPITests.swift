@@ -204,6 +204,16 @@ struct PlayDeveloperAPITests {
         #expect(transport.requests.isEmpty)
     }
 
+    /// Such as one that was read from a file together with the line break at its end.
+    @Test(arguments: ["secret\n", "sec\u{0}ret", String(repeating: "secret", count: 3000)])
+    func anAccessTokenThatNoHeaderHoldsIsNoAnswer(_ token: String) async throws {
+        transport.on(.any, respond: Self.found)
+        let api = try api(FixedAccessToken(Secret(token)))
+        let answer = await api.subscription(purchaseToken: "t", packageName: Google.package)
+        #expect(answer == PlayAnswer(.denied, status: 0, reason: "unusable_access_token"))
+        #expect(transport.requests.isEmpty)
+    }
+
     @Test func ordersAreAskedForInHundreds() async throws {
         transport.on(.any, respond: Self.found)
         let ids = (0..<250).map { "GPA.3333-4444-5555-\($0)..11" }

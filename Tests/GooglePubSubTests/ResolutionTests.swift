@@ -122,6 +122,14 @@ struct ResolutionTests {
         }
     }
 
+    @Test func accessTokenThatCannotBeSentIsNoAnswer() async throws {
+        let tokens = FixedAccessToken(Secret("access-token\n"))
+        let api = try PlayDeveloperAPI(transport: transport, tokens: tokens, clock: clock)
+        let error = try #require(await refusal(Google.notification(), Google.adapter(api: api)))
+        #expect(error.code == .unavailable)
+        #expect(GooglePubSubStatus.of(error) == 503)
+    }
+
     @Test func failureOnAPredecessorIsNoAnswerEither() async throws {
         on(Self.tokens("a"), Self.subscription("ACTIVE", linked: "b"))
         on(Self.tokens("b"), HTTPTransportResponse(status: 503))

@@ -190,7 +190,10 @@ extension PlayDeveloperAPI {
         } catch {
             return (PlayAnswer(error.isRetryable ? .unavailable : .denied, status: 0, reason: error.message), false)
         }
-        guard let request = try? request(method, url, body, token) else { return (.refusedHere, false) }
+        // The address is one already: only the access token can keep the request from being made.
+        guard let request = try? request(method, url, body, token) else {
+            return (PlayAnswer(.denied, status: 0, reason: "unusable_access_token"), false)
+        }
         var policy = retry
         policy.verdict = Self.verdict
         let response: HTTPTransportResponse
