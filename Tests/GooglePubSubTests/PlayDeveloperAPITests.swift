@@ -154,6 +154,7 @@ struct PlayDeveloperAPITests {
             (HTTPTransportResponse(status: 200, body: Array("[]".utf8)), .unavailable, 1),
             (HTTPTransportResponse(status: 200, body: Array("{\"a\":".utf8)), .unavailable, 1),
             (HTTPTransportResponse(status: 404, body: Array("<html>secret".utf8)), .notFound, 1),
+            (error(404, "purchaseTokenNotFound"), .notFound, 1), (error(404, "applicationNotFound"), .denied, 1),
             (error(503, nil, domain: "", ["Retry-After": "3600"]), .unavailable, 1),
         ] as [(HTTPTransportResponse, PlayAnswer.Outcome, Int)]
     )

@@ -111,6 +111,7 @@ struct ResolutionTests {
             (HTTPTransportResponse(status: 200, body: Array("<html>".utf8)), .unavailable),
             (PlayDeveloperAPITests.error(401, "permissionDenied", domain: "androidpublisher"), .unavailable),
             (PlayDeveloperAPITests.error(403, "accessNotConfigured"), .unavailable),
+            (PlayDeveloperAPITests.error(404, "applicationNotFound"), .unavailable),
         ] as [(HTTPTransportResponse, DeliveryError.Code)]
     )
     func ownFailureIsNoAnswer(_ response: HTTPTransportResponse, _ code: DeliveryError.Code) async throws {

@@ -37,6 +37,8 @@ extension PlayAnswer {
         if isTransient(response) { return .unavailable }
         switch response.status {
         case 400: return .invalid
+        // Not the purchase but the app is unknown to whoever asks: it was moved to another developer account, say.
+        case 404 where APIErrorBody(response.body).isAboutApplication: return .denied
         case 404: return .notFound
         case 410: return .gone
         // Nothing else says anything about the purchase; somebody has to look at the set-up.
@@ -96,6 +98,8 @@ struct APIErrorBody {
 
     /// The most exact of the reasons.
     var reason: String? { reasons.first }
+
+    var isAboutApplication: Bool { reasons.contains("applicationNotFound") }
 
     var isAboutQuota: Bool { reasons.contains(where: Self.quotaReasons.contains) }
 

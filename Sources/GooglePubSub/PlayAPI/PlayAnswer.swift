@@ -19,7 +19,8 @@ public struct PlayAnswer: Sendable, Hashable, Codable {
         case notFound = "not_found"
         /// The request cannot be right (400), such as a token of another app; or it was refused before it was sent.
         case invalid
-        /// Google will not tell us (401, 403): rights or the set-up of the project are missing.
+        /// Google will not tell us (401, 403, 404 about the app): rights or the set-up of the project are missing, or
+        /// the access token is not one that can be sent.
         case denied
         /// It cannot be said now: quota, network, Google's own trouble. Ask again later.
         case unavailable
