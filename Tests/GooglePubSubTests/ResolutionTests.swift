@@ -211,6 +211,17 @@ struct ResolutionTests {
         #expect(transport.requests.count == 1)
     }
 
+    /// A purchase of a second ago that a server does not know yet, received by a clock that is two minutes ahead.
+    @Test func clockOfOursThatIsAheadEndsNoWindow() async throws {
+        on(
+            Self.tokens("a"),
+            HTTPTransportResponse(status: 404, headers: ["Date": "Thu, 28 May 2026 20:24:41 GMT"])
+        )
+        let fresh = Google.notification(token: "a", at: Google.now * 1000 - 120_000)
+        #expect(try await refusal(fresh, adapter())?.code == .unavailable)
+        #expect(transport.requests.count == 3)
+    }
+
     @Test(arguments: [401, 403])
     func rightsToSeeAPredecessorAreNotNeeded(_ status: Int) async throws {
         on(Self.tokens("a"), Self.subscription("ACTIVE", linked: "b"))

@@ -117,9 +117,9 @@ struct PurchaseLookup {
     }
 
     /// Whether the event was new at the time of an answer. That is Google's time where it is stated: a notification may
-    /// have waited here since it was received.
+    /// have waited here since it was received, and a clock of ours may be ahead.
     private func isSettling(at answer: PlayAnswer) -> Bool {
-        let time = max(receivedAt, answer.answeredAt ?? receivedAt)
+        let time = answer.answeredAt ?? receivedAt
         // An event of the future is not new for ever. All times lie within years 0001…9999.
         let age = time.millisecondsSince1970 - content.eventTime.millisecondsSince1970
         return age.magnitude < configuration.settlingWindow.wholeMilliseconds.magnitude
