@@ -397,6 +397,42 @@ struct PullWorkerTests {
         #expect(subscription.state.withLock { $0.returned } == ["b"])
     }
 
+    /// Handlers that wind down are at work: their messages are held, and each is told of as soon as it is dealt with.
+    @Test func cancellationKeepsWhatIsInHandUntilItIsDealtWith() async throws {
+        subscription.publish(["quick", "slow"])
+        let worker = try worker()
+        let started = Locked(0)
+        let isReleased = Locked(false)
+        let running = Task {
+            try await worker.run { message in
+                started.withLock { $0 += 1 }
+                while !Task.isCancelled { await Task.yield() }
+                while message.content.messageID == "slow", !isReleased.withLock({ $0 }) { await Task.yield() }
+                return .acknowledge
+            } quarantine: { _ in
+            }
+        }
+        while started.withLock({ $0 }) < 2 { await Task.yield() }
+        running.cancel()
+        let isTold = await becomes { $0.acknowledged == ["quick"] }
+        let isHeld = await becomes { $0.extended.contains("slow") }
+        isReleased.withLock { $0 = true }
+        try await running.value
+        #expect(isTold)
+        #expect(isHeld)
+        #expect(subscription.state.withLock { $0.acknowledged } == ["quick", "slow"])
+    }
+
+    /// Whether the subscription comes to a state while time goes on for ten seconds.
+    func becomes(_ isSo: @Sendable (ScriptedSubscription.State) -> Bool) async -> Bool {
+        for _ in 0..<1000 {
+            if subscription.state.withLock({ isSo($0) }) { return true }
+            clock.advance(by: .milliseconds(10))
+            try? await Task.sleep(for: .milliseconds(1))
+        }
+        return false
+    }
+
     static let pull = StubTransport.Pattern(where: { $0.url.path.hasSuffix(":pull") })
 
     @Test(arguments: [

@@ -54,13 +54,6 @@ public final class PullWorker: Sendable {
         var interruptible: Task<Void, Never>?
     }
 
-    /// One part of the work, ended.
-    private enum Part: Sendable {
-        case pulling(PullError?)
-        case telling
-        case holding
-    }
-
     private let configuration: PullConfiguration
     private let api: PubSubAPI
     private let clock: any Clock<Duration>
@@ -97,8 +90,8 @@ public final class PullWorker: Sendable {
 
     /// Works until ``stop()``, or until Pub/Sub says that it cannot go on.
     ///
-    /// Network trouble and quotas are waited out. When the task is canceled, handlers are, and what they answer is still
-    /// told to Pub/Sub.
+    /// Network trouble and quotas are waited out. When the task is canceled, handlers are; their messages are held until
+    /// they answer, and Pub/Sub is told what.
     ///
     /// - Parameters:
     ///   - handler: deals with each message.
@@ -110,28 +103,15 @@ public final class PullWorker: Sendable {
             return !state.hasRun
         }
         guard isFirst else { throw PullError(cause: .alreadyRun, message: "a worker runs once") }
-        let failure = await withTaskGroup(of: Part.self, returning: PullError?.self) { group in
-            group.addTask { .pulling(await self.pullUntilStopped(handler, quarantine)) }
-            group.addTask {
-                for await _ in self.news.stream { await self.tellNews() }
-                return .telling
-            }
-            group.addTask {
-                await self.holdMessages()
-                return .holding
-            }
-            var failure: PullError?
-            for await part in group {
-                switch part {
-                case .pulling(let error):
-                    failure = error
-                    news.finish()
-                case .telling: group.cancelAll()
-                case .holding: break
-                }
-            }
-            return failure
-        }
+        // No children: where this task is canceled, handlers wind down, and until they have, their messages are held and
+        // Pub/Sub is told what they answer.
+        let telling = Task { for await _ in self.news.stream { await self.tellNews() } }
+        let holding = Task { await self.holdMessages() }
+        let failure = await pullUntilStopped(handler, quarantine)
+        news.finish()
+        await telling.value
+        holding.cancel()
+        await holding.value
         // A task of its own, which is not canceled where this one is.
         await Task { await self.tellNews() }.value
         if let failure { throw failure }
