@@ -474,7 +474,29 @@ struct PullWorkerTests {
         }
         #expect(error?.cause == .notFound)
         #expect(transport.requests.count { $0.url.path.hasSuffix(":pull") } == 10)
-        #expect(reports.count { if case .trouble(.pull, _) = $0 { true } else { false } } == 7)
+        #expect(reports.count { if case .trouble(.pull, _) = $0 { true } else { false } } == 8)
+    }
+
+    /// Behind a firewall that drops everything no connection comes about: that is not an empty subscription.
+    @Test(arguments: [(Duration.seconds(5), true), (.seconds(90), false)])
+    func noAnswerIsTroubleUnlessItWasWaitedForToTheEnd(_ waited: Duration, _ isTrouble: Bool) async throws {
+        let transport = StubTransport()
+        let clock = clock
+        transport.on(Self.pull, times: 1) { (_) throws(HTTPTransportError) in
+            clock.advance(by: waited)
+            throw HTTPTransportError(.timeout, "no answer")
+        }
+        transport.on(Self.pull, respond: PlayDeveloperAPITests.error(404))
+        let driver = driveClock()
+        defer { driver.cancel() }
+        await #expect(throws: PullError.self) {
+            try await worker(transport: transport).run { _ in
+                .acknowledge
+            } quarantine: { _ in
+            }
+        }
+        #expect(reports.count { $0 == .trouble(.pull, "timeout") } == (isTrouble ? 1 : 0))
+        #expect(reports.count { $0 == .idle } == (isTrouble ? 0 : 1))
     }
 
     @Test func asksForLessWhereTooMuchCame() async throws {

@@ -210,6 +210,7 @@ extension PullWorker {
         let outcome = Locked<Result<[PubSubAPI.Received], PubSubAPI.Failure>>(.failure(.canceled))
         await interruptibly {
             let result: Result<[PubSubAPI.Received], PubSubAPI.Failure>
+            let start = self.time.now
             do throws(PubSubAPI.Failure) {
                 result = .success(
                     try await self.api.pull(
@@ -219,8 +220,10 @@ extension PullWorker {
                     )
                 )
             } catch {
-                // Nothing was published for as long as a pull waits.
-                if case .transient(HTTPTransportError.Code.timeout.rawValue) = error {
+                // Nothing was published for as long as a pull waits. Long before, no connection came about.
+                if case .transient(HTTPTransportError.Code.timeout.rawValue) = error,
+                    self.time.now - start > self.configuration.pullTimeout / 2
+                {
                     result = .success([])
                 } else {
                     result = .failure(error)
