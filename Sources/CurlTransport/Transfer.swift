@@ -14,6 +14,8 @@ final class Transfer {
     private let headerList: HeaderList
     private let errorText: ErrorText
     private let continuation: Continuation
+    /// Whether no kept connection may carry it.
+    let isOnNewConnection: Bool
     private let url: HTTPSURL
     private let limit: Int
     private var headers = HTTPTransportHeaders()
@@ -27,12 +29,15 @@ final class Transfer {
         _ request: HTTPTransportRequest,
         for ticket: Ticket,
         until deadline: ContinuousClock.Instant,
+        onNewConnection isOnNewConnection: Bool,
         _ configuration: CurlTransport.Configuration,
         _ continuation: Continuation
     ) throws(HTTPTransportError) {
         self.ticket = ticket
         self.deadline = deadline
         self.continuation = continuation
+        // On a kept connection that turns out to be closed, libcurl sends a request once more by itself.
+        self.isOnNewConnection = isOnNewConnection || !request.isIdempotent
         url = request.url
         limit = request.maximumResponseBytes
         easy = try EasyHandle()
@@ -95,10 +100,7 @@ final class Transfer {
             try easy.setBody(request.body)
             try easy.set(CURLOPT_CUSTOMREQUEST, request.method.name)
         }
-        if !request.isIdempotent {
-            // On a kept connection that turns out to be closed, libcurl sends a request once more by itself.
-            try easy.set(CURLOPT_FRESH_CONNECT, 1)
-        }
+        if isOnNewConnection { try easy.set(CURLOPT_FRESH_CONNECT, 1) }
         if request.method != .head, limit > 0 {
             // Refuses by Content-Length, before the first octet of the body.
             try easy.set(CURLOPT_MAXFILESIZE_LARGE, offset: limit)
@@ -199,6 +201,15 @@ final class Transfer {
             return finish(failing: HTTPTransportError(.protocolError, "\(url): no status"))
         }
         continuation.resume(returning: .success(HTTPTransportResponse(status: status, headers: headers, body: body)))
+    }
+
+    /// Where the connections are kept that it may use.
+    var origin: String { url.description }
+
+    /// Has the connection closed as soon as no other request is on it. Call it before the transfer leaves the multi handle.
+    func giveConnectionUp() {
+        // Where libcurl does not take it, the connection stays, as it would without.
+        try? easy.set(CURLOPT_FORBID_REUSE, 1)
     }
 
     /// Wakes the waiting task because its time is over. Call it once, after the transfer has left the multi handle.

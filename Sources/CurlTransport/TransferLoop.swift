@@ -107,13 +107,16 @@ final class TransferLoop: Sendable {
         /// No transfer's deadline is before this. Time-outs of libcurl would not do: it forgets them as long as a
         /// request waits for a connection.
         var nextDeadline: ContinuousClock.Instant?
+        /// Where a request has waited in vain on a connection that others may be waiting on still. Of a network that has
+        /// lost a connection nobody is told, and HTTP/2 would put every further request on it for a quarter of an hour.
+        var mistrusted: Set<String> = []
 
         while failure == nil {
             let (starts, cancellations, isStopping) = takeMail()
             for start in starts {
                 if isStopping {
                     start.continuation.resume(returning: .failure(Self.shutDown))
-                } else if let transfer = begin(start, on: multi) {
+                } else if let transfer = begin(start, on: multi, avoiding: mistrusted) {
                     transfers[ObjectIdentifier(transfer.ticket)] = transfer
                     nextDeadline = min(nextDeadline ?? start.deadline, start.deadline)
                 }
@@ -121,6 +124,7 @@ final class TransferLoop: Sendable {
             for ticket in cancellations {
                 // It may have been answered meanwhile.
                 guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(ticket)) else { continue }
+                if mistrusted.contains(transfer.origin) { transfer.giveConnectionUp() }
                 multi.remove(transfer)
                 transfer.finish(failing: HTTPTransportError(.canceled, "canceled under way"))
             }
@@ -135,11 +139,16 @@ final class TransferLoop: Sendable {
             if let deadline = nextDeadline, deadline <= .now {
                 let now = ContinuousClock.now
                 for (key, transfer) in transfers where transfer.deadline <= now {
+                    mistrusted.insert(transfer.origin)
+                    transfer.giveConnectionUp()
                     multi.remove(transfer)
                     transfers.removeValue(forKey: key)
                     transfer.finishLate()
                 }
                 nextDeadline = transfers.values.lazy.map(\.deadline).min()
+            }
+            if !mistrusted.isEmpty {
+                mistrusted.formIntersection(transfers.values.lazy.filter { !$0.isOnNewConnection }.map(\.origin))
             }
             if failure == nil { failure = Self.failure(multi.wait(until: nextDeadline)) }
         }
@@ -162,7 +171,7 @@ final class TransferLoop: Sendable {
         }
     }
 
-    private func begin(_ start: Start, on multi: MultiHandle) -> Transfer? {
+    private func begin(_ start: Start, on multi: MultiHandle, avoiding mistrusted: Set<String>) -> Transfer? {
         guard !start.ticket.isCanceled else {
             start.continuation.resume(returning: .failure(HTTPTransportError(.canceled, "canceled before it was sent")))
             return nil
@@ -173,6 +182,7 @@ final class TransferLoop: Sendable {
                 start.request,
                 for: start.ticket,
                 until: start.deadline,
+                onNewConnection: mistrusted.contains(start.request.url.description),
                 configuration,
                 start.continuation
             )

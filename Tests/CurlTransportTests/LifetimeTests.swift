@@ -76,6 +76,43 @@ extension Loopback {
             #expect(server.acceptedConnections == 1)
         }
 
+        /// Where the network loses a connection nobody is told, and what is sent on it is never answered.
+        @Test(arguments: [false, true])
+        func connectionThatHasGoneSilentIsNotUsedAgain(isInUse: Bool) async throws {
+            let connections = Milestone()
+            let unanswered = Milestone()
+            let tls = LoopbackServer.TLS(try Loopback.identity.get(), offersHTTP2: true)
+            let server = try LoopbackServer(tls) { connection in
+                connections.reach()
+                let isFirst = connections.count == 1
+                while let event = connection.next() {
+                    guard case .request(let stream) = event else { continue }
+                    if isFirst, stream > 1 {
+                        unanswered.reach()
+                    } else {
+                        connection.respond(stream: stream, body: [])
+                    }
+                }
+            }
+            defer { server.stop() }
+            let transport = try Loopback.transport()
+            _ = try await transport.send(server.request())
+            let other = Task { isInUse ? await transport.failure(try server.request()) : nil }
+            if isInUse { await unanswered.wait() }
+            #expect(await transport.failure(try server.request(timeout: .milliseconds(300))) == .timeout)
+            for _ in 0..<3 {
+                #expect(try await transport.send(server.request(timeout: .seconds(5))).status == 200)
+            }
+            other.cancel()
+            _ = try await other.value
+            // Whatever was not in use any more is closed, and what was made in its place is kept.
+            let accepted = server.acceptedConnections
+            for _ in 0..<3 {
+                #expect(try await transport.send(server.request(timeout: .seconds(5))).status == 200)
+            }
+            #expect(server.acceptedConnections == accepted)
+        }
+
         @Test func brokenHTTP2StreamIsAnError() async throws {
             let tls = LoopbackServer.TLS(try Loopback.identity.get(), offersHTTP2: true)
             let server = try LoopbackServer(tls) { connection in
