@@ -39,6 +39,17 @@ enum ASCII {
         return String(decoding: encoded, as: UTF8.self)
     }
 
+    static func percentDecoded(_ octets: ArraySlice<UInt8>) -> [UInt8] {
+        var decoded: [UInt8] = []
+        var rest = octets
+        while let first = rest.first {
+            let escaped = decodedEscape(rest)
+            decoded.append(escaped ?? first)
+            rest = rest.dropFirst(escaped == nil ? 1 : 3)
+        }
+        return decoded
+    }
+
     /// The octet that `%XX` at the start stands for.
     static func decodedEscape(_ octets: ArraySlice<UInt8>) -> UInt8? {
         let escape = octets.prefix(3)

@@ -168,6 +168,15 @@ public struct HTTPSURL: Sendable, Hashable {
     /// `https`, unless it is an emulator's.
     public var scheme: String { isEmulator ? "http" : "https" }
 
+    /// Whether the path is made of these segments, however each is encoded (RFC 3986, section 6.2.2.2).
+    package func leads(to segments: [PathSegment]) -> Bool {
+        let parts = Array(path.utf8).dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        return parts.count == segments.count
+            && zip(parts, segments).allSatisfy { part, segment in
+                segment.verb == nil && ASCII.percentDecoded(part).elementsEqual(segment.text.utf8)
+            }
+    }
+
     private init(host: String, port: Int?, encodedPath: String, encodedQuery: String?, isEmulator: Bool) {
         self.host = host
         self.port = port

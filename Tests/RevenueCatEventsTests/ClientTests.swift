@@ -158,6 +158,43 @@ struct ClientTests {
         #expect(endless.requests.count == 50)
     }
 
+    @Test(
+        "the next page is of the same list however its address writes the customer's id",
+        arguments: ["$RCAnonymousID:a", "%24RCAnonymousID%3Aa", "%24RCAnonymousID%3aa", "$RCAnonymousID%3A%61"]
+    )
+    func encodedPages(_ id: String) async throws {
+        let list = "/v2/projects/proj1/customers/\(id)/subscriptions"
+        let transport = StubTransport()
+        transport.on(
+            .any,
+            respond:
+                Self.response(200, Self.list([Self.item()], next: list + "?starting_after=sub1")),
+            Self.response(200, Self.list([Self.item(["id": "sub2"])]))
+        )
+        guard case .known(let subscriptions) = try await Self.client(transport).customer("$RCAnonymousID:a") else {
+            Issue.record("unknown")
+            return
+        }
+        #expect(subscriptions.map(\.id) == ["sub1", "sub2"])
+        #expect(transport.requests.map(\.url.host) == ["api.revenuecat.com", "api.revenuecat.com"])
+        #expect(transport.requests.last?.url.query == "starting_after=sub1")
+    }
+
+    @Test(
+        "no way of encoding leads to another list",
+        arguments: ["a/b", "a%252Fb", "a%2Fb/", "A%2Fb", "a%2Fb%2Fsubscriptions%2Fx", "a%2Fb%2F.."]
+    )
+    func otherLists(_ id: String) async throws {
+        let transport = StubTransport()
+        let next = "/v2/projects/proj1/customers/\(id)/subscriptions"
+        transport.on(.any, respond: Self.response(200, Self.list([], next: next)))
+        let error = await #expect(throws: DeliveryError.self) {
+            _ = try await Self.client(transport).customer("a/b")
+        }
+        #expect(error?.code == .unavailable)
+        #expect(transport.requests.count == 1)
+    }
+
     // MARK: Errors
 
     @Test("a rate limit is waited for as the body says, whatever the header means by its number")

@@ -278,7 +278,8 @@ public struct RevenueCatClient: Sendable {
         }
     }
 
-    // The key goes wherever the address leads: it stays at the same path of the same host.
+    // The key goes wherever the address leads: it stays at the same path of the same host, which may be written in
+    // another way than ours, as `$RCAnonymousID:…` is.
     private static func page(
         _ address: String,
         of path: [HTTPSURL.PathSegment]
@@ -292,7 +293,7 @@ public struct RevenueCatClient: Sendable {
         } catch {
             throw HTTPTransportError(.protocolError, "address of the next page is not one: \(error.message)")
         }
-        guard url.host == host, url.port == nil, url.path == (try HTTPSURL(host: host, path: path)).path else {
+        guard url.host == host, url.port == nil, url.leads(to: path) else {
             throw HTTPTransportError(.protocolError, "next page is of another list")
         }
         return url
