@@ -172,7 +172,7 @@ struct ResolutionTests {
         #expect(transport.requests.count == 6)
     }
 
-    @Test(arguments: [(3, "ACTIVE"), (12, "ACTIVE"), (13, "CANCELED"), (2, "PENDING"), (5, "ACTIVE")])
+    @Test(arguments: [(3, "ACTIVE"), (12, "ACTIVE"), (13, "CANCELED"), (2, "PENDING"), (5, "ACTIVE"), (4, "PENDING")])
     func answersThatLagBehindDoNotCount(_ type: Int, _ state: String) async throws {
         on(Self.tokens("a"), Self.subscription(state))
         let fresh = Google.notification(type: type, token: "a", at: Google.now * 1000 - 59_999)
@@ -185,8 +185,9 @@ struct ResolutionTests {
     }
 
     @Test(arguments: [
-        (3, "CANCELED"), (12, "EXPIRED"), (13, "EXPIRED"), (20, "PENDING_PURCHASE_CANCELED"), (4, "PENDING"),
-        (4, "ACTIVE"), (2, "ACTIVE"), (1, "ACTIVE"), (6, "ON_HOLD"), (99, "ACTIVE"), (3, "WORMHOLE"),
+        (3, "CANCELED"), (12, "EXPIRED"), (13, "EXPIRED"), (20, "PENDING_PURCHASE_CANCELED"),
+        (4, "PENDING_PURCHASE_CANCELED"), (4, "ACTIVE"), (2, "ACTIVE"), (1, "ACTIVE"), (6, "ON_HOLD"), (99, "ACTIVE"),
+        (3, "WORMHOLE"),
     ])
     func answersThatShowTheEventCountAtOnce(_ type: Int, _ state: String) async throws {
         on(Self.tokens("a"), Self.subscription(state))
@@ -199,6 +200,19 @@ struct ResolutionTests {
         on(Self.tokens("a"), Self.subscription("ACTIVE"), Self.subscription("EXPIRED"))
         let fresh = Google.notification(type: 13, token: "a", at: Google.now * 1000)
         #expect(try await resolve(fresh, adapter()).subscription()?.body == Self.subscription("EXPIRED").body)
+    }
+
+    /// The number 4 comes when a slow payment begins, and again when the money is there: then a server that says PENDING
+    /// lags behind, and nothing else would ever tell of the purchase.
+    @Test func paymentThatHasArrivedIsNotTakenForOneThatIsOutstanding() async throws {
+        on(Self.tokens("a"), Self.subscription("PENDING"), Self.subscription("PENDING"), Self.subscription("ACTIVE"))
+        let paid = Google.notification(type: 4, token: "a", at: Google.now * 1000 - 1000)
+        #expect(try await resolve(paid, adapter()).subscription()?.body == Self.subscription("ACTIVE").body)
+        transport.removeRules()
+        on(Self.tokens("a"), Self.subscription("PENDING"))
+        #expect(try await refusal(paid, adapter())?.code == .unavailable)
+        let outstanding = Google.notification(type: 4, token: "a", at: Google.now * 1000 - 60_000)
+        #expect(try await resolve(outstanding, adapter()).subscription()?.outcome == .found)
     }
 
     /// What waited in a queue of ours is as old as Google says, and not as new as when it was received.

@@ -45,7 +45,7 @@ extension GoogleVectors {
         let lagging: [(number: Int, states: [String])] = [
             (1, ["IN_GRACE_PERIOD", "ON_HOLD", "PAUSED", "EXPIRED", "PENDING"]),
             (2, ["IN_GRACE_PERIOD", "ON_HOLD", "PAUSED", "EXPIRED", "PENDING"]),
-            (3, ["ACTIVE", "IN_GRACE_PERIOD", "ON_HOLD", "PAUSED"]),
+            (3, ["ACTIVE", "IN_GRACE_PERIOD", "ON_HOLD", "PAUSED"]), (4, ["PENDING"]),
             (5, ["ACTIVE", "IN_GRACE_PERIOD"]), (6, ["ACTIVE"]), (7, ["CANCELED"]), (9, ["PENDING"]),
             (10, ["ACTIVE"]), (12, ["ACTIVE", "CANCELED", "ON_HOLD"]), (13, ["ACTIVE", "CANCELED", "ON_HOLD"]),
             (18, ["ACTIVE"]), (20, ["PENDING", "ACTIVE"]),
@@ -84,7 +84,8 @@ extension GoogleVectors {
             (3, "CANCELED", ["auto_renew_disabled"]), (3, "EXPIRED", ["expired"]), (5, "ON_HOLD", ["billing_issue"]),
             (6, "ON_HOLD", ["billing_issue"]), (6, "IN_GRACE_PERIOD", ["billing_issue"]),
             (7, "ACTIVE", ["auto_renew_enabled"]), (10, "ON_HOLD", ["billing_issue"]), (10, "PAUSED", ["paused"]),
-            (12, "EXPIRED", ["revoked"]), (13, "EXPIRED", ["expired"]), (4, "PENDING", ["purchase_pending"]),
+            (12, "EXPIRED", ["revoked"]), (13, "EXPIRED", ["expired"]),
+            (4, "PENDING_PURCHASE_CANCELED", ["purchase_pending_canceled"]),
             (20, "PENDING_PURCHASE_CANCELED", ["purchase_pending_canceled"]),
         ]
         for (number, state, kinds) in shown {
@@ -143,6 +144,13 @@ extension GoogleVectors {
             hint(3, at: noon - 60_000),
             [subscriptionAnswer(purchase("ACTIVE").json)],
             .nothing("stale")
+        )
+        add(
+            "window-closed-pending",
+            "a minute after a purchase its payment is outstanding indeed",
+            hint(4, at: noon - 60_000),
+            [subscriptionAnswer(purchase("PENDING").json)],
+            .events([Expected("purchase_pending")])
         )
         add(
             "window-by-googles-time",

@@ -45,7 +45,7 @@ package struct StoryPlayback: Sendable {
                 Taken(
                     notification: notification,
                     delivery: delivery,
-                    answers: receiver.answers(upTo: index, at: notification.receivedAt),
+                    answers: receiver.answers(upTo: index, at: delivery.receivedAt),
                     result: result
                 )
             )
@@ -81,7 +81,7 @@ package struct StoryReceiver: Sendable {
             )
     }
 
-    /// Delivers a notification at a time, and takes it in.
+    /// Delivers a notification at a time, and takes it in. One that cannot be decided then comes again a minute later.
     ///
     /// - Parameter latest: the notification that the provider has made last when it is asked; the same unless given.
     /// - Parameter lookup: when the provider is asked; at the time of delivery unless given.
@@ -91,8 +91,26 @@ package struct StoryReceiver: Sendable {
         asking latest: Int? = nil,
         at lookup: Date? = nil
     ) async throws -> (delivery: Delivery, result: Normalization) {
+        do {
+            return try await takeOnce(index, at: time, asking: latest ?? index, at: lookup ?? time)
+        } catch let error as DeliveryError where error.code == .unavailable {
+            return try await takeOnce(
+                index,
+                at: time.addingTimeInterval(60),
+                asking: latest ?? index,
+                at: (lookup ?? time).addingTimeInterval(60)
+            )
+        }
+    }
+
+    private func takeOnce(
+        _ index: Int,
+        at time: Date,
+        asking latest: Int,
+        at lookup: Date
+    ) async throws -> (delivery: Delivery, result: Normalization) {
         let delivery = try simulator.delivery(of: notifications[index], sentAt: time)
-        let answers = answers(upTo: latest ?? index, at: lookup ?? time)
+        let answers = answers(upTo: latest, at: lookup)
         let receiver = try adapter ?? VectorRunner.receiver(for: simulator.provider, config: config, http: answers)
         return (delivery, try await receiver.receive(delivery))
     }

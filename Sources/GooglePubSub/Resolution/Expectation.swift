@@ -67,8 +67,8 @@ extension SubscriptionPurchase {
     fileprivate func shows(_ type: SubscriptionNotificationType, at time: Date) -> Bool {
         guard state.isKnown, type.isKnown else { return true }
         switch type {
-        // Paid later, or not at all: no answer about a new token is from before it.
-        case .purchased: return true
+        // It comes again when a payment that was outstanding is there, so that this answer can be from before.
+        case .purchased: return state != .pending
         // A charge that went through gives time from now on.
         case .recovered, .renewed: return isLive(at: time)
         case .canceled: return state == .canceled || state == .expired || isCancellationPending || isUnpaid
