@@ -605,6 +605,21 @@ struct PullWorkerTests {
         #expect(told.map { String(decoding: $0.body, as: UTF8.self) } == [#"{"ackIds":["1"],"ackDeadlineSeconds":24}"#])
     }
 
+    @Test func countsNoFurtherThanNumbersGo() async throws {
+        let transport = StubTransport()
+        let body = #"{"receivedMessages":[{"ackId":"1","message":{"messageId":"m"},"deliveryAttempt":\#(Int.max)}]}"#
+        transport.on(Self.pull, times: 3) { (_) throws(HTTPTransportError) in
+            HTTPTransportResponse(status: 200, body: Array(body.utf8))
+        }
+        transport.on(.any, respond: HTTPTransportResponse(status: 200, body: Array("{}".utf8)))
+        let handled = try await run(worker(transport: transport), until: 3) { _ in .redeliver }
+        #expect(handled == ["m", "m", "m"])
+        let told = transport.requests.filter { $0.url.path.hasSuffix(":modifyAckDeadline") }
+        #expect(
+            try told.allSatisfy { try ObjectReader(parsing: $0.body).int64("ackDeadlineSeconds") == 600 }
+        )
+    }
+
     @Test func worksWithAnAdapter() async throws {
         subscription.publish(["good"], data: Array(Google.notification().utf8))
         subscription.publish(["broken"], data: Array("{".utf8))

@@ -69,7 +69,7 @@ struct Outstanding {
             acknowledgementID: id,
             bytes: bytes,
             since: now,
-            attempt: max(attempt ?? 1, (failures[key] ?? 0) + 1),
+            attempt: max(attempt ?? 1, failures[key].map { $0 < .max ? $0 + 1 : $0 } ?? 1),
             deadline: now + deadline
         )
         self.bytes += bytes
