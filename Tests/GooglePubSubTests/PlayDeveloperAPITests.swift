@@ -260,6 +260,12 @@ struct PlayDeveloperAPITests {
         #expect(outcomes == [.found, .denied])
     }
 
+    @Test func accessTokensAreNotSentWithoutTLS() {
+        #expect(throws: ConfigurationError.self) {
+            try PlayDeveloperAPI(transport: transport, tokens: tokens, base: .emulator(port: 8085))
+        }
+    }
+
     @Test func staysWithItsBase() async throws {
         transport.on(.any, respond: Self.found)
         let api = try PlayDeveloperAPI(

@@ -34,7 +34,7 @@ public struct PlayDeveloperAPI: Sendable {
     ///   - base: where the API is; Google's own host unless given.
     ///   - retry: how often and for how long to try; which answers are worth it, the client knows.
     ///   - clock: what waits are taken on.
-    /// - Throws: ``ConfigurationError``; never without a `base`.
+    /// - Throws: ``ConfigurationError`` for a `base` without TLS; never without a `base`.
     public init(
         transport: any HTTPTransport,
         tokens: any AccessTokenSource,
@@ -48,6 +48,9 @@ public struct PlayDeveloperAPI: Sendable {
             self.base = try base ?? HTTPSURL(host: Self.host)
         } catch {
             throw ConfigurationError("Play Developer API: \(error)")
+        }
+        guard !self.base.isEmulator else {
+            throw ConfigurationError("an access token is not sent to an emulator, which has no TLS")
         }
         self.retry = retry
         self.clock = clock
