@@ -510,6 +510,9 @@ struct ClientTests {
             throw SimulatorError("not refused")
         }
         #expect(error.code == .invalidReceipt)
+        guard case .refused = try await submit(Self.response(400, #"{"message":"bad parameters"}"#)) else {
+            throw SimulatorError("not refused")
+        }
         #expect(!"\(error)".contains("marked"))
         for status in [401, 429, 500] {
             let failure = await #expect(throws: DeliveryError.self) {
@@ -517,5 +520,23 @@ struct ClientTests {
             }
             #expect(failure?.code == .unavailable)
         }
+    }
+
+    @Test(
+        "a purchase is refused by RevenueCat alone, and not because the store could not be asked",
+        arguments: [
+            (302, ""), (404, "<html>marked"), (408, ""), (409, "{}"), (413, "<html>"), (400, #"{"x":"marked"}"#),
+            (400, #"{"code":7101,"message":"There was a problem with the store."}"#), (422, #"{"code":"7110"}"#),
+        ]
+    )
+    func undecided(_ status: Int, _ body: String) async throws {
+        let transport = StubTransport()
+        transport.on(.any, respond: Self.response(status, body))
+        let error = await #expect(throws: DeliveryError.self) {
+            _ = try await Self.client(transport, .v1).submit(token: Secret("r"), customer: "u1", platform: "ios")
+        }
+        #expect(error?.code == .unavailable)
+        #expect(!"\(String(describing: error))".contains("marked"))
+        #expect(transport.requests.count == 1)
     }
 }

@@ -37,6 +37,8 @@ public struct RevenueCatAPIError: Error, Hashable, Sendable, CustomStringConvert
     public var isRetryable: Bool
     /// How long RevenueCat asks to be left alone, in milliseconds.
     public var backoffMilliseconds: Int64?
+    /// Whether the body is RevenueCat's: somebody between us may have answered in its place.
+    private(set) var isStated = false
 
     /// Reads what it can of an answer; a body of another form says nothing.
     init(status: Int, body: [UInt8]) {
@@ -47,8 +49,9 @@ public struct RevenueCatAPIError: Error, Hashable, Sendable, CustomStringConvert
             let number = value.kind == .string ? Int64((try? value.string()) ?? "") : try? value.int64()
             code = number.map(Code.init(rawValue:))
         }
-        if code == .inProgress || code == 7629 { isRetryable = true }
+        if [.inProgress, 7629, .storeProblem, .internalError].contains(code) { isRetryable = true }
         type = reader.descriptiveString("type")
+        isStated = code != nil || type != nil || reader.descriptiveString("message") != nil
         if let stated = reader.descriptiveBool("retryable") { isRetryable = stated }
         backoffMilliseconds = reader.descriptiveInt64("backoff_ms").flatMap { $0 >= 0 ? $0 : nil }
     }

@@ -209,7 +209,9 @@ public struct RevenueCatClient: Sendable {
         }
         let error = RevenueCatAPIError(status: response.status, body: response.body)
         if error.code == .ownedByAnotherAccount { return .ownedByAnotherAccount }
-        guard !error.isRetryable, response.status != 401, response.status != 403 else { throw Self.unavailable(error) }
+        guard error.isStated, !error.isRetryable, response.status != 401, response.status != 403 else {
+            throw Self.unavailable(error)
+        }
         return .refused(error)
     }
 
