@@ -220,8 +220,8 @@ extension FileHandle {
     fileprivate func writeThrough(_ bytes: [UInt8]) throws {
         guard !bytes.isEmpty else { return }
         try write(contentsOf: Data(bytes))
-        // A pipe has nothing to wait for.
-        try? synchronize()
+        // Nothing to wait for, as with a pipe, is no error here. A full disk can be one only now.
+        try synchronize()
     }
 }
 
