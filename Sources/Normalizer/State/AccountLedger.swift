@@ -9,8 +9,8 @@ public struct AccountLedger: Hashable, Sendable {
     /// Which state a lineage belongs to, for lineages whose state has another name and for those only linked to.
     private var names: [SubscriptionID: SubscriptionID] = [:]
 
-    /// Transfers that name accounts and no lineage. They concern every lineage that the accounts owned by then, also
-    /// those that become known later.
+    /// Transfers that name accounts and no lineage. They concern every lineage of their store that the accounts owned by
+    /// then, also those that become known later.
     public private(set) var transfers: Set<AccountTransfer> = []
 
     /// Makes an empty ledger.
@@ -60,7 +60,15 @@ public struct AccountLedger: Hashable, Sendable {
         guard case .transferred(let transfer) = event.event else {
             return Application(disposition: .unrelated, event: event, nextCheckAt: nil)
         }
-        let move = AccountTransfer(environment: event.environment, transfer: transfer, by: Citation(event))
+        // A relay finds out by a receipt, which knows one store's purchases. Lineages know one App Store.
+        let store: Store? =
+            event.store == .unknown ? nil : event.store == .macAppStore ? .appStore : event.store
+        let move = AccountTransfer(
+            environment: event.environment,
+            store: store,
+            transfer: transfer,
+            by: Citation(event)
+        )
         let isNew = transfers.insert(move).inserted
         return Application(disposition: isNew ? .applied : .duplicate, event: event, nextCheckAt: nil)
     }

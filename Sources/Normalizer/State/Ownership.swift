@@ -73,7 +73,7 @@ extension SubscriptionState {
     /// Whom the lineage belongs to when everything that some accounts owned moved to others, too.
     public func ownership(after transfers: some Sequence<AccountTransfer>) -> Ownership {
         var binding = Binding(claims)
-        var moves = transfers.filter { $0.environment == environment }.map { (move: $0, isOfLineage: false) }
+        var moves = transfers.filter(concerns).map { (move: $0, isOfLineage: false) }
         if let transfer {
             let move = AccountTransfer(environment: environment, transfer: transfer.value, by: transfer.by)
             moves.append((move, true))
@@ -82,20 +82,28 @@ extension SubscriptionState {
         for (move, isOfLineage) in moves { binding.apply(move, always: isOfLineage) }
         return binding.ownership
     }
+
+    private func concerns(_ move: AccountTransfer) -> Bool {
+        move.environment == environment
+            && (move.store == nil || registers.keys.contains { $0.store == move.store })
+    }
 }
 
-/// Everything that some accounts owned moved to other accounts, at one moment.
+/// Everything that some accounts owned in a store moved to other accounts, at one moment.
 public struct AccountTransfer: Hashable, Sendable, Codable {
     /// The store's world that it concerns.
     public var environment: StoreEnvironment
+    /// The store whose purchases moved, as their lineages name it; absent means those of every store.
+    public var store: Store?
     /// Between which accounts.
     public var transfer: LifecycleEvent.Transfer
     /// Where it was stated.
     public var by: Citation
 
     /// Makes a transfer.
-    public init(environment: StoreEnvironment, transfer: LifecycleEvent.Transfer, by: Citation) {
+    public init(environment: StoreEnvironment, store: Store? = nil, transfer: LifecycleEvent.Transfer, by: Citation) {
         self.environment = environment
+        self.store = store
         self.transfer = transfer
         self.by = by
     }
