@@ -78,4 +78,20 @@ struct OwnershipStories {
         #expect(Self.stores("u1", all) == [])
         #expect(Self.stores("u2", all) == [.appStore, .stripe, .playStore, .promotional])
     }
+
+    @Test("what was moved to an account of several names moves on under any of them")
+    func transferOfTransferred() {
+        let story = [
+            Self.owned("O1", .appStore, by: Account("u1", .appUserID)),
+            Self.moved(["u1"], ["u2", "$RCAnonymousID:2"], at: 10),
+            Self.moved(["u2"], ["u3"], at: 20),
+        ]
+        for story in [story, story.reversed()] {
+            let ledger = Self.ledger(story)
+            #expect(Self.stores("u1", ledger) == [])
+            #expect(Self.stores("u2", ledger) == [])
+            #expect(Self.stores("$RCAnonymousID:2", ledger) == [])
+            #expect(Self.stores("u3", ledger) == [.appStore])
+        }
+    }
 }

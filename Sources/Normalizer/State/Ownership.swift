@@ -141,10 +141,13 @@ private struct Binding {
         let from = Set(move.transfer.from.map(\.id))
         let to = Set(move.transfer.to.filter { !$0.id.isEmpty })
         guard !to.isEmpty else { return }
-        let isOwner = bound.values.contains { identifier in
-            groups.members(with: identifier).contains { from.contains($0.id) }
-                && (destination.contains(identifier) || (claims[identifier]?.first.milliseconds ?? .max) <= moment)
-        }
+        // A move may name an account by one of its names, and the move after it by another.
+        let isOwner =
+            destination.contains { from.contains($0.id) }
+            || bound.values.contains { identifier in
+                groups.members(with: identifier).contains { from.contains($0.id) }
+                    && (destination.contains(identifier) || (claims[identifier]?.first.milliseconds ?? .max) <= moment)
+            }
         guard always || isOwner else { return }
         bound = bound.filter { !from.contains($0.value.id) }
         for identifier in to.inOrder.reversed() { bound[identifier.source] = identifier }
