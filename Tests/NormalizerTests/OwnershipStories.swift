@@ -94,4 +94,30 @@ struct OwnershipStories {
             #expect(Self.stores("u3", ledger) == [.appStore])
         }
     }
+
+    @Test("names that only look alike are two accounts")
+    func canonicalEquivalents() throws {
+        let (composed, decomposed) = ("jos\u{E9}", "jose\u{301}")
+        let ledger = Self.ledger([
+            Self.owned("O1", .appStore, by: Account(composed, .appUserID)),
+            Self.owned("S1", .stripe, by: Account(decomposed, .appUserID)),
+        ])
+        #expect(Self.stores(composed, ledger) == [.appStore])
+        #expect(Self.stores(decomposed, ledger) == [.stripe])
+        #expect(ledger.accounts.count == 2)
+        let both = Self.ledger([
+            Self.owned("O1", .appStore, by: Account(composed, .appUserID)),
+            Self.owned("O1", .appStore, by: Account(decomposed, .appUserID), at: 1),
+        ])
+        let state = try #require(both.states.first)
+        #expect(state.ownership.conflicts.count == 1)
+        let read = try CanonicalJSON.value(SubscriptionState.self, from: CanonicalJSON.bytes(state))
+        #expect(read == state)
+        #expect(Self.stores(decomposed, both) == [])
+        #expect(Self.stores(composed, both) == [.appStore])
+        let moved = Self.ledger([
+            Self.owned("O1", .appStore, by: Account(composed, .appUserID)), Self.moved([decomposed], ["u2"], at: 10),
+        ])
+        #expect(Self.stores(composed, moved) == [.appStore])
+    }
 }

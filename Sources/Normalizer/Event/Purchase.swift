@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import SignatureCore
 
 /// The product that an event is about, in the store's own words.
 public struct PurchasedProduct: Hashable, Sendable, Codable {
@@ -157,6 +158,12 @@ public struct Account: Hashable, Sendable, Codable {
         public init(_ id: String, _ source: Source) {
             self.id = id
             self.source = source
+        }
+
+        /// Whether two identifiers are octet for octet the same. Strings that only look alike are equal to Swift, and two
+        /// customers to a store and to a database.
+        public static func == (left: Identifier, right: Identifier) -> Bool {
+            left.id.hasOctets(of: right.id) && left.source == right.source
         }
     }
 

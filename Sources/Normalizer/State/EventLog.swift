@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import SignatureCore
 
 /// Events as JSON Lines: what the command line prints, and what a backend appends to its log.
 public enum EventLog: Sendable {
@@ -90,16 +91,18 @@ public struct Timeline: Hashable, Sendable {
     /// Access of an account at `time`, in each environment that it has purchases in. `account` is compared with
     /// identifiers of any source.
     public func access(of account: String, at time: Date) -> [StoreEnvironment: AccountAccess] {
-        let identifiers = ledger.accounts.filter { $0.id == account }
-        let environments = Set(ledger.states.filter { $0.claims.keys.contains { $0.id == account } }.map(\.environment))
-            .union(states(of: account).map(\.environment))
+        let identifiers = ledger.accounts.filter { $0.id.hasOctets(of: account) }
+        let environments = Set(
+            ledger.states.filter { $0.claims.keys.contains { $0.id.hasOctets(of: account) } }.map(\.environment)
+        )
+        .union(states(of: account).map(\.environment))
         return Dictionary(
             uniqueKeysWithValues: environments.map { ($0, ledger.access(of: identifiers, in: $0, at: time)) }
         )
     }
 
     private func states(of account: String) -> [SubscriptionState] {
-        let identifiers = ledger.accounts.filter { $0.id == account }
+        let identifiers = ledger.accounts.filter { $0.id.hasOctets(of: account) }
         return Set(ledger.states.map(\.environment.rawValue)).sorted()
             .flatMap { ledger.states(of: identifiers, in: StoreEnvironment(rawValue: $0)) }
     }

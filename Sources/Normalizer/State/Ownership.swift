@@ -1,3 +1,5 @@
+import SignatureCore
+
 /// When an account was named as the owner of a lineage, and what else it was called.
 package struct AccountClaim: Hashable, Sendable, Codable {
     package var first: Citation
@@ -119,8 +121,7 @@ private struct Binding {
     private let groups: AliasGroups
     private var bound: [Account.Source: Account.Identifier] = [:]
     private var destination: Set<Account.Identifier> = []
-    /// The accounts that gave the lineage away, and when it last moved.
-    private var former: Set<String> = []
+    /// When the lineage last moved.
     private var movedAt: Int64?
 
     init(_ claims: [Account.Identifier: AccountClaim]) {
@@ -138,22 +139,20 @@ private struct Binding {
 
     mutating func apply(_ move: AccountTransfer, always: Bool) {
         let moment = move.by.milliseconds
-        let from = Set(move.transfer.from.map(\.id))
+        let from = Set(move.transfer.from.map(\.name))
         let to = Set(move.transfer.to.filter { !$0.id.isEmpty })
         guard !to.isEmpty else { return }
         // A move may name an account by one of its names, and the move after it by another.
         let isOwner =
-            destination.contains { from.contains($0.id) }
+            destination.contains { from.contains($0.name) }
             || bound.values.contains { identifier in
-                groups.members(with: identifier).contains { from.contains($0.id) }
+                groups.members(with: identifier).contains { from.contains($0.name) }
                     && (destination.contains(identifier) || (claims[identifier]?.first.milliseconds ?? .max) <= moment)
             }
         guard always || isOwner else { return }
-        bound = bound.filter { !from.contains($0.value.id) }
+        bound = bound.filter { !from.contains($0.value.name) }
         for identifier in to.inOrder.reversed() { bound[identifier.source] = identifier }
         destination = to
-        former.formUnion(from)
-        former.subtract(to.map(\.id))
         movedAt = moment
     }
 
@@ -211,8 +210,12 @@ struct AliasGroups {
 
 extension Account.Identifier {
     func precedes(_ other: Account.Identifier) -> Bool {
-        id == other.id ? source.rawValue < other.source.rawValue : id < other.id
+        id.hasOctets(of: other.id)
+            ? source.rawValue < other.source.rawValue : id.utf8.lexicographicallyPrecedes(other.id.utf8)
     }
+
+    /// The identifier alone, wherever it comes from.
+    fileprivate var name: Account.Identifier { Account.Identifier(id, "") }
 }
 
 extension Collection<Account.Identifier> {
