@@ -40,7 +40,7 @@ struct IdentityTests {
         "A lineage key reads back, whatever is in its parts",
         arguments: [
             ("app_store", "production", "2000000123"), ("a/b", "c~d", "x/y/z"), ("~1", "/~0", "~"), ("", "", "ü∂/"),
-            ("stripe", "production", ""),
+            ("stripe", "production", ""), ("app_store", "production", "\u{301}x"), ("/\u{301}", "~\u{301}", "\u{301}"),
         ]
     )
     func lineageKey(store: String, environment: String, id: String) throws {

@@ -22,7 +22,9 @@ public struct SubscriptionID: Hashable, Sendable, Codable, CustomStringConvertib
 
     /// Reads the form that ``description`` writes; nil for anything else.
     public init?(_ text: String) {
-        let parts = text.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        // By octets: to Swift, a stroke and a combining mark after it are one character, and no stroke.
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 2, omittingEmptySubsequences: false)
+            .map { Substring($0) }
         guard parts.count == 3,
             let store = Self.unescaped(parts[0]), let environment = Self.unescaped(parts[1])
         else { return nil }
@@ -55,25 +57,25 @@ public struct SubscriptionID: Hashable, Sendable, Codable, CustomStringConvertib
 
     private static func escaped(_ part: String) -> String {
         guard part.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "~") }) else { return part }
-        return part.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()
+        return part.unicodeScalars.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()
     }
 
     private static func unescaped(_ part: Substring) -> String? {
-        guard part.contains("~") else { return String(part) }
-        var result = ""
-        var rest = part[...]
-        while let character = rest.popFirst() {
-            guard character == "~" else {
-                result.append(character)
+        guard part.utf8.contains(UInt8(ascii: "~")) else { return String(part) }
+        var result = String.UnicodeScalarView()
+        var rest = part.unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            guard scalar == "~" else {
+                result.append(scalar)
                 continue
             }
             switch rest.popFirst() {
-            case "0": result.append("~")
-            case "1": result.append("/")
+            case "0"?: result.append("~")
+            case "1"?: result.append("/")
             default: return nil
             }
         }
-        return result
+        return String(result)
     }
 }
 
