@@ -120,4 +120,15 @@ struct OwnershipStories {
         ])
         #expect(Self.stores(composed, moved) == [.appStore])
     }
+
+    @Test("a stored link into another environment is not followed, and costs no state")
+    func storedForeignLink() throws {
+        let sandbox = SubscriptionID(store: .appStore, environment: .sandbox, id: "O1")
+        let ledger = Self.ledger([Self.owned("O1", .appStore, by: Account("u1", .appUserID))])
+        let state = try #require(ledger.states.first)
+        var text = String(decoding: try CanonicalJSON.bytes(state), as: UTF8.self)
+        text = String(text.dropLast()) + ",\"links\":[\"\(sandbox)\"]}"
+        let linked = try CanonicalJSON.value(SubscriptionState.self, from: Array(text.utf8))
+        #expect(AccountLedger([SubscriptionState(sandbox), linked]).states.count == 2)
+    }
 }

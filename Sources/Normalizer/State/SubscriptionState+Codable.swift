@@ -95,8 +95,8 @@ extension SubscriptionState: Codable {
             if claims[named.account]?.merge(named.claim) == nil { claims[named.account] = named.claim }
         }
         transfer = try container.decodeIfPresent(Register<LifecycleEvent.Transfer>.self, forKey: .transfer)
-        links = Set(try list(.links) as [SubscriptionID]).subtracting(registers.keys)
         foreignLinks = Set(try list(.foreignLinks) as [SubscriptionID])
+        for other in try list(.links) as [SubscriptionID] { link(to: other) }
     }
 
     /// Writes the form of `docs/state-schema.md`: equal states give equal bytes through ``CanonicalJSON``.

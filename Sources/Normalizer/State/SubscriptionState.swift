@@ -251,7 +251,7 @@ public struct SubscriptionState: Hashable, Sendable {
         }
     }
 
-    private mutating func link(to other: SubscriptionID) {
+    mutating func link(to other: SubscriptionID) {
         guard !other.id.isEmpty, registers[other] == nil else { return }
         if other.environment == environment {
             links.insert(other)
