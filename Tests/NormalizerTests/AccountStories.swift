@@ -485,4 +485,64 @@ struct AccountStories {
         let state = Self.play([basic, pro, refund, reread]).ledger.states[0]
         #expect(!state.access(at: Self.day(15)).isGranted)
     }
+
+    @Test("what a recovery is from does not depend on which of two linked names is looked at first")
+    func recoveryUnderTwoNames() {
+        func play(
+            _ event: LifecycleEvent,
+            _ days: Double,
+            _ name: String,
+            _ provider: Provider,
+            _ facts: [Fact]
+        ) -> NormalizedEvent {
+            Self.event(event, "GPA.1", at: days, of: name, store: .playStore, by: provider, facts)
+        }
+        func period(_ from: Double, _ to: Double, _ name: String) -> Fact {
+            let period = ServicePeriod(start: Self.day(from), end: Self.day(to))
+            return .period(.init(period, product: "basic", phase: .regular, transaction: name))
+        }
+        let next = ServicePeriod(start: Self.day(30), end: Self.day(60))
+        let story = [
+            play(
+                .started(.init(origin: .new, phase: .regular, period: .init(start: Self.day(0), end: Self.day(30)))),
+                0,
+                "token",
+                .google,
+                [
+                    period(0, 30, "GPA.1"),
+                    .link(SubscriptionID(store: .playStore, environment: .production, id: "GPA.1")),
+                ]
+            ),
+            play(
+                .billingIssue(.init(access: .grace(until: Self.day(33)))),
+                30,
+                "token",
+                .google,
+                [.billing(.init(.grace, periodStart: Self.day(0), graceUntil: Self.day(33)))]
+            ),
+            // The relay knows of no grace.
+            play(
+                .billingIssue(.init(access: .suspended)),
+                30.01,
+                "GPA.1",
+                .revenuecat,
+                [.billing(.init(.suspended, periodStart: Self.day(0)))]
+            ),
+            play(
+                .renewed(.init(cause: .recovery(from: .unknown), phase: .regular, period: next)),
+                31,
+                "token",
+                .google,
+                [period(30, 60, "GPA.1..0")]
+            ),
+        ]
+        var causes: Set<LifecycleEvent.Renewed.Cause> = []
+        for _ in 0..<64 {
+            var ledger = AccountLedger()
+            for event in story {
+                if case .renewed(let renewed) = ledger.apply(event).event.event { causes.insert(renewed.cause) }
+            }
+        }
+        #expect(causes == [.recovery(from: .grace)])
+    }
 }

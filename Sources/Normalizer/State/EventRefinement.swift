@@ -362,12 +362,13 @@ extension EventRefinement {
         return .productChanged(classified(change))
     }
 
-    /// What a failed charge had led to before a period, where one had.
+    /// What a failed charge had led to before a period, where one had. Of linked names, one may know of a grace period
+    /// that gave access, and another of none.
     private func trouble(
         before: PeriodTimeline.Period,
         _ period: Fact.Period
     ) -> LifecycleEvent.Renewed.BillingTrouble? {
-        let isPlay = event.store == .playStore
+        var isTroubled = before.cut?.reason == .billing
         for (lineage, registers) in prior.registers {
             guard let billing = registers.billing, billing.value.status != .settled,
                 let subject = prior.timeline.subject(of: billing, lineage: lineage),
@@ -378,9 +379,10 @@ extension EventRefinement {
             {
                 return .grace
             }
-            return isPlay ? .hold : .retry
+            isTroubled = true
         }
-        return before.cut?.reason == .billing ? (isPlay ? .hold : .retry) : nil
+        guard isTroubled else { return nil }
+        return event.store == .playStore ? .hold : .retry
     }
 
     /// Apple says "upgrade" of a crossgrade at once as well, so a catalogue knows better than Apple; elsewhere what the
