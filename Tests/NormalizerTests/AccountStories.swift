@@ -545,4 +545,59 @@ struct AccountStories {
         }
         #expect(causes == [.recovery(from: .grace)])
     }
+
+    @Test("of two workers at one row, the second applies its event to what the first has written")
+    func twoWorkers() {
+        let first = Self.begins("t1", "basic", 0, 30, by: .apple)
+        let off = Self.event(
+            .autoRenewDisabled(.init(reason: .customer)),
+            "t1",
+            at: 5,
+            [.renewalIntent(.init(.init(willRenew: false)))]
+        )
+        let refund = Self.event(
+            .refunded(.init(transaction: "t1", scope: .full, reason: .unknown, affectsCurrentPeriod: true)),
+            "t1",
+            at: 5.01,
+            [
+                .refund(
+                    .init(transaction: "t1", scope: .full, at: Self.day(5), periodStart: Self.day(0), endsAccess: true)
+                )
+            ]
+        )
+        var row = SubscriptionState(
+            first.subscription ?? SubscriptionID(store: .unknown, environment: .unknown, id: "")
+        )
+        _ = row.apply(first)
+        var (one, other) = (row, row)
+        _ = one.apply(off)
+        _ = other.apply(refund)
+        // The other was too late.
+        var again = one
+        let application = again.apply(refund)
+        #expect(application.disposition == .applied)
+        #expect(Self.policy.actions(for: application, in: again).map(\.effect) == [.revoke])
+        // Merging gives the same state, and makes the event one that is known.
+        #expect(one.joined(with: other) == again)
+        #expect(again.apply(refund).disposition == .duplicate)
+    }
+
+    @Test("an upgrade under a new token pays out its share where the rows of both tokens are read")
+    func linkedRows() throws {
+        let (old, new) = ("token1", "token2")
+        let basic = Self.begins("GPA.1", "sub:basic", 0, 30, lineage: old, store: .playStore, by: .google)
+        var pro = Self.begins("GPA.2", "sub:pro", 15, 45, lineage: new, store: .playStore, by: .google)
+        let link = SubscriptionID(store: .playStore, environment: .production, id: old)
+        pro.facts.append(.link(link))
+        var first = SubscriptionState(link)
+        _ = first.apply(basic)
+        var ledger = AccountLedger([first])
+        let application = ledger.apply(pro)
+        let state = try #require(ledger[SubscriptionID(store: .playStore, environment: .production, id: new)])
+        #expect(Self.policy.actions(for: application, in: state).map(\.effect) == [.carryOver(to: 375)])
+        // A joined state may stand in both rows.
+        let read = try CanonicalJSON.value(SubscriptionState.self, from: try CanonicalJSON.bytes(state))
+        #expect(AccountLedger([first, read]).states == [state])
+        #expect(AccountLedger([read, first, read]) == ledger)
+    }
 }
