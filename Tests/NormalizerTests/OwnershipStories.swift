@@ -131,4 +131,52 @@ struct OwnershipStories {
         let linked = try CanonicalJSON.value(SubscriptionState.self, from: Array(text.utf8))
         #expect(AccountLedger([SubscriptionState(sandbox), linked]).states.count == 2)
     }
+
+    @Test("an account's purchases are found among others as they are by looking at all")
+    func foundAmongOthers() {
+        for seed in 0..<400 as Range<UInt64> {
+            var random = SplitMix64(seed: ~seed)
+            let stories = (0..<3).flatMap { RandomStory(seed: seed &* 3 &+ $0).events }
+            var ledger = AccountLedger()
+            for event in stories {
+                _ = ledger.apply(event)
+                if case .transferred = event.event { continue }
+                guard Int.random(in: 0..<4, using: &random) == 0 else { continue }
+                let (to, from) = (["u1", "u2", "u4"].shuffled(using: &random), ["u3", "u2"].shuffled(using: &random))
+                var move = Self.moved(Array(from.prefix(1)), Array(to.prefix(2)), at: 0)
+                move.assertedAt = event.assertedAt.addingTimeInterval(1)
+                _ = ledger.apply(move)
+            }
+            let read = AccountLedger(ledger.states.reversed(), transfers: ledger.transfers)
+            #expect(read == ledger, "seed \(seed)")
+            for environment in [StoreEnvironment.production, .sandbox] {
+                let all = ledger.states.filter { $0.environment == environment }
+                var groups = AliasGroups()
+                for state in all { groups.insert(state.claims) }
+                for id in ["u1", "u2", "u3", "u4"] {
+                    for source in [Account.Source.appUserID, .appAccountToken] {
+                        let identifier = Account.Identifier(id, source)
+                        let wanted = groups.representative(of: identifier)
+                        let owned = all.filter { state in
+                            ledger.ownership(of: state).accounts.contains { groups.representative(of: $0) == wanted }
+                        }
+                        #expect(ledger.states(of: [identifier], in: environment) == owned, "seed \(seed)")
+                        let access = ledger.access(of: identifier, in: environment, at: AccountStories.day(1))
+                        let conflicts = all.flatMap { ledger.ownership(of: $0).conflicts }
+                        #expect(access.conflicts == conflicts.filter { $0.claimed == identifier }, "seed \(seed)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("what a relay tells of one customer is not looked for among all the others", .timeLimit(.minutes(1)))
+    func manyCustomers() {
+        var ledger = AccountLedger()
+        for customer in 0..<5000 {
+            let event = Self.owned("GPA.\(customer)", .playStore, by: Account("u\(customer)", .appUserID))
+            #expect(ledger.apply(event).disposition == .applied)
+        }
+        #expect(Self.stores("u4999", ledger) == [.playStore])
+    }
 }

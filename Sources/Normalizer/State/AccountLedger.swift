@@ -13,13 +13,21 @@ public struct AccountLedger: Hashable, Sendable {
     /// then, also those that become known later.
     public private(set) var transfers: Set<AccountTransfer> = []
 
+    /// The names of the states that an identifier claims, wherever it comes from; among many states, those of one account
+    /// are found by it.
+    private var claimed: [Account.Identifier: Set<SubscriptionID>] = [:]
+    /// The names of the states that moved by a transfer of their own.
+    private var moved: Set<SubscriptionID> = []
+    /// Whom transfers name as those that an identifier has its purchases from.
+    private var formerOwners: [Account.Identifier: Set<Account.Identifier>] = [:]
+
     /// Makes an empty ledger.
     public init() {}
 
     /// Makes a ledger of states, joining those of one lineage or of linked ones.
     public init(_ states: some Sequence<SubscriptionState>, transfers: some Sequence<AccountTransfer> = []) {
         for state in states { insert(state) }
-        self.transfers = Set(transfers)
+        for move in transfers { insert(move) }
     }
 
     /// The states, in the order of their names.
@@ -69,8 +77,16 @@ public struct AccountLedger: Hashable, Sendable {
             transfer: transfer,
             by: Citation(event)
         )
-        let isNew = transfers.insert(move).inserted
+        let isNew = insert(move)
         return Application(disposition: isNew ? .applied : .duplicate, event: event, nextCheckAt: nil)
+    }
+
+    @discardableResult
+    private mutating func insert(_ move: AccountTransfer) -> Bool {
+        guard transfers.insert(move).inserted else { return false }
+        let former = move.transfer.from.map(\.name)
+        for identifier in move.transfer.to { formerOwners[identifier.name, default: []].formUnion(former) }
+        return true
     }
 
     /// Joins a statement's facts into the state of its lineage.
@@ -82,9 +98,16 @@ public struct AccountLedger: Hashable, Sendable {
     /// Changes the state of a lineage in place; only a new link, or a lineage without a state, needs more.
     private mutating func update(_ lineage: SubscriptionID, _ change: (inout SubscriptionState) -> Void) {
         let name = names[lineage] ?? lineage
-        if let links = statesByName[name]?.links, statesByName[name]?.registers[lineage] != nil {
+        if let known = statesByName[name].map({ ($0.links, $0.claims.count) }),
+            statesByName[name]?.registers[lineage] != nil
+        {
             statesByName[name, default: SubscriptionState(lineage)].apply(change)
-            if statesByName[name]?.links == links { return }
+            if statesByName[name]?.links == known.0 {
+                if let state = statesByName[name], state.claims.count != known.1 || state.transfer != nil {
+                    index(state, named: name)
+                }
+                return
+            }
         } else if statesByName[name] == nil {
             var state = SubscriptionState(lineage)
             change(&state)
@@ -96,21 +119,37 @@ public struct AccountLedger: Hashable, Sendable {
             state.merge(SubscriptionState(lineage))
             change(&state)
         }
-        insert(state)
+        insert(state, replacing: [name])
+    }
+
+    private mutating func index(_ state: SubscriptionState, named name: SubscriptionID) {
+        if state.transfer != nil { moved.insert(name) }
+        for identifier in state.claims.keys { claimed[identifier.name, default: []].insert(name) }
     }
 
     /// Joins a state, and with it the states that it is linked to.
-    public mutating func insert(_ state: SubscriptionState) {
+    public mutating func insert(_ state: SubscriptionState) { insert(state, replacing: []) }
+
+    /// - Parameter replaced: the names of states that were taken out, and are known to `state`.
+    private mutating func insert(_ state: SubscriptionState, replacing replaced: Set<SubscriptionID>) {
         guard !state.subscription.id.isEmpty else { return }
         var joined = state
+        var replaced = replaced
         // Each round may bring links of its own.
         while true {
             let related = Set((joined.lineages + joined.links).map { names[$0] ?? $0 })
             let others = related.compactMap { statesByName.removeValue(forKey: $0) }
             if others.isEmpty { break }
             for other in others { joined.merge(other) }
+            replaced.formUnion(others.map(\.subscription))
         }
         let name = joined.subscription
+        replaced.remove(name)
+        if !replaced.isEmpty {
+            for identifier in joined.claims.keys { claimed[identifier.name]?.subtract(replaced) }
+            moved.subtract(replaced)
+        }
+        index(joined, named: name)
         for lineage in joined.lineages + joined.links { names[lineage] = name == lineage ? nil : name }
         statesByName[name] = joined
     }
@@ -118,7 +157,7 @@ public struct AccountLedger: Hashable, Sendable {
     /// Joins what another ledger knows.
     public mutating func merge(_ other: AccountLedger) {
         for state in other.statesByName.values { insert(state) }
-        transfers.formUnion(other.transfers)
+        for move in other.transfers { insert(move) }
     }
 
     /// Whom a state's lineage belongs to, with the transfers known here.
@@ -164,13 +203,39 @@ extension AccountLedger {
         of identifiers: some Sequence<Account.Identifier>,
         in environment: StoreEnvironment
     ) -> [SubscriptionState] {
-        let candidates = states.filter { $0.environment == environment }
+        let identifiers = identifiers.filter { !$0.id.isEmpty }
+        let candidates = candidates(for: identifiers, in: environment)
         var groups = AliasGroups()
         for state in candidates { groups.insert(state.claims) }
-        let wanted = Set(identifiers.filter { !$0.id.isEmpty }.map { groups.representative(of: $0) })
+        let wanted = Set(identifiers.map { groups.representative(of: $0) })
         return candidates.filter { state in
             ownership(of: state).accounts.contains { wanted.contains(groups.representative(of: $0)) }
         }
+    }
+
+    /// Every state that may belong to an account: those that it claims under any of its names, and those of whom transfers
+    /// name before it.
+    private func candidates(
+        for identifiers: [Account.Identifier],
+        in environment: StoreEnvironment
+    ) -> [SubscriptionState] {
+        var names = moved
+        var known = Set(identifiers.map(\.name))
+        var open = Array(known)
+        while let identifier = open.popLast() {
+            var related = formerOwners[identifier] ?? []
+            for name in claimed[identifier] ?? [] where statesByName[name]?.environment == environment {
+                guard names.insert(name).inserted || moved.contains(name) else { continue }
+                for (account, claim) in statesByName[name]?.claims ?? [:] {
+                    for alias in claim.aliases where alias.source == account.source {
+                        related.insert(account.name)
+                        related.insert(alias.name)
+                    }
+                }
+            }
+            open += related.filter { known.insert($0).inserted }
+        }
+        return names.inOrder.compactMap { statesByName[$0] }.filter { $0.environment == environment }
     }
 
     /// Whether an account has access at `time`: the union over its lineages, never the word of the last one.
@@ -181,9 +246,10 @@ extension AccountLedger {
     ) -> AccountAccess {
         let identifiers = Array(identifiers)
         var access = AccountAccess(states(of: identifiers, in: environment), in: environment, at: time)
-        let claimed = Set(identifiers)
-        access.conflicts = states.filter { $0.environment == environment }
-            .flatMap { ownership(of: $0).conflicts.filter { claimed.contains($0.claimed) } }
+        let claimants = Set(identifiers)
+        access.conflicts = Set(identifiers.flatMap { claimed[$0.name] ?? [] }).inOrder.compactMap { statesByName[$0] }
+            .filter { $0.environment == environment }
+            .flatMap { ownership(of: $0).conflicts.filter { claimants.contains($0.claimed) } }
         return access
     }
 

@@ -215,7 +215,7 @@ extension Account.Identifier {
     }
 
     /// The identifier alone, wherever it comes from.
-    fileprivate var name: Account.Identifier { Account.Identifier(id, "") }
+    var name: Account.Identifier { Account.Identifier(id, "") }
 }
 
 extension Collection<Account.Identifier> {
