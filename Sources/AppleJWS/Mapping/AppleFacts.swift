@@ -130,7 +130,8 @@ extension AppleSnapshot {
 
     var ownership: Fact.Ownership { isFamilyShared ? .familyShared : .purchased }
 
-    func facts(reportedBy type: AppleNotification.NotificationType?) -> [Fact] {
+    /// - Parameter withRenewal: whether the renewal info is of the same moment.
+    func facts(reportedBy type: AppleNotification.NotificationType?, withRenewal: Bool = true) -> [Fact] {
         var facts: [Fact] = []
         if isSubscription {
             facts.append(
@@ -162,7 +163,7 @@ extension AppleSnapshot {
             )
         }
         facts += endings(reportedBy: type)
-        facts += renewal?.facts ?? []
+        if withRenewal { facts += renewal?.facts ?? [] }
         if let account { facts.append(.owner(account)) }
         if let previous = transaction.previousOriginalTransactionID {
             facts.append(

@@ -50,6 +50,9 @@ extension AppleAdapter {
     ///
     /// The facts and the identities are those that Apple's notification of the same transaction gives. What a
     /// notification words more exactly, such as an upgrade, is here a renewal of unknown cause; the state tells.
+    ///
+    /// Renewal info that was signed at another time than the transaction is a statement of its own, among
+    /// ``Normalization/furtherStatements``.
     public func normalize(
         _ transaction: Authenticated<AppleTransaction>,
         renewalInfo: AppleRenewalInfo? = nil
@@ -71,9 +74,20 @@ extension AppleAdapter {
             transaction: value,
             renewalInfo: renewalInfo,
             status: nil,
-            assertedAt: max(value.signedDate, renewalInfo?.signedDate ?? value.signedDate)
+            assertedAt: value.signedDate
         )
-        let facts = snapshot.facts(reportedBy: nil)
+        // A client chooses what it uploads together. Neither of the two may make the other any younger: a transaction may
+        // have been replaced since, and renewal turned off.
+        let separate = renewalInfo.flatMap { $0.signedDate == value.signedDate ? nil : $0 }
+        let facts = snapshot.facts(reportedBy: nil, withRenewal: separate == nil)
+        let further = separate.map { renewalInfo in
+            statement(
+                of: renewalInfo,
+                channel: transaction.channel,
+                evidence: transaction.evidence,
+                digest: BodyDigest(of: renewalInfo.payload)
+            )
+        }
         let events = snapshot.uploadDrafts.map { draft in
             NormalizedEvent(
                 id: draft.id,
@@ -103,32 +117,52 @@ extension AppleAdapter {
                 )
             )
         }
-        return Normalization(events, anomalies: value.anomalies + (renewalInfo?.anomalies ?? []))
+        return Normalization(
+            events,
+            furtherStatements: [further].compactMap(\.self),
+            anomalies: value.anomalies + (renewalInfo?.anomalies ?? [])
+        )
     }
 }
 
 extension AppleAdapter {
     /// Maps renewal info that came alone. It names no transaction, so it gives facts and no event.
     public func normalize(_ renewalInfo: Authenticated<AppleRenewalInfo>) -> Normalization {
-        let value = renewalInfo.value
-        let statement = StoreStatement(
+        let statement = statement(
+            of: renewalInfo.value,
+            channel: renewalInfo.channel,
+            evidence: renewalInfo.evidence,
+            digest: renewalInfo.bodyDigest
+        )
+        return Normalization(
+            noChange: .init(.unchanged, statement: statement),
+            anomalies: renewalInfo.value.anomalies
+        )
+    }
+
+    private func statement(
+        of renewalInfo: AppleRenewalInfo,
+        channel: Origin.Channel,
+        evidence: Origin.Evidence,
+        digest: BodyDigest
+    ) -> StoreStatement {
+        StoreStatement(
             subscription: SubscriptionID(
                 store: .appStore,
-                environment: value.environment.canonical,
-                id: value.originalTransactionID
+                environment: renewalInfo.environment.canonical,
+                id: renewalInfo.originalTransactionID
             ),
             provider: .apple,
-            assertedAt: value.signedDate,
-            facts: AppleRenewalSnapshot(renewalInfo: value, transaction: nil).facts,
+            assertedAt: renewalInfo.signedDate,
+            facts: AppleRenewalSnapshot(renewalInfo: renewalInfo, transaction: nil).facts,
             origin: Origin(
                 type: "JWSRenewalInfo",
-                channel: renewalInfo.channel,
-                evidence: renewalInfo.evidence,
-                digest: renewalInfo.bodyDigest,
+                channel: channel,
+                evidence: evidence,
+                digest: digest,
                 mapper: Self.mapper
             )
         )
-        return Normalization(noChange: .init(.unchanged, statement: statement), anomalies: value.anomalies)
     }
 }
 

@@ -38,7 +38,8 @@ public struct Normalization: Hashable, Sendable, Codable {
     public var events: [NormalizedEvent]
     /// Why there is no event, where there is none.
     public var noChange: Optional<NoChange>  // In full: as in `NormalizedEvent`.
-    /// What the store asserted about lineages that no event here is about, such as the other items of a purchase.
+    /// What the store asserted beside the events: about lineages that no event here is about, such as the other items
+    /// of a purchase, and about the same lineage at another time.
     public var furtherStatements: [StoreStatement]
     /// Paths of descriptive members whose type was not the documented one; they read as absent. Worth a metric: a
     /// provider has changed its format.

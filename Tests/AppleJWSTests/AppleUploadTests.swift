@@ -1,0 +1,131 @@
+import AppleJWS
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import Testing
+
+/// What a client uploads was genuinely signed, and the client chooses what to upload, when, and beside what.
+@Suite("Uploads of old and new things together", .timeLimit(.minutes(5)))
+struct AppleUploadTests {
+    /// A story whose notifications a ledger took in, and what the simulator signs for a client of its customer.
+    private struct Told {
+        let fixture: AppleFixture
+        let notifications: [AppleSimulator.Notification]
+        var ledger = AccountLedger()
+
+        init(_ moments: [AppleStory.Moment]) throws {
+            fixture = try AppleFixture()
+            notifications = try AppleStory("upload", "Uploads.", moments).notifications(from: AppleFixture.start)
+            for notification in notifications {
+                for event in try fixture.adapter.events(fixture.simulator.delivery(notification)) {
+                    _ = ledger.apply(event)
+                }
+            }
+        }
+
+        /// A day after everything.
+        var later: Date { (notifications.last?.signedDate ?? AppleFixture.start).addingTimeInterval(86_400) }
+
+        func data(_ index: Int) throws -> AppleSimulator.PurchaseData {
+            guard case .data(let data) = notifications[index].content else { throw CancellationError() }
+            return data
+        }
+
+        /// Takes in a transaction beside renewal info, each signed when it says.
+        mutating func upload(
+            _ transaction: AppleSimulator.Transaction?,
+            at signed: Date,
+            beside renewalInfo: AppleSimulator.RenewalInfo?,
+            at renewalSigned: Date
+        ) throws -> Normalization {
+            let result = try fixture.adapter.receive(
+                signedTransaction: fixture.simulator.signed(#require(transaction), at: signed),
+                signedRenewalInfo: fixture.simulator.signed(#require(renewalInfo), at: renewalSigned),
+                receivedAt: max(signed, renewalSigned)
+            )
+            for event in result.events { _ = ledger.apply(event) }
+            for statement in result.furtherStatements { ledger.apply(statement) }
+            return result
+        }
+
+        func snapshot(of lineage: String? = nil) throws -> SubscriptionSnapshot {
+            let state = ledger.states.first { lineage == nil || $0.subscription.id == lineage }
+            return try #require(state).snapshot(at: later.addingTimeInterval(60))
+        }
+    }
+
+    private typealias Moment = AppleStory.Moment
+
+    @Test("the transaction of a year that gave way to an upgrade gives no access beside today's renewal info")
+    func replaced() throws {
+        var told = try Told([
+            Moment(.after(.zero), .subscribe(.proYearly)),
+            Moment(.after(.seconds(12 * 86_400)), .upgrade(.proMonthly)),
+            Moment(.after(.seconds(86_400)), .turnRenewalOff),
+            Moment(.atPeriodEnd, .expire(.voluntary)),
+        ])
+        #expect(try !told.snapshot().access.isGranted)
+        let before = try told.snapshot()
+        let bought = told.notifications[0].signedDate
+        let result = try told.upload(
+            told.data(0).transactionInfo,
+            at: bought,
+            beside: told.data(3).renewalInfo,
+            at: told.later
+        )
+        #expect(try told.snapshot() == before)
+        #expect(result.statements.map(\.assertedAt) == [bought, told.later])
+        #expect(Set(result.statements.map(\.subscription)).count == 1)
+    }
+
+    @Test("a family member whose sharing ended gets nothing back by the transaction from before")
+    func unshared() throws {
+        var told = try Told([
+            Moment(.after(.zero), .subscribe(.proYearly)),
+            Moment(.after(.seconds(86_400)), .shareWithFamily),
+            Moment(.after(.seconds(86_400)), .stopSharing),
+        ])
+        let shared = try #require(told.data(1).transactionInfo)
+        var renewalInfo = try #require(told.data(0).renewalInfo)
+        renewalInfo.originalTransactionId = shared.originalTransactionId
+        #expect(try !told.snapshot(of: shared.originalTransactionId).access.isGranted)
+        _ = try told.upload(shared, at: told.notifications[1].signedDate, beside: renewalInfo, at: told.later)
+        #expect(try !told.snapshot(of: shared.originalTransactionId).access.isGranted)
+    }
+
+    @Test("the transaction of the first period takes no grace away from the one that is to be paid for")
+    func grace() throws {
+        var told = try Told([
+            Moment(.after(.zero), .subscribe(.proMonthly)),
+            Moment(.atPeriodEnd, .renew),
+            Moment(.atPeriodEnd, .failToRenew(grace: .seconds(16 * 86_400))),
+        ])
+        #expect(try told.snapshot().access.isGranted)
+        let before = try told.snapshot()
+        _ = try told.upload(
+            told.data(0).transactionInfo,
+            at: told.notifications[0].signedDate,
+            beside: told.data(2).renewalInfo,
+            at: told.later
+        )
+        let after = try told.snapshot()
+        #expect(after.access.isGranted && after.status == before.status && after.period == before.period)
+    }
+
+    @Test("renewal info from before renewal was turned off does not turn it on, whatever is signed beside it")
+    func renewalTurnedOff() throws {
+        var told = try Told([
+            Moment(.after(.zero), .subscribe(.proMonthly)),
+            Moment(.after(.seconds(86_400)), .turnRenewalOff),
+        ])
+        #expect(try told.snapshot().willRenew == false)
+        let (first, last) = (try told.data(0), try told.data(1))
+        _ = try told.upload(
+            last.transactionInfo,
+            at: told.later,
+            beside: first.renewalInfo,
+            at: told.notifications[0].signedDate
+        )
+        #expect(try told.snapshot().willRenew == false)
+    }
+}
