@@ -370,8 +370,7 @@ struct ChainAttack: Sendable, CustomTestStringConvertible {
     @Test func genuineChainIsAccepted() throws {
         let chain = try IssuedChain.genuine.get()
         let validated = try chain.verification().verify(chain.certificates, at: IssuedChain.middle)
-        #expect(validated.notBefore == IssuedChain.notBefore)
-        #expect(validated.notAfter == IssuedChain.notAfter)
+        #expect(validated.validity == [IssuedChain.notBefore...IssuedChain.notAfter])
         #expect(validated.leafFingerprint == SHA256.hash(chain.leaf.span).hexadecimal)
         let signature = try chain.leafKey.es256([1, 2, 3])
         try validated.leafKey.verify(signature: signature.span, over: [1, 2, 3].span)
@@ -399,8 +398,7 @@ struct ChainAttack: Sendable, CustomTestStringConvertible {
             adjustLeaf: { $0.notAfter = 1_900_000_000_000 }
         )
         let validated = try chain.verification().verify(chain.certificates, at: nil)
-        #expect(validated.notBefore == 1_600_000_000_000)
-        #expect(validated.notAfter == 1_900_000_000_000)
+        #expect(validated.validity == [1_600_000_000_000...1_900_000_000_000])
     }
 
     @Test func reissuedRootInThirdPlaceIsAccepted() throws {
@@ -436,7 +434,24 @@ struct ChainAttack: Sendable, CustomTestStringConvertible {
         ] {
             let verification = try IssuedChain.verification(trusting: roots)
             let validated = try verification.verify(chain.certificates, at: IssuedChain.middle)
-            #expect(validated.notAfter == IssuedChain.notAfter)
+            #expect(validated.isValid(at: IssuedChain.notAfter))
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aRootThatIsIssuedAnewTakesNothingFromWhatWasSignedBefore(isNewFirst: Bool) throws {
+        let chain = try IssuedChain.genuine.get()
+        let reissued = try CertificateAuthority.root(
+            name: IssuedChain.rootName,
+            key: chain.root.key,
+            notBefore: IssuedChain.middle + 1000,
+            notAfter: IssuedChain.notAfter + 1000
+        ) { $0.serialNumber = 97 }
+        let roots = [chain.root.certificate, reissued.certificate]
+        let verification = try IssuedChain.verification(trusting: isNewFirst ? roots.reversed() : roots)
+        for time in [IssuedChain.notBefore, IssuedChain.middle, IssuedChain.notAfter] {
+            _ = try verification.verify(chain.certificates, at: time)
+            #expect(try verification.verify(chain.certificates, at: nil).isValid(at: time))
         }
     }
 

@@ -53,20 +53,25 @@ package struct ChainVerification: Sendable {
         try requireFit(intermediate: intermediate)
         let leafKey = try leaf.p256PublicKey()
 
-        // Of several issues of one root the one counts that is valid, and else the one that lasts longest.
-        let ordered = candidates.sorted { left, right in
-            let leftIsValid = time.map(left.certificate.isValid(at:)) ?? true
-            let rightIsValid = time.map(right.certificate.isValid(at:)) ?? true
-            if leftIsValid != rightIsValid { return leftIsValid }
-            return left.certificate.notAfter > right.certificate.notAfter
+        // Of several issues of one root any that ends the path will do, each for as long as it is valid itself.
+        var validity: [ClosedRange<Int64>] = []
+        var failure: SignatureError?
+        for anchor in candidates {
+            do throws(SignatureError) {
+                try buildPath(leaf: leaf, intermediate: intermediate, anchor: anchor)
+            } catch {
+                failure = failure ?? error
+                continue
+            }
+            let first = max(leaf.notBefore, intermediate.notBefore, anchor.certificate.notBefore)
+            let last = min(leaf.notAfter, intermediate.notAfter, anchor.certificate.notAfter)
+            if first <= last { validity.append(first...last) }
         }
-        let anchor = ordered[0]
-        try buildPath(leaf: leaf, intermediate: intermediate, anchor: anchor)
+        if validity.isEmpty, let failure { throw failure }
 
         let chain = ValidatedChain(
             leafKey: leafKey,
-            notBefore: max(leaf.notBefore, intermediate.notBefore, anchor.certificate.notBefore),
-            notAfter: min(leaf.notAfter, intermediate.notAfter, anchor.certificate.notAfter),
+            validity: validity,
             leafFingerprint: leaf.fingerprint.hexadecimal
         )
         if let time, !chain.isValid(at: time) {
@@ -155,11 +160,5 @@ package struct ChainVerification: Sendable {
                 throw SignatureError(.chain, "path has another certificate at \(index)")
             }
         }
-    }
-}
-
-extension Certificate {
-    fileprivate func isValid(at milliseconds: Int64) -> Bool {
-        notBefore <= milliseconds && milliseconds <= notAfter
     }
 }

@@ -3,22 +3,20 @@
 /// A class, because all that one signer signs shares it, on all threads.
 package final class ValidatedChain: Sendable {
     package let leafKey: P256PublicKey
-    /// The first millisecond since 1970 at which leaf, intermediate and trust anchor are all valid.
-    package let notBefore: Int64
-    /// The last millisecond since 1970 at which leaf, intermediate and trust anchor are all valid.
-    package let notAfter: Int64
+    /// When leaf, intermediate and an issue of the trust anchor are all valid, in milliseconds since 1970; both ends
+    /// count (RFC 5280 §4.1.2.5).
+    package let validity: [ClosedRange<Int64>]
     /// The SHA-256 of the leaf certificate, in hexadecimal.
     package let leafFingerprint: String
 
-    init(leafKey: P256PublicKey, notBefore: Int64, notAfter: Int64, leafFingerprint: String) {
+    init(leafKey: P256PublicKey, validity: [ClosedRange<Int64>], leafFingerprint: String) {
         self.leafKey = leafKey
-        self.notBefore = notBefore
-        self.notAfter = notAfter
+        self.validity = validity
         self.leafFingerprint = leafFingerprint
     }
 
-    /// Whether the path is valid at this time; both ends count (RFC 5280 §4.1.2.5).
+    /// Whether the path is valid at this time.
     package func isValid(at milliseconds: Int64) -> Bool {
-        notBefore <= milliseconds && milliseconds <= notAfter
+        validity.contains { $0.contains(milliseconds) }
     }
 }
