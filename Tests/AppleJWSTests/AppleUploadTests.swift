@@ -128,4 +128,20 @@ struct AppleUploadTests {
         )
         #expect(try told.snapshot().willRenew == false)
     }
+
+    @Test("what Apple asks before it shows a retention message does not pass for renewal info")
+    func retentionMessage() throws {
+        let fixture = try AppleFixture()
+        let payload = """
+            {"originalTransactionId":"2000000900000001","appAppleId":1234567890,"productId":"pro","userLocale":"en-US",\
+            "requestIdentifier":"5f2f8d0e-1b7b-4c0e-9d66-0f3a5f0f6a11","environment":"Production",\
+            "signedDate":1767225600000}
+            """
+        let jws = try fixture.simulator.jws(Array(payload.utf8))
+        let error = #expect(throws: DeliveryError.self) {
+            try fixture.adapter.verifier.renewalInfo(jws, receivedAt: AppleFixture.start)
+        }
+        #expect(error?.code == .malformed)
+        #expect(error?.isAuthentic == true)
+    }
 }

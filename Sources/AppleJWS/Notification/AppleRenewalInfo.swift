@@ -118,8 +118,10 @@ public struct AppleRenewalInfo: Sendable, Hashable {
 extension AppleRenewalInfo {
     package init(payload: [UInt8], root: JSONValue, isSigned: Bool) throws(JSONError) {
         var reader = try ObjectReader(root)
-        // A transaction names its lineage too; it must not pass for renewal info.
-        if let foreign = reader.optionalValue("transactionId") {
+        // A transaction names its lineage too, and so does the request for a retention message (Retention Messaging API,
+        // `DecodedRealtimeRequestBody`); neither must pass for renewal info.
+        for name in ["transactionId", "requestIdentifier"] as [MemberName] {
+            guard let foreign = reader.optionalValue(name) else { continue }
             throw foreign.error(.unexpectedKind(expected: .null, found: foreign.kind))
         }
         originalTransactionID = try reader.identifier("originalTransactionId")
