@@ -39,7 +39,11 @@ enum DuplicateNames {
             var slot = name.hash
             while slots[slot] != 0 {
                 let earlier = names[Int(slots[slot]) &- 1]
-                if name.isLike(earlier), order(earlier, name, nodes, text) == 0 { return name.node }
+                if name.isLike(earlier) {
+                    // Seldom met, easily made and as long as a document may be: to compare each of such names with
+                    // all before it would take a hundred times as long as reading them.
+                    return order(earlier, name, nodes, text) == 0 ? name.node : amongMany(names, nodes, text)
+                }
                 slot = (slot &+ 1) & 255
             }
             slots[slot] = UInt8(truncatingIfNeeded: later &+ 1)
