@@ -1,8 +1,8 @@
-/// Eight octets from either end of a name: all of one that has no more than sixteen.
+/// Eight octets from either end of a name, and its length: all of one that has no more than sixteen.
 struct NameEnds: Equatable {
     let first: UInt64
-    /// The eighth octet and those after it, of a name with more than sixteen the last eight. Where there are fewer, zeros
-    /// follow.
+    /// The octets after the eighth; where there are fewer, zeros follow. Of a name with more than sixteen, the last eight
+    /// and, added to them, how many more it has.
     let second: UInt64
 
     @inline(__always)
@@ -15,7 +15,7 @@ struct NameEnds: Equatable {
     init(of name: Span<UInt8>) {
         let count = name.count
         if count >= 16 {
-            self.init(name.word(at: 0), name.word(at: count &- 8))
+            self.init(name.word(at: 0), name.word(at: count &- 8) &+ UInt64(truncatingIfNeeded: count &- 16))
         } else if count >= 8 {
             // What both words hold is shifted out of the second.
             let last = name.word(at: count &- 8)

@@ -184,6 +184,11 @@ public struct Account: Hashable, Sendable, Codable {
     /// Every identifier, the binding one first.
     public var identifiers: [Identifier] { [Identifier(id, source)] + aliases }
 
+    /// Whether both have the same identifiers in the same order, octet for octet.
+    public static func == (left: Account, right: Account) -> Bool {
+        left.id.hasOctets(of: right.id) && left.source == right.source && left.aliases == right.aliases
+    }
+
     private enum CodingKeys: String, CodingKey { case id, source, aliases }
 
     /// Reads an account; absent aliases are none.
