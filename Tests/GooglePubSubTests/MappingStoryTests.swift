@@ -180,6 +180,82 @@ struct MappingStoryTests {
         }
     }
 
+    /// What is done to credits, each action once: premium for 10.00 gives 200, family for 20.00 gives 500.
+    private static func credits(
+        _ chapters: [Chapter],
+        carryingOver carriesOver: Bool = true
+    ) throws -> [CreditAction.Effect] {
+        let policy = CreditPolicy(
+            [
+                "premium:monthly": .init(credits: 200, price: Money(ExactDecimal(10), "EUR")),
+                "family:monthly": .init(credits: 500, price: Money(ExactDecimal(20), "EUR")),
+            ],
+            carriesOver: carriesOver
+        )
+        var ledger = AccountLedger()
+        var done: Set<String> = []
+        var effects: [CreditAction.Effect] = []
+        for event in try chapters.flatMap({ try $0.events() }) {
+            let application = ledger.apply(event)
+            guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
+            effects += policy.actions(for: application, in: state).filter { done.insert($0.id).inserted }.map(\.effect)
+        }
+        return effects
+    }
+
+    @Test("a change of plan that is charged in full pays out in full, whatever arrives first")
+    func fullCharge() throws {
+        let story = Self.planChange
+        #expect(try Self.credits(story) == [.reset(to: 200), .carryOver(to: 500)])
+        #expect(try Self.credits(story, carryingOver: false) == [.reset(to: 200), .prorate(to: 500)])
+        #expect(try Self.credits([story[1], story[0], story[2]]) == [.reset(to: 500)])
+    }
+
+    @Test(
+        "changes of plan that cost nothing give nothing, however often they are made, and take nothing",
+        arguments: ["WITH_TIME_PRORATION", "WITHOUT_PRORATION"]
+    )
+    func freeChanges(_ mode: String) throws {
+        func changed(_ product: String, from old: String, linked: String, order: String, at time: Int64)
+            -> Vectors.Purchase
+        {
+            var new = Self.purchase("ACTIVE", order: order, expiry: time + 20 * Self.day, start: time, product: product)
+            new.linked = linked
+            new.items[0].extra["itemReplacement"] = #"{"productId":"\#(old)","replacementMode":"\#(mode)"}"#
+            return new
+        }
+        let again = Self.changed + Self.day
+        let story = [
+            Self.planChange[0],
+            Chapter(
+                number: 4,
+                at: Self.changed,
+                purchase: changed(
+                    "family",
+                    from: "premium",
+                    linked: Vectors.token,
+                    order: "GPA.3388-7777-6666-55555",
+                    at: Self.changed
+                ),
+                token: Vectors.oldToken
+            ),
+            Chapter(
+                number: 4,
+                at: again,
+                purchase: changed(
+                    "premium",
+                    from: "family",
+                    linked: Vectors.oldToken,
+                    order: "GPA.3388-7777-6666-55556",
+                    at: again
+                ),
+                token: Vectors.olderToken
+            ),
+        ]
+        #expect(try Self.credits(story) == [.reset(to: 200), .carryOver(to: 0), .carryOver(to: 0)])
+        #expect(try Self.credits(story, carryingOver: false) == [.reset(to: 200), .grant(0), .grant(0)])
+    }
+
     @Test("a chain is linked as far as it was asked for")
     func chain() throws {
         let purchase = Self.planChange[1].purchase

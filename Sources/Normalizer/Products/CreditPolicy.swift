@@ -276,9 +276,24 @@ extension CreditPolicy {
         guard let previous = replaced(by: period, before, event, state) else {
             return [action("payout", .reset(to: full), period, event, lineage)]
         }
-        let credits = prorated(full, previous, period, event, state) ?? full
-        let effect: CreditAction.Effect = carriesOver ? .carryOver(to: credits) : .prorate(to: credits)
+        let charged = isCharged(event)
+        let credits = charged.map { $0 ? full : 0 } ?? prorated(full, previous, period, event, state) ?? full
+        // Where nothing new was paid for, what is left stays.
+        let isKept = charged == false
+        let effect: CreditAction.Effect =
+            carriesOver ? .carryOver(to: credits) : isKept ? .grant(credits) : .prorate(to: credits)
         return [action("payout", effect, period, event, lineage)]
+    }
+
+    /// Whether a change was charged in full or not at all, where the store says so. Else what was unused is set off
+    /// against the new price. Changes that cost nothing can be made again and again, and must give nothing.
+    private func isCharged(_ event: NormalizedEvent) -> Bool? {
+        guard case .productChanged(let change) = event.event, let proration = change.proration else { return nil }
+        return switch proration {
+        case .fullCharge: true
+        case .timeCredit, .deferred, .none: false
+        case .proratedCharge, .refund: nil
+        }
     }
 
     /// What an immediate change took the place of, with the moment of the change.
@@ -360,7 +375,9 @@ extension CreditPolicy {
         _ lineage: SubscriptionID,
         _ state: SubscriptionState
     ) -> [CreditAction] {
-        guard let full = credits(of: period), let previous = replaced(by: period, before, event, state),
+        // On Google Play the replacement mode decides what a change costs, and the state does not know it.
+        guard lineage.store != .playStore, let full = credits(of: period),
+            let previous = replaced(by: period, before, event, state),
             let share = prorated(full, previous, period, event, state), share < full
         else { return [] }
         return [action("correction", .grant(share - full), period, event, lineage)]
