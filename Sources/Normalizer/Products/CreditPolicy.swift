@@ -278,8 +278,8 @@ extension CreditPolicy {
         }
         let charged = isCharged(event)
         let credits = charged.map { $0 ? full : 0 } ?? prorated(full, previous, period, event, state) ?? full
-        // Where nothing new was paid for, what is left stays.
-        let isKept = charged == false
+        // Where nothing new was paid for, or no other product, what is left stays.
+        let isKept = charged == false || previous.product == period.fact.product
         let effect: CreditAction.Effect =
             carriesOver ? .carryOver(to: credits) : isKept ? .grant(credits) : .prorate(to: credits)
         return [action("payout", effect, period, event, lineage)]
@@ -303,6 +303,21 @@ extension CreditPolicy {
         var transaction: String?
         var period: ServicePeriod
         var changedAt: Date
+
+        init(_ period: PeriodTimeline.Period, changedAt moment: Int64) {
+            product = period.fact.product
+            phase = period.fact.phase
+            transaction = period.transaction
+            self.period = period.fact.period
+            changedAt = Date(millisecondsSince1970: moment)
+        }
+
+        init(_ product: String, _ period: ServicePeriod, changedAt moment: Date) {
+            self.product = product
+            phase = .regular
+            self.period = period
+            changedAt = moment
+        }
     }
 
     /// Whether the money for a period had gone back by a moment: what is bought then is paid for in full.
@@ -316,31 +331,25 @@ extension CreditPolicy {
         _ event: NormalizedEvent,
         _ state: SubscriptionState
     ) -> Replaced? {
-        if let before, before.fact.product != period.fact.product, period.start < before.end, before.end != .max,
-            !isRefunded(before, by: period.start)
+        if let before, before.fact.product != period.fact.product || isSwitched(event, before),
+            period.start < before.end, before.end != .max, !isRefunded(before, by: period.start)
         {
-            return Replaced(
-                product: before.fact.product,
-                phase: before.fact.phase,
-                transaction: before.transaction,
-                period: before.fact.period,
-                changedAt: Date(millisecondsSince1970: period.start)
-            )
+            return Replaced(before, changedAt: period.start)
         }
         // Billed anew from the same start: the event itself says what was before and when it changed. A change that began
         // the period takes effect with it, however much later it is told of.
         if case .productChanged(let change) = event.event, change.timing == .immediate, let from = change.from,
             from != period.fact.product, event.effectiveAt.millisecondsSince1970 > period.start, period.end != .max
         {
-            return Replaced(
-                product: from,
-                phase: .regular,
-                transaction: nil,
-                period: period.fact.period,
-                changedAt: event.effectiveAt
-            )
+            return Replaced(from, period.fact.period, changedAt: event.effectiveAt)
         }
         return nil
+    }
+
+    /// Whether a period gave way ahead of time to another rhythm of its product, which Stripe sells under one name.
+    private func isSwitched(_ event: NormalizedEvent, _ before: PeriodTimeline.Period) -> Bool {
+        guard case .productChanged(let change) = event.event, before.fact.phase != .trial else { return false }
+        return change.timing == .immediate && change.from == before.fact.product
     }
 
     private func prorated(
@@ -350,6 +359,7 @@ extension CreditPolicy {
         _ event: NormalizedEvent,
         _ state: SubscriptionState
     ) -> Int64? {
+        guard previous.product != period.fact.product else { return used(full, previous) }
         let listed = allowances[period.fact.product]?.price
         let charged = period.transaction.flatMap { state.charges[$0]?.value.price.money } ?? event.price?.money
         let oldListed = allowances[previous.product]?.price
@@ -366,8 +376,16 @@ extension CreditPolicy {
         return try? proration.credits(of: full, paid: paid, newPrice: newPrice, rounding: rounding)
     }
 
+    /// The part of an allowance that was used up by time, whatever it cost: it was paid out in full, the rest of it went
+    /// back, and another one is due.
+    private func used(_ full: Int64, _ previous: Replaced) -> Int64? {
+        let price = Money(ExactDecimal(1), "XXX")
+        return try? Proration(of: previous.period, changedAt: previous.changedAt)
+            .credits(of: full, paid: price, newPrice: price, rounding: rounding)
+    }
+
     /// The beginning of a period that turns out to have been replaced already: what was paid out for its successor in
-    /// full, when nothing was known of it, was too much.
+    /// full, when nothing was known of it, was too much. Of one product, whose credits go on, it was too little.
     private func correction(
         of period: PeriodTimeline.Period,
         after before: PeriodTimeline.Period,
@@ -376,8 +394,14 @@ extension CreditPolicy {
         _ state: SubscriptionState
     ) -> [CreditAction] {
         // On Google Play the replacement mode decides what a change costs, and the state does not know it.
-        guard lineage.store != .playStore, let full = credits(of: period),
-            let previous = replaced(by: period, before, event, state),
+        guard lineage.store != .playStore, let full = credits(of: period) else { return [] }
+        if before.fact.product == period.fact.product {
+            guard before.cut?.reason == .replaced, before.cut?.at == period.start, before.fact.phase != .trial,
+                let share = used(full, Replaced(before, changedAt: period.start))
+            else { return [] }
+            return [action("correction", .grant(share), period, event, lineage)]
+        }
+        guard let previous = replaced(by: period, before, event, state),
             let share = prorated(full, previous, period, event, state), share < full
         else { return [] }
         return [action("correction", .grant(share - full), period, event, lineage)]
