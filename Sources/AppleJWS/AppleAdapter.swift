@@ -32,13 +32,17 @@ public struct AppleAdapter: ProviderAdapter {
 
     /// Proves and decodes a notification that came another way than Apple's call, such as the notification history.
     ///
+    /// A notification of the channel `history` may be of any age: it goes back half a year, and you have it from Apple
+    /// over TLS. Give that channel to nothing else.
+    ///
     /// - Throws: ``DeliveryError`` as for ``authenticate(_:)``.
     public func authenticate(
         _ delivery: Delivery,
         channel: Origin.Channel
     ) throws(DeliveryError) -> Authenticated<AppleNotification> {
         let range = try signedPayload(in: delivery.body)
-        let (notification, evidence) = try verifier.notification(delivery.body, range, delivery.receivedAt)
+        let (notification, evidence) = try verifier.taking(channel)
+            .notification(delivery.body, range, delivery.receivedAt)
         return Authenticated(
             notification,
             receivedAt: delivery.receivedAt,

@@ -66,7 +66,8 @@ public struct AppleConfiguration: Sendable {
     /// How far `signedDate` may lie after the time of receipt.
     public var maximumFutureSkew: Duration = .seconds(300)
     /// How far `signedDate` may lie before the time of receipt; nil for any age. Apple repeats a notification for about
-    /// a week with its first signature, so anything shorter loses events.
+    /// a week with its first signature, so anything shorter loses events. What comes through the channel `history` may be
+    /// of any age.
     public var maximumAge: Duration?
     /// The longest body that is read, in bytes.
     public var maximumBodyBytes: Int = 1 << 20

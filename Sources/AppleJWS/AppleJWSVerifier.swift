@@ -13,7 +13,7 @@ import WireJSON
 ///
 /// Verification is synchronous, shares no lock but a short read of the chain cache, and runs on any number of threads.
 public struct AppleJWSVerifier: Sendable {
-    let verification: SignedDataVerification
+    private(set) var verification: SignedDataVerification
     private let apps: [AppleConfiguration.App]
     private let environments: Set<AppleEnvironment>
 
@@ -77,8 +77,17 @@ public struct AppleJWSVerifier: Sendable {
         receivedAt: Date,
         channel: Origin.Channel = .webhook
     ) throws(DeliveryError) -> Authenticated<AppleNotification> {
-        let (notification, evidence) = try notification(jws, jws.indices, receivedAt)
+        let (notification, evidence) = try taking(channel).notification(jws, jws.indices, receivedAt)
         return authenticated(notification, jws, receivedAt, channel, evidence)
+    }
+
+    /// What the verifier is for a channel: Apple's record of past notifications holds what was signed long ago, and who
+    /// reads it has it from Apple.
+    func taking(_ channel: Origin.Channel) -> AppleJWSVerifier {
+        guard channel == .history else { return self }
+        var verifier = self
+        verifier.verification = verification.forAnyAge
+        return verifier
     }
 
     private func authenticated<Value: Sendable>(

@@ -210,6 +210,23 @@ struct AppleReceivingTests {
         #expect(error.map { Acknowledgement(for: .failure($0), provider: .apple).decision } == .acceptAndQuarantine)
     }
 
+    @Test("what an outage lost is made up for from Apple's record, however old, and from nowhere else")
+    func history() throws {
+        let fixture = try AppleFixture { $0.maximumAge = .seconds(14 * 86_400) }
+        let fetched = AppleFixture.start.addingTimeInterval(150 * 86_400)
+        for notification in try AppleStory.demo.notifications(from: AppleFixture.start).prefix(2) {
+            let prompt = try fixture.adapter.events(fixture.simulator.delivery(notification))
+            let late = try fixture.simulator.delivery(notification, receivedAt: fetched)
+            let error = #expect(throws: DeliveryError.self) { try fixture.adapter.events(late) }
+            #expect(error?.code == .stale)
+            let past = try fixture.adapter.normalize(fixture.adapter.authenticate(late, channel: .history)).events
+            #expect(past.map(\.id) == prompt.map(\.id))
+            #expect(past.map(\.facts) == prompt.map(\.facts))
+            let forged = try AppleSimulator(seed: "forger").delivery(notification, receivedAt: fetched)
+            #expect(throws: DeliveryError.self) { try fixture.adapter.authenticate(forged, channel: .history) }
+        }
+    }
+
     // MARK: Chain cache
 
     @Test("a different chain each time is verified each time, whatever the cache holds", arguments: [1, 2, 32])

@@ -26,7 +26,7 @@ struct SignedDataVerification: Sendable {
     let cache: ChainCache
     private let certificateTime: AppleConfiguration.CertificateTime
     private let futureSkew: Int64
-    private let maximumAge: Int64?
+    private var maximumAge: Int64?
 
     init(_ configuration: AppleConfiguration) throws(ConfigurationError) {
         isSigned = configuration.environments.contains(where: \.isSigned)
@@ -43,6 +43,13 @@ struct SignedDataVerification: Sendable {
         certificateTime = configuration.certificateTime
         futureSkew = configuration.maximumFutureSkew.wholeMilliseconds
         maximumAge = configuration.maximumAge?.wholeMilliseconds
+    }
+
+    /// The same for data of any age.
+    var forAnyAge: SignedDataVerification {
+        var verification = self
+        verification.maximumAge = nil
+        return verification
     }
 
     /// - Parameters:
