@@ -190,7 +190,7 @@ struct AccountStories {
         #expect(Self.play([basic, refund, pro]).subscription(at: Self.day(14)) == 500)
     }
 
-    @Test("a pause that ends within its period gives back the credits that it took, once")
+    @Test("a pause that ends within its period leaves the credits as they were")
     func pauseWithinPeriod() {
         func stripe(_ event: LifecycleEvent, _ days: Double, _ facts: [Fact]) -> NormalizedEvent {
             Self.event(event, "in_1", at: days, store: .stripe, by: .stripe, facts)
@@ -214,7 +214,7 @@ struct AccountStories {
         let host = Self.play([began, paused, resumed])
         #expect(host.ledger.states[0].access(at: Self.day(16)).isGranted)
         #expect(host.subscription(at: Self.day(16)) == 200)
-        // Not taken, not given.
+        // Nothing taken, nothing given.
         var spent = Self.play([began, paused, resumed])
         for key in spent.left.keys { spent.left[key] = 50 }
         for event in [resumed, paused, began, resumed] { spent.handle(event) }

@@ -150,6 +150,8 @@ extension CreditPolicy {
             case .billing where wasCharged(since: event.occurredAt, timeline, state): return []
             default: return ended(application, lineage, timeline, state)
             }
+        // What is left counts again when a pause within a period is over. Taken and given back, it would be spent twice.
+        case .paused where isWithinPeriod(event, timeline): return []
         case .paused, .revoked, .gracePeriodExpired:
             return ended(application, lineage, timeline, state)
         case .refunded, .chargeback, .refundReversed:
@@ -157,6 +159,15 @@ extension CreditPolicy {
         default:
             return []
         }
+    }
+
+    private func isWithinPeriod(_ event: NormalizedEvent, _ timeline: PeriodTimeline) -> Bool {
+        for case .periodEnded(let end) in event.facts {
+            let start = end.start.millisecondsSince1970
+            guard let period = timeline.period(transaction: end.transaction, start: start) else { continue }
+            return end.at.millisecondsSince1970 < period.end
+        }
+        return false
     }
 
     private func begun(
@@ -192,26 +203,7 @@ extension CreditPolicy {
             return correction(of: later, after: period, event, lineage, state)
         }
         let before = later == nil ? before(index, in: timeline) : nil
-        let paid = payout(period, before, event, lineage, state)
-        // A payment and a change of quantity end no pause.
-        guard case .renewed = event.event, !stated.isProvisional else { return paid }
-        return paid + resumed(application, period, before, lineage, state)
-    }
-
-    /// What a pause within a period had taken, the end of the pause brings back.
-    private func resumed(
-        _ application: Application,
-        _ period: PeriodTimeline.Period,
-        _ before: PeriodTimeline.Period?,
-        _ lineage: SubscriptionID,
-        _ state: SubscriptionState
-    ) -> [CreditAction] {
-        let event = application.event
-        guard application.disposition == .applied, period.liftedCut?.reason == .paused,
-            let full = credits(of: period), !isSpent(period, event)
-        else { return [] }
-        let share = replaced(by: period, before, event, state).flatMap { prorated(full, $0, period, event, state) }
-        return [action("resumed \(event.id)", .reset(to: share ?? full), period, event, lineage)]
+        return payout(period, before, event, lineage, state)
     }
 
     /// The period before one. What is only inferred prorates nothing: when it is stated, that is news again, and corrects.
