@@ -267,6 +267,7 @@ final class AppleRenewalSnapshot {
     private let status: AppleNotification.Status?
     private let assertedAt: Date
     // What only the transaction beside it tells, where there is one.
+    private let isLatest: Bool
     private let periodStart: Date?
     private let retryUntil: Date?
     private let price: Money?
@@ -280,6 +281,8 @@ final class AppleRenewalSnapshot {
         self.renewalInfo = renewalInfo
         self.status = status
         self.assertedAt = assertedAt ?? renewalInfo.signedDate
+        // `renewalDate` is the end of the latest purchase. A refund, say, may be of an earlier one.
+        isLatest = transaction?.expiresDate.map { $0 >= renewalInfo.renewalDate ?? $0 } ?? true
         periodStart = transaction?.purchaseDate
         retryUntil = transaction?.retryUntil
         price = transaction?.price
@@ -312,9 +315,10 @@ final class AppleRenewalSnapshot {
         let inGrace = graceUntil.map { $0 > assertedAt } ?? false
         return Fact.Billing(
             inGrace ? .grace : .suspended,
-            periodStart: periodStart,
+            // Of the latest purchase, whichever the transaction is; unnamed it is the last that was known by then.
+            periodStart: isLatest ? periodStart : nil,
             graceUntil: graceUntil,
-            retryUntil: retryUntil
+            retryUntil: isLatest ? retryUntil : nil
         )
     }
 
