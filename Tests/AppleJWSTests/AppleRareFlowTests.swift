@@ -92,4 +92,43 @@ struct AppleRareFlowTests {
             #expect(!state.access(at: day(77)).isGranted)
         }
     }
+
+    /// Months are charged and renew as before; only the next commitment does not come.
+    @Test("turning a commitment off, and on again, is news")
+    func commitment() throws {
+        func changed(_ isOn: Bool, at days: Double) throws -> NormalizedEvent {
+            func text(_ json: String) throws -> String {
+                String(decoding: try fixture.simulator.jws(Array(json.utf8)), as: UTF8.self)
+            }
+            func milliseconds(_ days: Double) -> Int64 { Int64(day(days).timeIntervalSince1970 * 1000) }
+            let info = """
+                {"originalTransactionId":"1","productId":"pro","autoRenewProductId":"pro","autoRenewStatus":1,
+                "renewalDate":\(milliseconds(30)),"renewalBillingPlanType":"MONTHLY","environment":"Production",
+                "commitmentInfo":{"commitmentAutoRenewProductId":"pro","commitmentAutoRenewStatus":\(isOn ? 1 : 0),
+                "commitmentRenewalDate":\(milliseconds(360))},"signedDate":\(milliseconds(days))}
+                """
+            let transaction = String(
+                decoding: try fixture.simulator.signed(period("1", 0, 30), at: day(days)),
+                as: UTF8.self
+            )
+            let notification = """
+                {"notificationType":"DID_CHANGE_RENEWAL_STATUS","version":"2.0","notificationUUID":"\(days)",
+                "subtype":"\(isOn ? "AUTO_RENEW_ENABLED" : "AUTO_RENEW_DISABLED")","signedDate":\(milliseconds(days)),
+                "data":{"appAppleId":\(fixture.simulator.appAppleId),"bundleId":"\(fixture.simulator.bundleId)",
+                "environment":"Production","status":1,"signedTransactionInfo":"\(transaction)",
+                "signedRenewalInfo":"\(try text(info))"}}
+                """
+            let delivery = AppleSimulator.delivery(of: Array(try text(notification).utf8), receivedAt: day(days))
+            return try #require(try fixture.adapter.events(delivery).first)
+        }
+        var ledger = AccountLedger()
+        for event in try notified("SUBSCRIBED", "INITIAL_BUY", period("1", 0, 30), renewal(30), at: 0.01) {
+            _ = ledger.apply(event)
+        }
+        let off = ledger.apply(try changed(false, at: 5))
+        #expect((off.disposition, off.event.kind) == (.applied, .autoRenewDisabled))
+        #expect(ledger.apply(try changed(false, at: 5.5)).disposition == .duplicate)
+        #expect(ledger.apply(try changed(true, at: 6)).disposition == .applied)
+        #expect(ledger.states[0].access(at: day(7)).isGranted)
+    }
 }

@@ -220,9 +220,14 @@ extension EventRefinement {
 
     private func renewalIntent(_ willRenew: Bool) -> Application.Disposition {
         guard event.facts.contains(where: { $0.kind == .renewalIntent }) else { return byFacts }
-        if now.intent?.value.terms.willRenew != willRenew { return .superseded }
-        return prior.intent?.value.terms.willRenew == willRenew ? .duplicate : .applied
+        if now.intent?.value.isOn != willRenew { return .superseded }
+        return prior.intent?.value.isOn == willRenew ? .duplicate : .applied
     }
+}
+
+extension Fact.RenewalIntent {
+    /// Whether the customer lets it renew. The bills that are left of a commitment come all the same.
+    fileprivate var isOn: Bool { terms.willRenew && reason != .commitment }
 }
 
 // MARK: Refinement
