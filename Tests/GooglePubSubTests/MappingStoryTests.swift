@@ -252,7 +252,7 @@ struct MappingStoryTests {
                 token: Vectors.olderToken
             ),
         ]
-        #expect(try Self.credits(story) == [.reset(to: 200), .carryOver(to: 0), .carryOver(to: 0)])
+        #expect(try Self.credits(story) == [.reset(to: 200), .grant(0), .grant(0)])
         #expect(try Self.credits(story, carryingOver: false) == [.reset(to: 200), .grant(0), .grant(0)])
     }
 

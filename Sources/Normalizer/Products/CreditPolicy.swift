@@ -270,10 +270,11 @@ extension CreditPolicy {
         }
         let charged = isCharged(event)
         let credits = charged.map { $0 ? full : 0 } ?? prorated(full, previous, period, event, state) ?? full
-        // Where nothing new was paid for, or no other product, what is left stays.
-        let isKept = charged == false || previous.product == period.fact.product
+        // Where nothing new was paid for, or no other product, what is left stays. Carried over, it would outlast the period
+        // that it was paid for with.
+        let isKept = charged == false || !carriesOver && previous.product == period.fact.product
         let effect: CreditAction.Effect =
-            carriesOver ? .carryOver(to: credits) : isKept ? .grant(credits) : .prorate(to: credits)
+            isKept ? .grant(credits) : carriesOver ? .carryOver(to: credits) : .prorate(to: credits)
         return [action("payout", effect, period, event, lineage)]
     }
 

@@ -1,0 +1,96 @@
+import ConformanceVectors
+import Foundation
+import Normalizer
+import Testing
+
+@testable import GooglePubSub
+
+@Suite("Credits of plan changes on Google Play")
+struct ReplacementCreditTests {
+    typealias Vectors = GoogleVectors
+    static let start = Vectors.event
+    static let day = Vectors.day
+    static let policy = CreditPolicy([
+        "basic:monthly": .init(credits: 200, price: Money(ExactDecimal(10), "EUR")),
+        "pro:monthly": .init(credits: 500, price: Money(ExactDecimal(20), "EUR")),
+    ])
+
+    /// What a host's two balances come to.
+    struct Host {
+        var ledger = AccountLedger()
+        var (left, bought): (Int64, Int64) = (0, 0)
+        var done: Set<String> = []
+
+        mutating func handle(_ events: [NormalizedEvent]) {
+            for event in events {
+                let application = ledger.apply(event)
+                guard let lineage = event.subscription, let state = ledger[lineage] else { continue }
+                for action in ReplacementCreditTests.policy.actions(for: application, in: state)
+                where done.insert(action.id).inserted {
+                    switch action.effect {
+                    case .grant(let credits): bought += credits
+                    case .reset(let credits), .prorate(let credits): left = credits
+                    case .carryOver(let credits): (left, bought) = (credits, bought + left)
+                    case .withdraw(let credits): bought -= credits
+                    case .revoke: left = 0
+                    }
+                }
+            }
+        }
+    }
+
+    static func item(_ product: String, order: Int, until expiry: Int64) -> Vectors.Item {
+        Play.item.with {
+            $0.product = product
+            $0.order = "GPA.3312-4415-6677-8899\(order)"
+            $0.expiry = expiry
+        }
+    }
+
+    /// Neither mode charges anything before the next renewal, and a customer may change as often as an app lets them.
+    @Test(
+        "changing to and fro without being charged gives no credits",
+        arguments: ["WITH_TIME_PRORATION", "WITHOUT_PRORATION"]
+    )
+    func toAndFro(_ mode: String) throws {
+        var host = Host()
+        var before = Vectors.purchase("ACTIVE").with {
+            $0.start = Self.start - 2000
+            $0.items = [Self.item("basic", order: 0, until: Self.start + 30 * Self.day)]
+        }
+        host.handle(try Play.map(4, before, at: Self.start).events)
+        #expect(host.left + host.bought == 200)
+        for change in 1...4 {
+            let (product, replaced) = change % 2 == 1 ? ("pro", "basic") : ("basic", "pro")
+            let time = Self.start + Int64(change) * Self.day
+            var new = Vectors.purchase("ACTIVE").with {
+                $0.start = time - 1000
+                $0.items = [
+                    Self.item(product, order: change, until: Self.start + 30 * Self.day).with {
+                        $0.extra["itemReplacement"] =
+                            #"{"productId":"\#(replaced)","basePlanId":"monthly","replacementMode":"\#(mode)"}"#
+                    }
+                ]
+            }
+            let token = change == 1 ? Vectors.token : "token-\(change - 1)"
+            new.linked = token
+            let events = try Play.map(
+                4,
+                new,
+                token: "token-\(change)",
+                at: time,
+                others: [Play.found(.subscription, token, before.json)]
+            ).events
+            #expect(events.map(\.kind).contains(.productChanged))
+            host.handle(events)
+            #expect(host.left + host.bought == 200, "after change \(change)")
+            before = new
+        }
+        // The next renewal is charged in full.
+        before.items[0].order = "GPA.3312-4415-6677-88994..0"
+        before.items[0].expiry = Self.start + 60 * Self.day
+        before.items[0].extra["itemReplacement"] = nil
+        host.handle(try Play.map(2, before, token: "token-4", at: Self.start + 30 * Self.day).events)
+        #expect((host.left, host.bought) == (200, 0))
+    }
+}
