@@ -93,4 +93,49 @@ struct ReplacementCreditTests {
         host.handle(try Play.map(2, before, token: "token-4", at: Self.start + 30 * Self.day).events)
         #expect((host.left, host.bought) == (200, 0))
     }
+
+    /// Renewals are notified up to minutes before the period that they follow has ended.
+    @Test(
+        "a deferred change that is charged minutes early is no change at once",
+        arguments: [-270_000, 4000] as [Int64]
+    )
+    func deferredChangeEarly(_ offset: Int64) throws {
+        let end = Self.start + 30 * Self.day
+        var host = Host()
+        let bought = Vectors.purchase("ACTIVE").with {
+            $0.start = Self.start - 2000
+            $0.items = [Self.item("pro", order: 0, until: end)]
+        }
+        host.handle(try Play.map(4, bought, at: Self.start).events)
+        #expect((host.left, host.bought) == (500, 0))
+        var planned = bought.with {
+            $0.start = Self.start + 10 * Self.day - 1000
+            $0.items[0].isRenewing = false
+            $0.items[0].extra["deferredItemReplacement"] = #"{"productId":"basic"}"#
+            $0.items.append(
+                Self.item("basic", order: 1, until: end).with {
+                    $0.order = nil; $0.expiry = nil
+                }
+            )
+        }
+        planned.linked = Vectors.token
+        let changedAt = Self.start + 10 * Self.day
+        host.handle(try Play.map(4, planned, token: Vectors.oldToken, at: changedAt).events)
+        let old = bought.with {
+            $0.state = "EXPIRED"
+            $0.items[0].expiry = changedAt
+            $0.items[0].isRenewing = false
+            $0.extra["canceledStateContext"] = Vectors.canceled("replacement")
+        }
+        host.handle(try Play.map(13, old, at: changedAt + 2500).events)
+        #expect((host.left, host.bought) == (500, 0))
+        let renewed = planned.with {
+            $0.items = [Self.item("basic", order: 1, until: end + 30 * Self.day)]
+        }
+        let events = try Play.map(2, renewed, token: Vectors.oldToken, at: end + offset).events
+        var ledger = host.ledger
+        #expect(events.map { ledger.apply($0).event.kind } == [.renewed])
+        host.handle(events)
+        #expect((host.left, host.bought) == (200, 0))
+    }
 }

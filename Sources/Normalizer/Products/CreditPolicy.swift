@@ -324,6 +324,7 @@ extension CreditPolicy {
         _ event: NormalizedEvent,
         _ state: SubscriptionState
     ) -> Replaced? {
+        if event.isPlayRenewal { return nil }
         if let before, before.fact.product != period.fact.product || isSwitched(event, before),
             period.start < before.end, before.end != .max, !isRefunded(before, by: period.start)
         {

@@ -58,6 +58,13 @@ extension EventRefinement {
 }
 
 extension NormalizedEvent {
+    /// Whether Google Play says that it renewed. What changes at once has a purchase token, and a start, of its own; a
+    /// renewal may be charged minutes before the period before it ends.
+    var isPlayRenewal: Bool {
+        guard case .renewed = event else { return false }
+        return provider == .google
+    }
+
     /// The refund that it tells of, or tells not to have come about.
     var refund: Fact.RefundState? {
         for case .refund(let refund) in facts { return refund }
@@ -330,7 +337,7 @@ extension EventRefinement {
         case .trialConversion, .introductoryConversion, .recovery, .resumption, .topUp: return .renewed(renewed)
         }
         let start = period.period.startMilliseconds
-        if let change = immediateChange(from: before, to: period) { return change }
+        if !event.isPlayRenewal, let change = immediateChange(from: before, to: period) { return change }
         if before.cut?.reason == .paused {
             renewed.cause = .resumption
         } else if let trouble = trouble(before: before, period) {
