@@ -173,9 +173,11 @@ struct MappingTests {
         #expect(held.first?.subscription == lineage(of: Vectors.token))
         for state in ["ACTIVE", "CANCELED", "EXPIRED"] {
             let replaced = Vectors.purchase(state).with {
+                $0.linked = Vectors.oldToken
                 $0.items.insert(
                     $0.items[0].with {
                         $0.product = "basic"
+                        $0.order = "GPA.3399-0000-1111-22222..3"
                         $0.isRenewing = false
                         $0.expiry = Vectors.event - 9 * Vectors.day
                     },

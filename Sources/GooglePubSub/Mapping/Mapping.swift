@@ -174,12 +174,18 @@ extension ResolutionMapping {
 
 extension SubscriptionPurchase.LineItem {
     /// Whether another item has taken this one's place: it is listed for a while beside what a deferred change put
-    /// there. On hold every date is in the past, and says nothing.
+    /// there, and paid for. On hold every date is in the past, and says nothing.
     fileprivate func isOutlived(in purchase: SubscriptionPurchase, at time: Date) -> Bool {
         guard purchase.state != .onHold, !isPrepaid, autoRenewingPlan?.isAutoRenewEnabled != true,
             let expiryTime, expiryTime <= time
         else { return false }
-        return purchase.lineItems.contains { other in other.expiryTime.map { $0 > expiryTime } ?? false }
+        let saysWhatIsReplaced = purchase.lineItems.contains { $0.replacement?.productID != nil }
+        return purchase.lineItems.contains { other in
+            guard let end = other.expiryTime, end > expiryTime else { return false }
+            if saysWhatIsReplaced { return other.replacement?.productID == productID }
+            // One of several that was taken away has none in its place: those have an order in common, or no token before.
+            return purchase.linkedPurchaseToken != nil && other.latestSuccessfulOrderID != latestSuccessfulOrderID
+        }
     }
 }
 

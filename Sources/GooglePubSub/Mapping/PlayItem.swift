@@ -247,6 +247,13 @@ extension PlayItem {
         return Price(recurring, .list)
     }
 
+    /// Whether its time is over in a purchase that goes on.
+    var isEndedBesideOthers: Bool {
+        guard purchase.state == .active || purchase.state == .canceled, let end = item.expiryTime, end <= assertedAt
+        else { return false }
+        return purchase.lineItems.contains { other in other.expiryTime.map { $0 > assertedAt } ?? false }
+    }
+
     /// When access ended, in a state without access.
     var accessEnd: Date { min(item.expiryTime ?? eventTime, assertedAt) }
 }
@@ -472,6 +479,8 @@ extension PlayItem {
             facts += ended(type == nil || type == .revoked ? .unknown : expiryReason)
         default:
             facts.append(.billing(Fact.Billing(.settled)))
+            // A period that is not stated does not tell that it was cut short.
+            if isEndedBesideOthers, !isPeriodStated { facts += ended(.unknown) }
         }
         // Nothing but the notification tells of a pause to come, and only a charge that none is left.
         if purchase.state == .active {

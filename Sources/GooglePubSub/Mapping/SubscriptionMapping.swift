@@ -41,7 +41,7 @@ struct SubscriptionMapping {
 
 extension SubscriptionMapping {
     private var active: [EventDraft] {
-        if !item.isMain, let expiry = item.item.expiryTime, expiry <= item.assertedAt { return endedBesideOthers }
+        if item.isMain ? item.isEndedBesideOthers && item.type != .purchased : isOver { return endedBesideOthers }
         switch item.type {
         // Money went back and access stayed: the row of the voided purchase says all.
         case nil: return []
@@ -80,6 +80,8 @@ extension SubscriptionMapping {
         let disabled = item.item.isPrepaid ? [] : [self.disabled]
         switch item.type {
         case nil: return []
+        case .expired? where item.isEndedBesideOthers, .revoked? where item.isEndedBesideOthers:
+            return endedBesideOthers
         // Bought and canceled within moments.
         case .purchased?: return [began] + disabled
         case .renewed?: return item.isOrderKnown ? disabled : [renewed(renewalCause)] + disabled
@@ -101,6 +103,8 @@ extension SubscriptionMapping {
         default: return [expired]
         }
     }
+
+    private var isOver: Bool { item.item.expiryTime.map { $0 <= item.assertedAt } ?? false }
 
     private func overtakenByCharge(_ cause: LifecycleEvent.Renewed.Cause) -> [EventDraft] {
         item.isRenewalOrder && !item.isOrderKnown ? [renewed(cause)] : []
