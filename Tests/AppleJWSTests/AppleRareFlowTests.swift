@@ -131,4 +131,62 @@ struct AppleRareFlowTests {
         #expect(ledger.apply(try changed(true, at: 6)).disposition == .applied)
         #expect(ledger.states[0].access(at: day(7)).isGranted)
     }
+
+    /// Apple charges up to a day before the period begins. What was changed since counts.
+    @Test("a renewal that was charged ahead does not begin after an upgrade at once")
+    func upgradeAfterEarlyRenewal() throws {
+        let first = period("1", 0, 30, "basic")
+        let pro = period("3", 29.5, 59.5)
+        let ahead = try notified("DID_RENEW", nil, period("2", 30, 60, "basic"), renewal(60), at: 29.2)
+        let changed = try notified("DID_CHANGE_RENEWAL_PREF", "UPGRADE", pro, renewal(59.5), at: 29.5)
+        let story = [
+            try notified("SUBSCRIBED", "INITIAL_BUY", first, renewal(30), at: 0.01),
+            ahead,
+            changed,
+            try notified(
+                "DID_FAIL_TO_RENEW",
+                "GRACE_PERIOD",
+                pro,
+                renewal(59.5) {
+                    $0.isInBillingRetryPeriod = true
+                    $0.gracePeriodExpiresDate = day(66)
+                },
+                status: 4,
+                at: 59.6
+            ),
+        ]
+        for events in [story, story.reversed()] {
+            let state = try state(events.flatMap(\.self))
+            #expect(
+                [29.3, 29.6, 31, 59, 61].map { state.snapshot(at: day($0)).product } == ["basic"]
+                    + Array(repeating: "pro", count: 4)
+            )
+            #expect(state.snapshot(at: day(31)).pendingProduct == nil)
+            #expect(state.snapshot(at: day(61)).status == .grace)
+            #expect(!state.access(at: day(67)).isGranted)
+        }
+        var ledger = AccountLedger()
+        let policy = CreditPolicy([
+            "basic": .init(credits: 200, price: Money(ExactDecimal(10), "USD")),
+            "pro": .init(credits: 500, price: Money(ExactDecimal(20), "USD")),
+        ])
+        for event in story[0] + ahead { _ = ledger.apply(event) }
+        let application = ledger.apply(try #require(changed.first))
+        #expect(application.disposition == .applied)
+        let actions = policy.actions(for: application, in: ledger.states[0])
+        #expect(actions.map(\.effect) == [.carryOver(to: 495)])
+    }
+
+    @Test("a renewal to a lower product that was charged ahead begins, whatever is said of the period before")
+    func downgradeChargedAhead() throws {
+        let story = [
+            try notified("SUBSCRIBED", "INITIAL_BUY", period("1", 0, 30), renewal(30), at: 0.01),
+            try notified("DID_RENEW", nil, period("2", 30, 60, "basic"), renewal(60), at: 29.2),
+            try notified("CONSUMPTION_REQUEST", nil, period("1", 0, 30), renewal(60), at: 29.5),
+        ]
+        for events in [story, story.reversed(), [story[1], story[2]]] {
+            let state = try state(events.flatMap(\.self))
+            #expect([29.6, 31].map { state.snapshot(at: day($0)).product } == ["pro", "basic"])
+        }
+    }
 }

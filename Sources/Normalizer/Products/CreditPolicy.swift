@@ -232,7 +232,8 @@ extension CreditPolicy {
 
     /// Whether a period is stated, or inferred from its payment rather than from a failed one or from an end.
     private func isPaid(_ period: PeriodTimeline.Period, _ state: SubscriptionState) -> Bool {
-        !period.fact.isProvisional || isCharged(period.start..<max(period.end, period.start), state)
+        if period.isForestalled { return false }
+        return !period.fact.isProvisional || isCharged(period.start..<max(period.end, period.start), state)
     }
 
     private func isCharged(_ time: Range<Int64>, _ state: SubscriptionState) -> Bool {

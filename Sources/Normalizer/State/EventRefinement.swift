@@ -193,7 +193,11 @@ extension EventRefinement {
             }
             return .duplicate
         }
-        if let newest = prior.timeline.newest, !newest.fact.isProvisional, newest.start > start { return .superseded }
+        if let newest = prior.timeline.newest, !newest.fact.isProvisional, newest.start > start {
+            // Charged ahead, and forestalled by this very change.
+            let known = now.timeline.period(transaction: newest.transaction, start: newest.start)
+            return known?.isForestalled == true ? .applied : .superseded
+        }
         return .applied
     }
 

@@ -53,6 +53,12 @@ struct PeriodTimeline {
             return accessEnd
         }
 
+        /// Whether it never begins: it was charged ahead, and another product came before.
+        var isForestalled: Bool {
+            if let replacement { return replacement.at <= start }
+            return cut.map { $0.reason == .replaced && $0.at <= start } ?? false
+        }
+
         func grants(at time: Int64) -> Bool { start <= time && time < accessEnd }
     }
 
@@ -70,6 +76,7 @@ struct PeriodTimeline {
         gather(state.periods)
         applyEnds(of: state)
         applyRefunds(of: state)
+        applyEarlyChanges()
         for (lineage, registers) in state.registers {
             if let billing = registers.billing { applyGrace(billing, lineage: lineage) }
         }
@@ -77,7 +84,7 @@ struct PeriodTimeline {
     }
 
     /// The newest period that was stated itself: what registers are about. It may begin in the future.
-    var newest: Period? { periods.last { !$0.fact.isProvisional } ?? periods.last }
+    var newest: Period? { newestIndex.map { periods[$0] } }
 
     /// The period that gives access at a moment; of several the one that began last.
     func granting(at time: Int64) -> Period? { periods.last { $0.grants(at: time) } }
@@ -217,7 +224,9 @@ struct PeriodTimeline {
         periods[index].grace = grace
     }
 
-    var newestIndex: Int? { periods.lastIndex { !$0.fact.isProvisional } ?? periods.indices.last }
+    var newestIndex: Int? {
+        periods.lastIndex { !$0.fact.isProvisional && !$0.isForestalled } ?? periods.indices.last
+    }
 
     /// The period that a failed charge is about.
     func subject(of register: Register<Fact.Billing>, lineage: SubscriptionID) -> Int? {
@@ -226,7 +235,7 @@ struct PeriodTimeline {
         }
         let asserted = register.by.milliseconds
         return periods.lastIndex {
-            $0.lineages.contains(lineage) && ($0.firstStated ?? $0.start) <= asserted
+            $0.lineages.contains(lineage) && ($0.firstStated ?? $0.start) <= asserted && !$0.isForestalled
         }
     }
 
@@ -253,6 +262,24 @@ struct PeriodTimeline {
             if !runsBeside(index, later) { return later }
         }
         return nil
+    }
+
+    // The App Store charges up to a day ahead, and its subscriptions are of one product at a time: what has begun with a
+    // change since is what was bought, and the period that was charged for does not begin.
+    private mutating func applyEarlyChanges() {
+        for index in periods.indices.dropLast() where periods[index + 1].start < periods[index].end {
+            let changed = periods[index]
+            guard let stated = changed.firstStated, !changed.fact.isProvisional,
+                changed.lineages.contains(where: { $0.store == .appStore })
+            else { continue }
+            for ahead in index + 1..<min(index + Self.maximumBeside, periods.count) {
+                guard periods[ahead].start < changed.end else { break }
+                guard stated < periods[ahead].start, periods[ahead].by.milliseconds < stated,
+                    !periods[ahead].fact.isProvisional, !periods[ahead].entry.isOfSameProduct(as: changed.entry)
+                else { continue }
+                periods[ahead].replacement = Cut(at: periods[ahead].start, reason: .replaced, by: changed.by)
+            }
+        }
     }
 
     private mutating func applyReplacements() {

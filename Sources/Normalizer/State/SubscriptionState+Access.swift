@@ -248,8 +248,9 @@ extension SubscriptionState {
 
     /// The product that takes the place of the current one when its period ends.
     func pendingProduct(at time: Int64, _ timeline: PeriodTimeline) -> (product: String, by: Citation)? {
-        let current = timeline.periods.last { $0.start <= time } ?? timeline.periods.first
-        if let current, let next = timeline.periods.first(where: { $0.start > max(time, current.start) }),
+        let current = timeline.periods.last { $0.start <= time && !$0.isForestalled } ?? timeline.periods.first
+        if let current,
+            let next = timeline.periods.first(where: { $0.start > max(time, current.start) && !$0.isForestalled }),
             !next.fact.isProvisional
         {
             return next.fact.product == current.fact.product ? nil : (next.fact.product, next.by)
