@@ -294,8 +294,18 @@ extension Mapping {
         } else {
             id = identity(lineage, "items", content, created.wholeSeconds)
         }
+        // A change that comes with a period takes effect with it, however long after its start Stripe gets to it.
+        let beginsPeriod = before.rolled(to: subscription) || before.restarted(to: subscription)
         // Whatever was planned has come, or was overtaken.
-        events.append(event(id, .productChanged(detail), subject, with: .nextProduct(Fact.NextProduct(nil))))
+        events.append(
+            event(
+                id,
+                .productChanged(detail),
+                subject,
+                effectiveAt: beginsPeriod ? subscription.current?.start : nil,
+                with: .nextProduct(Fact.NextProduct(nil))
+            )
+        )
     }
 
     private func productChange(

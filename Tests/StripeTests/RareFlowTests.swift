@@ -1,0 +1,152 @@
+import FoundationEssentials
+import HTTPTransport
+import NormalizerTesting
+import NotificationSimulator
+import Normalizer
+import Stripe
+import Testing
+
+/// What few subscriptions go through, and what their customers have paid for then.
+@Suite("Stripe, rare but real")
+struct RareFlowTests {
+    typealias Taken = (body: [UInt8], time: Int64)
+
+    static let policy = CreditPolicy([
+        "prod_basic": .init(credits: 200, price: Money(ExactDecimal(10), "USD")),
+        "prod_pro": .init(credits: 500, price: Money(ExactDecimal(20), "USD")),
+        "plan": .init(credits: 1000, price: Money(ExactDecimal(100), "USD")),
+        "seats": .init(credits: 100, price: Money(ExactDecimal(10), "USD")),
+    ])
+
+    /// A host that keeps an index of events and one of credit actions.
+    struct Host {
+        let adapter: StripeAdapter
+        var ledger = AccountLedger()
+        var acts: [NormalizedEvent] = []
+        var effects: [CreditAction.Effect] = []
+        private var seen: Set<EventID> = []
+        private var done: Set<String> = []
+
+        init(_ adapter: StripeAdapter, _ deliveries: [Taken] = []) throws {
+            self.adapter = adapter
+            for delivery in deliveries { try take(delivery) }
+        }
+
+        var kinds: [String] { acts.map(\.kind.rawValue) }
+        var state: SubscriptionState {
+            ledger[PitfallTests.lineage] ?? SubscriptionState(PitfallTests.lineage)
+        }
+
+        mutating func take(_ delivery: Taken) throws {
+            try take(adapter.take(delivery.body, at: delivery.time))
+        }
+
+        mutating func take(_ result: Normalization) throws {
+            if let statement = result.noChange?.statement { ledger.apply(statement) }
+            for event in result.events {
+                let application = ledger.apply(event)
+                if seen.insert(event.id).inserted, application.disposition == .applied {
+                    acts.append(application.event)
+                }
+                guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
+                for action in RareFlowTests.policy.actions(for: application, in: state)
+                where done.insert(action.id).inserted {
+                    effects.append(action.effect)
+                }
+            }
+        }
+    }
+
+    static func updated(
+        _ subscription: StripeSubscription,
+        from before: StripeSubscription,
+        at time: Int64,
+        _ version: StripeSimulator.Version
+    ) -> Taken {
+        let previous = before.previous(subscription, version)
+        let body = PitfallTests.body("updated", subscription, previous: previous, at: time, id: "evt_u\(time)", version)
+        return (body, time)
+    }
+
+    static func began(_ subscription: StripeSubscription, _ version: StripeSimulator.Version) -> Taken {
+        let time = subscription.start
+        return (PitfallTests.body("created", subscription, at: time, id: "evt_c\(time)", version), time)
+    }
+
+    static func invoice(
+        _ id: String,
+        _ type: String = "paid",
+        reason: String = "subscription_cycle",
+        _ lines: [StripeInvoice.Line],
+        at time: Int64,
+        lookBackFrom: Int64? = nil,
+        _ version: StripeSimulator.Version
+    ) -> Taken {
+        var invoice = StripeInvoice(
+            id,
+            reason: reason,
+            lines: lines,
+            created: lines.map(\.start).max() ?? time,
+            lookBackFrom: lookBackFrom
+        )
+        invoice.paidAt = type == "paid" ? time : nil
+        invoice.status = type == "paid" ? "paid" : "open"
+        let body = simulator(version).event(
+            "invoice.\(type)",
+            id: "evt_\(id)_\(type)",
+            created: time,
+            object: .object(invoice.object(version))
+        ).bytes
+        return (body, time)
+    }
+
+    static func permutations<Element>(_ elements: [Element]) -> [[Element]] {
+        guard elements.count > 1 else { return [elements] }
+        return elements.indices.flatMap { index in
+            var rest = elements
+            let element = rest.remove(at: index)
+            return permutations(rest).map { [element] + $0 }
+        }
+    }
+
+    static let start = created
+    static func active(_ price: StripePrice) -> StripeSubscription {
+        StripeSubscription(
+            status: "active",
+            items: [.init("si_1", price)],
+            from: start,
+            to: start + 30 * day,
+            latestInvoice: "in_1"
+        )
+    }
+
+    static func next(_ before: StripeSubscription, invoice: String) -> StripeSubscription {
+        var next = before
+        (next.start, next.end, next.latestInvoice) = (before.end, before.end + 30 * day, invoice)
+        return next
+    }
+
+    @Test("a change that a schedule makes at the end of the period pays out in full", arguments: PitfallTests.versions)
+    func scheduledChange(_ version: StripeSimulator.Version) throws {
+        for (old, new, credits) in [(StripePrice.basic, StripePrice.pro, 500), (.pro, .basic, 200)] {
+            let before = Self.active(old)
+            var after = Self.next(before, invoice: "in_2")
+            after.items = [.init("si_1", new)]
+            // Stripe gets to it some seconds after the end, and charges an hour later.
+            let changed = Self.updated(after, from: before, at: before.end + 7, version)
+            let paid = Self.invoice(
+                "in_2",
+                reason: "subscription_cycle",
+                [.init(new, from: after.start, to: after.end)],
+                at: after.start + 3600,
+                lookBackFrom: before.start,
+                version
+            )
+            for order in [[changed, paid], [paid, changed]] {
+                let host = try Host(adapter(), [Self.began(before, version)] + order)
+                #expect(host.effects.last == .reset(to: Int64(credits)), "\(host.effects)")
+                #expect(host.effects.count == 2)
+            }
+        }
+    }
+}
