@@ -149,4 +149,83 @@ struct RareFlowTests {
             }
         }
     }
+
+    @Test("a new anchor of billing begins a period that is paid for", arguments: PitfallTests.versions)
+    func newAnchor(_ version: StripeSimulator.Version) throws {
+        let before = Self.active(.basic)
+        let time = Self.start + 10 * day
+        var after = before
+        (after.start, after.end, after.latestInvoice) = (time, time + 30 * day, "in_2")
+        let changed = Self.updated(after, from: before, at: time + 1, version)
+        let paid = Self.invoice(
+            "in_2",
+            reason: "subscription_update",
+            [
+                .init(.basic, amount: -666, from: time, to: before.end, isProration: true),
+                .init(.basic, from: time, to: time + 30 * day),
+            ],
+            at: time + 2,
+            version
+        )
+        for order in [[changed, paid], [paid, changed]] {
+            let host = try Host(adapter(), [Self.began(before, version)] + order)
+            #expect(host.kinds == ["started", "renewed"])
+            #expect(host.effects == [.reset(to: 200), .reset(to: 200)])
+            #expect(host.state.access(at: date(time + 29 * day)).isGranted)
+        }
+    }
+
+    @Test("a trial ended ahead of time whose charge succeeds at last is a conversion", arguments: PitfallTests.versions)
+    func lateConversion(_ version: StripeSimulator.Version) throws {
+        var trial = Self.active(.basic)
+        (trial.status, trial.trialStart, trial.trialEnd) = ("trialing", trial.start, trial.end)
+        let time = Self.start + 10 * day
+        var failed = trial
+        (failed.status, failed.trialEnd) = ("past_due", time)
+        (failed.start, failed.end, failed.latestInvoice) = (time, time + 30 * day, "in_2")
+        var active = failed
+        active.status = "active"
+        let lines = [StripeInvoice.Line(.basic, from: time, to: time + 30 * day)]
+        var host = try Host(
+            adapter(),
+            [
+                Self.began(trial, version),
+                Self.updated(failed, from: trial, at: time + 1, version),
+                Self.invoice("in_2", "payment_failed", reason: "subscription_update", lines, at: time + 1, version),
+            ]
+        )
+        #expect(host.effects == [.reset(to: 200)])
+        try host.take(Self.invoice("in_2", reason: "subscription_update", lines, at: time + day, version))
+        try host.take(Self.updated(active, from: failed, at: time + day, version))
+        #expect(host.kinds == ["started", "billing_issue", "renewed"])
+        #expect(host.effects == [.reset(to: 200), .reset(to: 200)])
+    }
+
+    @Test("a trial that is given to a subscriber is no period that was paid for", arguments: PitfallTests.versions)
+    func givenTrial(_ version: StripeSimulator.Version) throws {
+        let before = Self.active(.basic)
+        let time = Self.start + 10 * day
+        var trial = before
+        (trial.status, trial.trialStart, trial.trialEnd) = ("trialing", time, time + 40 * day)
+        (trial.start, trial.end, trial.latestInvoice) = (time, time + 40 * day, "in_2")
+        let host = try Host(
+            adapter(),
+            [
+                Self.began(before, version),
+                Self.updated(trial, from: before, at: time, version),
+                Self.invoice(
+                    "in_2",
+                    reason: "subscription_update",
+                    [
+                        .init(.basic, amount: -666, from: time, to: before.end, isProration: true),
+                        .init(.basic, amount: 0, from: time, to: time + 40 * day),
+                    ],
+                    at: time,
+                    version
+                ),
+            ]
+        )
+        #expect(host.kinds == ["started", "extended"])
+        #expect(host.effects == [.reset(to: 200)])
+    }
 }

@@ -40,7 +40,9 @@ extension Mapping {
         if let id = invoice.id, let price = invoice.price {
             facts.append(.charge(Fact.Charge(transaction: id, price: price, at: (invoice.paidAt ?? created).date)))
         }
-        if purpose == .start || purpose == .renewal { facts.append(.billing(Fact.Billing(.settled))) }
+        if purpose == .start || purpose == .renewal || invoice.restartsPeriod {
+            facts.append(.billing(Fact.Billing(.settled)))
+        }
         return facts
     }
 
@@ -77,6 +79,24 @@ extension Mapping {
                     .renewed(
                         LifecycleEvent.Renewed(
                             cause: renewalCause(invoice, span),
+                            phase: .regular,
+                            period: span.period,
+                            price: invoice.price
+                        )
+                    ),
+                    subject,
+                    effectiveAt: span.start
+                )
+            ])
+        case .settlement where invoice.restartsPeriod:
+            // A new anchor, or a trial ended ahead of time, and nothing else may tell that it was paid for. Where the update
+            // told of a change of product, the period has the same identity. What was before is for the state to tell.
+            return .events([
+                event(
+                    id,
+                    .renewed(
+                        LifecycleEvent.Renewed(
+                            cause: .unknown,
                             phase: .regular,
                             period: span.period,
                             price: invoice.price

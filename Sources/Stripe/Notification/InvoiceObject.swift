@@ -196,6 +196,13 @@ extension InvoiceObject {
         return span.end <= until
     }
 
+    /// Whether a change made a period begin ahead of the end of the one before, and this charges for it: in full, beside
+    /// whatever is prorated. A trial that is given in the middle of a period begins one as well, and costs nothing.
+    var restartsPeriod: Bool {
+        guard billingReason == "subscription_update", !isInArrears, let start = paidSpan?.start else { return false }
+        return lines.contains { $0.isSubscription && !$0.isProration && $0.start == start && ($0.amount ?? 0) > 0 }
+    }
+
     /// Whether a first invoice charges nothing for the period because a trial, or a price of nothing, comes first: no line
     /// of the subscription costs anything even before discounts. A fee beside them pays for no period.
     var isFreeFromTheStart: Bool {
