@@ -228,4 +228,71 @@ struct RareFlowTests {
         #expect(host.kinds == ["started", "extended"])
         #expect(host.effects == [.reset(to: 200)])
     }
+
+    @Test(
+        "who pays by invoice, each within days that reach into the next month, gets what was paid for",
+        arguments: PitfallTests.versions
+    )
+    func daysUntilDue(_ version: StripeSimulator.Version) throws {
+        let first = Self.active(.basic)
+        let second = Self.next(first, invoice: "in_2")
+        let third = Self.next(second, invoice: "in_3")
+        func paid(_ period: StripeSubscription, at time: Int64) -> Taken {
+            Self.invoice(
+                period.latestInvoice ?? "",
+                reason: "subscription_cycle",
+                [.init(.basic, from: period.start, to: period.end)],
+                at: time,
+                lookBackFrom: period.start - 30 * day,
+                version
+            )
+        }
+        let story = [
+            Self.began(first, version),
+            Self.updated(second, from: first, at: second.start + 5, version),
+            Self.updated(third, from: second, at: third.start + 5, version),
+            paid(second, at: third.start + day),
+        ]
+        for order in Self.permutations(story) {
+            let host = try Host(adapter(), order)
+            // What is heard of a start after its successor has begun is past.
+            let heard = order[0].time == story[0].time ? 2 : 1
+            #expect(host.effects.suffix(2) == Array(repeating: .reset(to: 200), count: host.effects.count))
+            #expect(host.effects.count >= heard, "\(order.map(\.time))")
+        }
+        var host = try Host(adapter(), story)
+        #expect(host.kinds == ["started", "renewed"])
+        #expect(host.effects == [.reset(to: 200), .reset(to: 200)])
+        try host.take(paid(third, at: third.end + day))
+        try host.take(paid(second, at: third.start + day))
+        #expect(host.effects == [.reset(to: 200), .reset(to: 200), .reset(to: 200)])
+    }
+
+    @Test("an old invoice that is paid after a newer one refills nothing", arguments: PitfallTests.versions)
+    func oldDebt(_ version: StripeSimulator.Version) throws {
+        let first = Self.active(.basic)
+        let second = Self.next(first, invoice: "in_2")
+        let third = Self.next(second, invoice: "in_3")
+        func paid(_ period: StripeSubscription, at time: Int64) -> Taken {
+            Self.invoice(
+                period.latestInvoice ?? "",
+                reason: "subscription_cycle",
+                [.init(.basic, from: period.start, to: period.end)],
+                at: time,
+                lookBackFrom: period.start - 30 * day,
+                version
+            )
+        }
+        let host = try Host(
+            adapter(),
+            [
+                Self.began(first, version),
+                Self.updated(second, from: first, at: second.start + 5, version),
+                Self.updated(third, from: second, at: third.start + 5, version),
+                paid(third, at: third.start + 3600),
+                paid(second, at: third.start + 9 * day),
+            ]
+        )
+        #expect(host.effects == [.reset(to: 200), .reset(to: 200)])
+    }
 }

@@ -194,7 +194,9 @@ extension CreditPolicy {
             return []
         }
         let period = timeline.periods[index]
-        let later = timeline.periods[(index + 1)...].first { isPaid($0, state) }
+        let later = timeline.periods[(index + 1)...].first {
+            isPaid($0, state) && !isOutstanding($0, stated, event, state)
+        }
         // A renewal paid ahead pays out at its own time, and until then this period has its own.
         if let later, hasBegun(later, event) {
             guard application.disposition == .superseded, later.start < period.end, !isSpent(later, event),
@@ -234,6 +236,23 @@ extension CreditPolicy {
     private func isPaid(_ period: PeriodTimeline.Period, _ state: SubscriptionState) -> Bool {
         if period.isForestalled { return false }
         return !period.fact.isProvisional || isCharged(period.start..<max(period.end, period.start), state)
+    }
+
+    /// Whether a period has begun, and waits for its payment when one comes for a period before it: then no credits have
+    /// taken the place of those that are paid for now. Who pays by invoice may always be a month behind.
+    private func isOutstanding(
+        _ period: PeriodTimeline.Period,
+        _ stated: Fact.Period,
+        _ event: NormalizedEvent,
+        _ state: SubscriptionState
+    ) -> Bool {
+        guard stated.isProvisional, event.occurredAt.millisecondsSince1970 >= period.start else { return false }
+        var paid: String?
+        for case .charge(let charge) in event.facts { paid = charge.transaction }
+        guard let paid else { return false }
+        return !state.charges.contains { transaction, charge in
+            transaction != paid && charge.value.at.millisecondsSince1970 >= period.start
+        }
     }
 
     private func isCharged(_ time: Range<Int64>, _ state: SubscriptionState) -> Bool {
