@@ -295,4 +295,35 @@ struct RareFlowTests {
         )
         #expect(host.effects == [.reset(to: 200), .reset(to: 200)])
     }
+
+    @Test("a paid invoice is news, also after its twin", arguments: PitfallTests.versions)
+    func twinFirst(_ version: StripeSimulator.Version) throws {
+        let first = Self.active(.basic)
+        let second = Self.next(first, invoice: "in_2")
+        let time = second.start + 3600
+        func paid(_ type: String) throws -> Taken {
+            var invoice = StripeInvoice(
+                "in_2",
+                reason: "subscription_cycle",
+                lines: [.init(.basic, from: second.start, to: second.end)],
+                created: second.start,
+                lookBackFrom: first.start
+            )
+            invoice.paidAt = time
+            let event = simulator(version).event(
+                "invoice.\(type)",
+                id: "evt_\(type)",
+                created: time,
+                object: .object(invoice.object(version))
+            )
+            return (event.bytes, time)
+        }
+        let rolled = Self.updated(second, from: first, at: second.start + 5, version)
+        let host = try Host(
+            adapter(),
+            [Self.began(first, version), rolled, try paid("payment_succeeded"), try paid("paid")]
+        )
+        #expect(host.kinds == ["started", "renewed"])
+        #expect(host.effects == [.reset(to: 200), .reset(to: 200)])
+    }
 }

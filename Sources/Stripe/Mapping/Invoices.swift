@@ -138,14 +138,12 @@ extension Mapping {
         ])
     }
 
-    /// The twin of `invoice.paid`.
+    /// The twin of `invoice.paid`. It leaves the charge to that: by it a state knows whether the payment is news, and the
+    /// twin may come first.
     func invoiceSettled(_ invoice: InvoiceObject) -> Outcome {
         let subject = subject(invoice)
-        return .none(
-            .reportedElsewhere,
-            lineage: subject.lineage,
-            facts: subject.lineage == nil ? [] : paidFacts(invoice, subject, phase: phase(invoice))
-        )
+        let facts = paidFacts(invoice, subject, phase: phase(invoice)).filter { $0.kind != .charge }
+        return .none(.reportedElsewhere, lineage: subject.lineage, facts: subject.lineage == nil ? [] : facts)
     }
 
     func invoiceFailed(_ invoice: InvoiceObject, _ actionRequired: Bool) -> Outcome {
