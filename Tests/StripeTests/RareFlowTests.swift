@@ -326,4 +326,74 @@ struct RareFlowTests {
         #expect(host.kinds == ["started", "renewed"])
         #expect(host.effects == [.reset(to: 200), .reset(to: 200)])
     }
+
+    // MARK: Two rhythms
+
+    private static func item(_ product: String, _ from: Int64, _ to: Int64) -> JSONText {
+        [
+            "id": .string("si_" + product), "object": "subscription_item", "quantity": 1,
+            "current_period_start": .integer(from), "current_period_end": .integer(to),
+            "price": [
+                "id": .string("price_" + product), "object": "price", "product": .string(product), "currency": "usd",
+                "unit_amount": .integer(product == "plan" ? 10000 : 1000),
+                "recurring": [
+                    "interval": .string(product == "plan" ? "year" : "month"), "interval_count": 1,
+                    "usage_type": "licensed",
+                ],
+            ],
+        ]
+    }
+
+    private static func subscription(
+        _ type: String,
+        _ items: [JSONText],
+        previous: [JSONText]? = nil,
+        at time: Int64,
+        _ invoice: String
+    ) -> Taken {
+        let object: JSONText = [
+            "id": "sub_1", "object": "subscription", "customer": "cus_1", "status": "active",
+            "start_date": .integer(created), "cancel_at_period_end": false, "cancel_at": nil,
+            "latest_invoice": .string(invoice), "metadata": [:],
+            "items": ["object": "list", "data": .array(items), "has_more": false],
+        ]
+        let before: JSONText? = previous.map { ["items": ["data": .array($0)], "latest_invoice": "in_0"] }
+        let event = simulator().event(
+            "customer.subscription.\(type)",
+            id: "evt_\(time)",
+            created: time,
+            object: object,
+            previous: before
+        )
+        return (event.bytes, time)
+    }
+
+    private static let year = item("plan", start, start + 365 * day)
+    private static let months = [
+        item("seats", start, start + 30 * day), item("seats", start + 30 * day, start + 60 * day),
+    ]
+    private static let seats = StripePrice("price_seats", product: "seats", amount: 1000)
+
+    private static let month: [Taken] = [
+        subscription("updated", [year, months[1]], previous: [year, months[0]], at: start + 30 * day + 5, "in_2"),
+        invoice(
+            "in_2",
+            reason: "subscription_cycle",
+            [.init(seats, from: start + 30 * day, to: start + 60 * day)],
+            at: start + 30 * day + 3600,
+            lookBackFrom: start,
+            .endive
+        ),
+    ]
+
+    @Test("another month of an item beside a yearly plan renews, and changes no product")
+    func monthBesideYear() throws {
+        let first = Self.subscription("created", [Self.year, Self.months[0]], at: Self.start, "in_1")
+        for order in [Self.month, Self.month.reversed()] {
+            let host = try Host(adapter(), [first] + order)
+            #expect(host.kinds == ["started", "renewed"])
+            // What is left of the year stays, and the month pays out.
+            #expect(host.effects == [.reset(to: 1000), .carryOver(to: 100)])
+        }
+    }
 }

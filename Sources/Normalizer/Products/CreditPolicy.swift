@@ -205,6 +205,11 @@ extension CreditPolicy {
             return correction(of: later, after: period, event, lineage, state)
         }
         let before = later == nil ? before(index, in: timeline) : nil
+        if case .renewed = event.event, stated.isProvisional, let before, before.fact.product != period.fact.product,
+            before.goesOn(at: period.start)
+        {
+            return payoutBeside(period, event, lineage)
+        }
         return payout(period, before, event, lineage, state)
     }
 
@@ -296,6 +301,17 @@ extension CreditPolicy {
         let effect: CreditAction.Effect =
             isKept ? .grant(credits) : carriesOver ? .carryOver(to: credits) : .prorate(to: credits)
         return [action("payout", effect, period, event, lineage)]
+    }
+
+    /// A period that was paid for while one of something else goes on, as months do beside a year: what is left of that
+    /// stays.
+    private func payoutBeside(
+        _ period: PeriodTimeline.Period,
+        _ event: NormalizedEvent,
+        _ lineage: SubscriptionID
+    ) -> [CreditAction] {
+        guard let full = credits(of: period), !isSpent(period, event) else { return [] }
+        return [action("payout", .carryOver(to: full), period, event, lineage)]
     }
 
     /// Whether a change was charged in full or not at all, where the store says so. Else what was unused is set off

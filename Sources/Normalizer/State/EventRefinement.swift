@@ -341,6 +341,12 @@ extension EventRefinement {
         case .trialConversion, .introductoryConversion, .recovery, .resumption, .topUp: return .renewed(renewed)
         }
         let start = period.period.startMilliseconds
+        // The planned payment for another period of one item, beside which something else runs on, such as a year.
+        if renewed.cause == .scheduled, period.isProvisional, before.fact.product != period.product,
+            before.start < start, before.goesOn(at: start)
+        {
+            return .renewed(renewed)
+        }
         if !event.isPlayRenewal, let change = immediateChange(from: before, to: period) { return change }
         if before.cut?.reason == .paused {
             renewed.cause = .resumption

@@ -60,6 +60,9 @@ struct PeriodTimeline {
         }
 
         func grants(at time: Int64) -> Bool { start <= time && time < accessEnd }
+
+        /// Whether it goes on beside what begins at a moment: nothing took its place, and nothing ended it.
+        func goesOn(at time: Int64) -> Bool { replacement == nil && cut == nil && grants(at: time) }
     }
 
     private(set) var periods: [Period] = []
