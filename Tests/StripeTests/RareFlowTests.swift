@@ -396,4 +396,19 @@ struct RareFlowTests {
             #expect(host.effects == [.reset(to: 1000), .carryOver(to: 100)])
         }
     }
+
+    @Test("a yearly plan that goes, beside months that stay, is told under a name of its own")
+    func yearGoes() throws {
+        let gone = Self.subscription(
+            "updated",
+            [Self.months[1]],
+            previous: [Self.year, Self.months[1]],
+            at: Self.start + 40 * day,
+            "in_2"
+        )
+        let first = Self.subscription("created", [Self.year, Self.months[0]], at: Self.start, "in_1")
+        let host = try Host(adapter(), [first] + Self.month + [gone])
+        #expect(host.acts.last?.kind == .productChanged)
+        #expect(host.acts.last?.occurredAt == date(Self.start + 40 * day))
+    }
 }

@@ -9,6 +9,8 @@ struct SubscriptionBefore {
     let itemsNow: [SubscriptionObject.Item]
     let start: Milliseconds?
     let end: Milliseconds?
+    /// Whether the current period was one of an item's before: then something else has ended, and nothing began.
+    let hadCurrent: Bool
     let wasEnding: Bool
     let endsAt: Milliseconds?
     /// Whether one of the members that arrange an end has changed.
@@ -28,7 +30,7 @@ struct SubscriptionBefore {
 
     /// Where the event does not say.
     init(_ now: SubscriptionObject, shown: [SubscriptionObject.Item]) {
-        (status, items, itemsNow, start, end) = (nil, nil, shown, nil, nil)
+        (status, items, itemsNow, start, end, hadCurrent) = (nil, nil, shown, nil, nil, false)
         (wasEnding, endsAt, endChanged, canceledAt) = (now.isEnding, now.endsAt, false, nil)
         (trialEnd, hadCollectionPause, hadPendingUpdate, hasNewInvoice) = (.none, nil, nil, false)
     }
@@ -42,6 +44,7 @@ struct SubscriptionBefore {
         status = try reader.optionalString("status").map { SubscriptionObject.Status($0) }
         items = try Self.items(in: reader, now)
         itemsNow = (items?.count ?? 0) > shown.count ? now.items : shown
+        hadCurrent = items?.contains { $0.start != nil && $0.start == now.current?.start } ?? false
         // Before basil the period stood on the subscription, since then on its items. Only a change is of interest.
         var start: Milliseconds?
         var end: Milliseconds?
@@ -99,7 +102,7 @@ struct SubscriptionBefore {
 
     /// Whether a period began ahead of the end of the one before it.
     func restarted(to now: SubscriptionObject) -> Bool {
-        guard let start, let current = now.current else { return false }
+        guard let start, let current = now.current, !hadCurrent else { return false }
         return start < current.start && !rolled(to: now)
     }
 }
