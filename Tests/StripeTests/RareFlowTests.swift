@@ -411,4 +411,39 @@ struct RareFlowTests {
         #expect(host.acts.last?.kind == .productChanged)
         #expect(host.acts.last?.occurredAt == date(Self.start + 40 * day))
     }
+
+    // MARK: Thin events
+
+    @Test(
+        "a failed payment that was made good before we asked is no trouble any more",
+        arguments: ["paid", "void", "uncollectible", "open"]
+    )
+    func settledMeanwhile(_ status: String) async throws {
+        let transport = StubTransport()
+        var lookup = StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_live_secret"))
+        lookup.clock = TestClock()
+        let adapter = try adapter { $0.lookup = lookup }
+        var invoice = StripeInvoice(
+            "in_2",
+            reason: "subscription_cycle",
+            lines: [.init(.basic, from: created, to: created + 30 * day)],
+            created: created,
+            lookBackFrom: created - 30 * day
+        )
+        (invoice.status, invoice.attemptCount) = (status, 2)
+        invoice.paidAt = status == "paid" ? created + 60 : nil
+        transport.on(.any, respond: .init(status: 200, body: invoice.object(.endive).bytes))
+        let body = simulator().thinEvent(
+            "v1.invoice.payment_failed",
+            id: "evt_thin",
+            created: "2026-03-01T12:00:00Z",
+            related: ("invoice", "in_2", "/v1/invoices/in_2")
+        ).bytes
+        let result = try await adapter.receive(try simulator().delivery(body, receivedAt: date(created + 120)))
+        let isTrouble = status == "open" || status == "uncollectible"
+        #expect(result.kinds == (isTrouble ? ["billing_issue"] : []))
+        var host = try Host(adapter, [Self.began(Self.active(.basic), .endive)])
+        try host.take(result)
+        #expect(host.kinds == (isTrouble ? ["started", "billing_issue"] : ["started"]))
+    }
 }

@@ -151,6 +151,11 @@ extension Mapping {
         var subject = subject(invoice)
         subject.price = nil
         if let account = subject.account { subject.facts.append(.owner(account)) }
+        // A fetched invoice is as it is now: what was paid or dropped meanwhile is no trouble any more, and its end is told by
+        // itself. What was written off is still not paid.
+        if notification.isThin, invoice.status == "paid" || invoice.status == "void" {
+            return .none(.stale, lineage: subject.lineage, facts: subject.lineage == nil ? [] : subject.facts)
+        }
         // Only what the subscription itself bills can end it; what is billed beside it, by hand, cannot.
         guard let lineage = subject.lineage, let subscription = invoice.subscription, invoice.billsSubscription else {
             return .events([
