@@ -16,6 +16,7 @@ struct RareFlowTests {
         "prod_pro": .init(credits: 500, price: Money(ExactDecimal(20), "USD")),
         "plan": .init(credits: 1000, price: Money(ExactDecimal(100), "USD")),
         "seats": .init(credits: 100, price: Money(ExactDecimal(10), "USD")),
+        "extra": .init(credits: 10, price: Money(ExactDecimal(1), "USD")),
     ])
 
     /// A host that keeps an index of events and one of credit actions.
@@ -412,6 +413,45 @@ struct RareFlowTests {
         #expect(host.acts.last?.occurredAt == date(Self.start + 40 * day))
     }
 
+    @Test("an item that is added in the rhythm of the others takes no credits away")
+    func addedItem() throws {
+        // First by name, so that it stands for the period from now on.
+        let plan = Self.item("seats", Self.start, Self.start + 30 * day)
+        let more = Self.item("extra", Self.start, Self.start + 30 * day)
+        let host = try Host(
+            adapter(),
+            [
+                Self.subscription("created", [plan], at: Self.start, "in_1"),
+                Self.subscription("updated", [plan, more], previous: [plan], at: Self.start + 10 * day, "in_2"),
+                Self.subscription("updated", [plan], previous: [plan, more], at: Self.start + 20 * day, "in_3"),
+            ]
+        )
+        #expect(host.kinds == ["started", "product_changed", "product_changed"])
+        #expect(host.effects == [.reset(to: 100)])
+    }
+
+    @Test("an item that is added in a rhythm of its own pays out beside what is there")
+    func addedMonth() throws {
+        let time = Self.start + 40 * day
+        let month = Self.item("seats", time, time + 30 * day)
+        let host = try Host(
+            adapter(),
+            [
+                Self.subscription("created", [Self.year], at: Self.start, "in_1"),
+                Self.subscription("updated", [Self.year, month], previous: [Self.year], at: time + 1, "in_2"),
+                Self.invoice(
+                    "in_2",
+                    reason: "subscription_update",
+                    [.init(Self.seats, from: time, to: time + 30 * day)],
+                    at: time + 2,
+                    .endive
+                ),
+            ]
+        )
+        #expect(host.kinds == ["started", "product_changed"])
+        #expect(host.effects == [.reset(to: 1000), .carryOver(to: 100)])
+    }
+
     // MARK: Thin events
 
     @Test(
@@ -445,5 +485,53 @@ struct RareFlowTests {
         var host = try Host(adapter, [Self.began(Self.active(.basic), .endive)])
         try host.take(result)
         #expect(host.kinds == (isTrouble ? ["started", "billing_issue"] : ["started"]))
+    }
+
+    @Test("a change of product and rhythm is told once, by its thin event and not by its invoice again")
+    func thinChange() async throws {
+        let before = Self.active(.basic)
+        let time = Self.start + 10 * day
+        let yearly = StripePrice("price_pro_year", product: "prod_pro", amount: 19990, interval: "year")
+        var after = before
+        after.items = [.init("si_1", yearly)]
+        (after.start, after.end, after.latestInvoice) = (time, time + 365 * day, "in_2")
+        let invoice = StripeInvoice(
+            "in_2",
+            reason: "subscription_update",
+            lines: [
+                .init(.basic, amount: -666, from: time, to: before.end, isProration: true),
+                .init(yearly, from: time, to: time + 365 * day),
+            ],
+            created: time
+        )
+        func take(_ type: String, _ related: (String, String, String), _ object: JSONMembers) async throws
+            -> Normalization
+        {
+            let transport = StubTransport()
+            transport.on(.any, respond: .init(status: 200, body: object.bytes))
+            var lookup = StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_live_secret"))
+            lookup.clock = TestClock()
+            let body = simulator().thinEvent(
+                "v1.\(type)",
+                id: "evt_\(type)",
+                created: "2026-03-11T12:00:00Z",
+                related: related
+            ).bytes
+            let adapter = try adapter { $0.lookup = lookup }
+            return try await adapter.receive(try simulator().delivery(body, receivedAt: date(time + 2)))
+        }
+        var host = try Host(adapter(), [Self.began(before, .endive)])
+        try host.take(
+            await take(
+                "customer.subscription.item_price_changed",
+                ("subscription", "sub_1", "/v1/subscriptions/sub_1"),
+                after.object(.endive)
+            )
+        )
+        try host.take(
+            await take("invoice.paid", ("invoice", "in_2", "/v1/invoices/in_2"), invoice.object(.endive))
+        )
+        #expect(host.kinds == ["started", "product_changed"])
+        #expect(host.state.access(at: date(time + 300 * day)).isGranted)
     }
 }

@@ -205,10 +205,17 @@ extension CreditPolicy {
             return correction(of: later, after: period, event, lineage, state)
         }
         let before = later == nil ? before(index, in: timeline) : nil
-        if case .renewed = event.event, stated.isProvisional, let before, before.fact.product != period.fact.product,
-            before.goesOn(at: period.start)
-        {
+        let isBeside =
+            before.map { $0.fact.product != period.fact.product && $0.goesOn(at: period.start) } ?? false
+        switch event.event {
+        case .renewed where stated.isProvisional && isBeside:
             return payoutBeside(period, event, lineage)
+        case .productChanged(let change) where change.direction == .addOns && change.from != change.to:
+            if isBeside { return payoutBeside(period, event, lineage) }
+            // Another item may stand for the period from now on, which has paid out when it began.
+            if let known = period.firstStated, known < event.assertedAt.millisecondsSince1970 { return [] }
+        default:
+            break
         }
         return payout(period, before, event, lineage, state)
     }

@@ -100,6 +100,8 @@ extension EventRefinement {
         case .productChanged(let change) where change.direction == .quantity || change.direction == .addOns:
             // No fact tells of quantities and of what is sold beside; the event's id tells a second delivery.
             return begun.map(beginning) == .superseded ? .superseded : .applied
+        case .renewed(let renewed) where renewed.cause == .unknown && isPaymentOfChange:
+            return .duplicate
         case .started, .renewed, .productChanged:
             return begun.map(beginning) ?? byFacts
         case .billingIssue, .gracePeriodExpired:
@@ -199,6 +201,17 @@ extension EventRefinement {
             return known?.isForestalled == true ? .applied : .superseded
         }
         return .applied
+    }
+
+    /// Whether it is the payment for a period that is known to have begun with another product, in the place of what was
+    /// there or beside it: the change itself told of that.
+    private var isPaymentOfChange: Bool {
+        guard begun == nil, let period = inferredPeriod, let before = predecessor(of: period),
+            before.fact.product != period.product
+        else { return false }
+        return prior.timeline.periods.contains {
+            $0.start == period.period.startMilliseconds && !$0.fact.isProvisional && $0.fact.product == period.product
+        }
     }
 
     private func isSameStart(_ known: PeriodTimeline.Period, _ period: Fact.Period) -> Bool {
