@@ -452,6 +452,40 @@ struct RareFlowTests {
         #expect(host.effects == [.reset(to: 1000), .carryOver(to: 100)])
     }
 
+    // MARK: Out of order
+
+    @Test("a purchase that waits for its payment is past once it was paid for", arguments: PitfallTests.versions)
+    func lateWaiting(_ version: StripeSimulator.Version) throws {
+        var waiting = Self.active(.basic)
+        waiting.status = "incomplete"
+        // All in one second, as recorded from Stripe.
+        let active = Self.active(.basic)
+        let made: Taken = (PitfallTests.body("created", waiting, at: Self.start, id: "evt_c", version), Self.start)
+        let paid = Self.updated(active, from: waiting, at: Self.start, version)
+        #expect(try Host(adapter(), [made, paid]).kinds == ["purchase_pending", "started"])
+        #expect(try Host(adapter(), [paid, made]).kinds == ["started"])
+    }
+
+    @Test("a delayed payment is not waited for any more once it came in")
+    func lateSession() throws {
+        func session(_ type: String, _ status: String, at time: Int64) -> Taken {
+            let event = simulator().event(
+                "checkout.session.\(type)",
+                id: "evt_\(type)",
+                created: time,
+                object: [
+                    "id": "cs_1", "object": "checkout.session", "mode": "payment", "payment_status": .string(status),
+                    "payment_intent": "pi_1", "amount_total": 1000, "currency": "usd", "customer": "cus_1",
+                ]
+            )
+            return (event.bytes, time)
+        }
+        let waiting = session("completed", "unpaid", at: created)
+        let paid = session("async_payment_succeeded", "paid", at: created + 3 * day)
+        #expect(try Host(adapter(), [waiting, paid]).kinds == ["purchase_pending", "one_time_purchased"])
+        #expect(try Host(adapter(), [paid, waiting]).kinds == ["one_time_purchased"])
+    }
+
     // MARK: Thin events
 
     @Test(

@@ -148,7 +148,12 @@ extension EventRefinement {
             return standing { if case .purchase = $0 { true } else { false } }.map(disposition(of:)) ?? byFacts
         case .transferred:
             return byFacts
-        case .purchasePending, .purchasePendingCanceled, .offerRedeemed, .refundRequested, .refundDeclined,
+        case .purchasePending, .purchasePendingCanceled:
+            // No fact says that they happened; the event's id tells a second delivery. What was paid for waits no more.
+            let moment = event.assertedAt.millisecondsSince1970
+            let isOver = purchase != nil || prior.timeline.periods.contains { ($0.firstStated ?? .min) >= moment }
+            return isOver ? .superseded : .applied
+        case .offerRedeemed, .refundRequested, .refundDeclined,
             .acknowledgementRequired, .notice, .unmapped:
             // No fact says that these happened; the event's id tells a second delivery.
             return .applied
