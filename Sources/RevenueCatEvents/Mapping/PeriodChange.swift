@@ -35,7 +35,7 @@ extension Mapping {
         )
         return .events([
             EventDraft(
-                id: .refunded(lineage, refund: transaction),
+                id: .refunded(lineage, refund: purchase.refundName(transaction)),
                 event: .refunded(
                     .init(
                         transaction: transaction,

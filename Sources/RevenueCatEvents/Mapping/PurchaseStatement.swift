@@ -113,6 +113,18 @@ struct PurchaseStatement {
             ?? .ended(lineage, periodStart: event.purchasedAt ?? end ?? .distantPast, reason: reason)
     }
 
+    /// What names the refund of a transaction. Apple and Google name it too, and have a transaction for each period. Where
+    /// no other channel tells of it, and all periods may have one transaction, the start of the period tells them apart.
+    func refundName(_ transaction: String) -> String {
+        switch store {
+        case .appStore, .macAppStore, .playStore: return transaction
+        default:
+            guard transaction == event.originalTransactionID, event.expirationAt != nil, let start = event.purchasedAt
+            else { return transaction }
+            return "\(transaction)/\(start.millisecondsSince1970.flooredQuotient(dividingBy: 1000))"
+        }
+    }
+
     func fact(_ period: ServicePeriod, _ product: String, isProvisional: Bool = false) -> Fact.Period {
         Fact.Period(
             period,

@@ -1,0 +1,38 @@
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import RevenueCatEvents
+import Testing
+
+@Suite("Stores that keep the transaction")
+struct KeptTransactionTests {
+    typealias Period = RevenueCatSimulator.Period
+    static let t0: Int64 = 1_767_225_600_000
+    static let t1: Int64 = 1_769_904_000_000
+    static let day: Int64 = 86_400_000
+
+    @Test("the refund of another period is another refund", arguments: ["STRIPE", "AMAZON", "PADDLE"])
+    func refundedTwice(_ store: String) throws {
+        let fields: KeyValuePairs<String, JSONText?> = [
+            "store": .string(store), "original_transaction_id": "S1",
+        ]
+        func refund(_ start: Int64) -> RevenueCatSimulator.Event {
+            let at = start + 10 * Self.day
+            return CreditTests.event("CANCELLATION", at + 5000, Period(start, at, "S1"), "basic_m", fields)
+                .with(["cancel_reason": "CUSTOMER_SUPPORT"]).priced("-10.00")
+        }
+        let first = Period(Self.t0, Self.t1, "S1")
+        let second = Period(Self.t1, Self.t1 + 28 * Self.day, "S1")
+        let host = RefundTests.Host(
+            try CreditTests.events([
+                CreditTests.event("INITIAL_PURCHASE", Self.t0 + 5000, first, "basic_m", fields).priced("10.00"),
+                refund(Self.t0), refund(Self.t0),
+                CreditTests.event("RENEWAL", Self.t1 + 5000, second, "basic_m", fields).priced("10.00"),
+                refund(Self.t1), refund(Self.t1),
+            ]),
+            CreditTests.policy
+        )
+        #expect(host.count(.refunded) == 2)
+        #expect(host.actions.map(\.effect) == [.reset(to: 200), .revoke, .reset(to: 200), .revoke])
+    }
+}
