@@ -35,4 +35,28 @@ struct KeptTransactionTests {
         #expect(host.count(.refunded) == 2)
         #expect(host.actions.map(\.effect) == [.reset(to: 200), .revoke, .reset(to: 200), .revoke])
     }
+
+    @Test("who came back after an end can leave again", arguments: ["STRIPE", "AMAZON", "PADDLE"])
+    func endedTwice(_ store: String) throws {
+        let fields: KeyValuePairs<String, JSONText?> = [
+            "store": .string(store), "original_transaction_id": "S1",
+        ]
+        let first = Period(Self.t0, Self.t1, "S1")
+        let second = Period(Self.t1 + Self.day, Self.t1 + 29 * Self.day, "S1")
+        func expired(_ period: Period) -> RevenueCatSimulator.Event {
+            CreditTests.event("EXPIRATION", period.end + 1000, period, "basic_m", fields)
+                .with(["expiration_reason": "UNSUBSCRIBE"])
+        }
+        let host = RefundTests.Host(
+            try CreditTests.events([
+                CreditTests.event("INITIAL_PURCHASE", first.start + 5000, first, "basic_m", fields).priced("10.00"),
+                expired(first), expired(first),
+                CreditTests.event("RENEWAL", second.start + 5000, second, "basic_m", fields).priced("10.00"),
+                expired(second), expired(second),
+            ]),
+            CreditTests.policy
+        )
+        #expect(host.count(.expired) == 2)
+        #expect(host.actions.map(\.effect) == [.reset(to: 200), .revoke, .reset(to: 200), .revoke])
+    }
 }

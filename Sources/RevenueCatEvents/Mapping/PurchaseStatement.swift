@@ -109,20 +109,23 @@ struct PurchaseStatement {
     func endedID(_ lineage: SubscriptionID, _ reason: LifecycleEvent.Expired.Reason) -> EventID {
         // Google Play restores nothing that was refunded, so that whatever took access away is the one end there is.
         let reason = store == .playStore && reason == .refunded ? .unknown : reason
-        return periodTransaction.map { .ended(lineage, transaction: $0, reason: reason) }
-            ?? .ended(lineage, periodStart: event.purchasedAt ?? end ?? .distantPast, reason: reason)
+        if let periodTransaction, !mayBeKept { return .ended(lineage, transaction: periodTransaction, reason: reason) }
+        return .ended(lineage, periodStart: event.purchasedAt ?? end ?? .distantPast, reason: reason)
     }
 
-    /// What names the refund of a transaction. Apple and Google name it too, and have a transaction for each period. Where
-    /// no other channel tells of it, and all periods may have one transaction, the start of the period tells them apart.
-    func refundName(_ transaction: String) -> String {
+    /// Whether all periods may have this one transaction. Apple and Google have one for each, and so has each grant;
+    /// no other channel tells of the other stores' purchases by transaction.
+    private var mayBeKept: Bool {
         switch store {
-        case .appStore, .macAppStore, .playStore: return transaction
-        default:
-            guard transaction == event.originalTransactionID, event.expirationAt != nil, let start = event.purchasedAt
-            else { return transaction }
-            return "\(transaction)/\(start.millisecondsSince1970.flooredQuotient(dividingBy: 1000))"
+        case .appStore, .macAppStore, .playStore, .promotional: false
+        default: event.transactionID == nil || event.transactionID == event.originalTransactionID
         }
+    }
+
+    /// What names the refund of a transaction: where that may be kept, the start of the period tells refunds apart.
+    func refundName(_ transaction: String) -> String {
+        guard mayBeKept, event.expirationAt != nil, let start = event.purchasedAt else { return transaction }
+        return "\(transaction)/\(start.millisecondsSince1970.flooredQuotient(dividingBy: 1000))"
     }
 
     func fact(_ period: ServicePeriod, _ product: String, isProvisional: Bool = false) -> Fact.Period {
