@@ -59,4 +59,31 @@ struct KeptTransactionTests {
         #expect(host.count(.expired) == 2)
         #expect(host.actions.map(\.effect) == [.reset(to: 200), .revoke, .reset(to: 200), .revoke])
     }
+
+    @Test(
+        "a change at once within a period is what is refunded, not the period before",
+        arguments: ["STRIPE", "PADDLE"]
+    )
+    func changedAndRefunded(_ store: String) throws {
+        let fields: KeyValuePairs<String, JSONText?> = [
+            "store": .string(store), "original_transaction_id": "S1",
+        ]
+        let first = Period(Self.t0, Self.t1, "S1")
+        let changed = Self.t0 + 15 * Self.day
+        let second = Period(changed, changed + 31 * Self.day, "S1")
+        let at = changed + 5 * Self.day
+        let basic = CreditTests.event("INITIAL_PURCHASE", first.start + 5000, first, "basic_m", fields).priced("10.00")
+        let pro = CreditTests.event("RENEWAL", changed + 5000, second, "pro_m", fields).priced("20.00")
+        let refund = CreditTests.event("CANCELLATION", at, Period(changed, at, "S1"), "pro_m", fields)
+            .with(["cancel_reason": "CUSTOMER_SUPPORT"]).priced("-20.00")
+        func isGranted(_ events: [RevenueCatSimulator.Event], at time: Int64) throws -> Bool {
+            let host = RefundTests.Host(try CreditTests.events(events), CreditTests.policy)
+            return host.ledger.states[0].access(at: Date(timeIntervalSince1970: Double(time) / 1000)).isGranted
+        }
+        for order in [[basic, pro, refund], [refund, pro, basic], [pro, refund, basic]] {
+            #expect(try isGranted(order, at: at - Self.day))
+            #expect(try !isGranted(order, at: at + Self.day))
+            #expect(try !isGranted(order, at: second.start + 30 * Self.day))
+        }
+    }
 }

@@ -102,8 +102,10 @@ struct PeriodTimeline {
                 : furtherTransactions.last { $0.name == transaction }?.index
                     ?? periods.lastIndex { $0.transaction == transaction }
             if let named {
-                guard let start, start >= periods[named].end, let begun = beginning(at: start) else { return named }
-                // Some stores keep the transaction of the first period for those that follow.
+                // Some stores keep the transaction of the first period for those that follow, or that take its place.
+                guard let start, abs(start - periods[named].start) > Self.startTolerance,
+                    let begun = beginning(at: start)
+                else { return named }
                 return begun
             }
         }
