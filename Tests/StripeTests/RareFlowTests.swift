@@ -230,6 +230,22 @@ struct RareFlowTests {
         #expect(host.effects == [.reset(to: 200)])
     }
 
+    /// The payment of a renewal.
+    private static func paid(
+        _ period: StripeSubscription,
+        at time: Int64,
+        _ version: StripeSimulator.Version
+    ) -> Taken {
+        invoice(
+            period.latestInvoice ?? "",
+            reason: "subscription_cycle",
+            [.init(.basic, from: period.start, to: period.end)],
+            at: time,
+            lookBackFrom: period.start - 30 * day,
+            version
+        )
+    }
+
     @Test(
         "who pays by invoice, each within days that reach into the next month, gets what was paid for",
         arguments: PitfallTests.versions
@@ -238,16 +254,7 @@ struct RareFlowTests {
         let first = Self.active(.basic)
         let second = Self.next(first, invoice: "in_2")
         let third = Self.next(second, invoice: "in_3")
-        func paid(_ period: StripeSubscription, at time: Int64) -> Taken {
-            Self.invoice(
-                period.latestInvoice ?? "",
-                reason: "subscription_cycle",
-                [.init(.basic, from: period.start, to: period.end)],
-                at: time,
-                lookBackFrom: period.start - 30 * day,
-                version
-            )
-        }
+        func paid(_ period: StripeSubscription, at time: Int64) -> Taken { Self.paid(period, at: time, version) }
         let story = [
             Self.began(first, version),
             Self.updated(second, from: first, at: second.start + 5, version),
@@ -274,16 +281,7 @@ struct RareFlowTests {
         let first = Self.active(.basic)
         let second = Self.next(first, invoice: "in_2")
         let third = Self.next(second, invoice: "in_3")
-        func paid(_ period: StripeSubscription, at time: Int64) -> Taken {
-            Self.invoice(
-                period.latestInvoice ?? "",
-                reason: "subscription_cycle",
-                [.init(.basic, from: period.start, to: period.end)],
-                at: time,
-                lookBackFrom: period.start - 30 * day,
-                version
-            )
-        }
+        func paid(_ period: StripeSubscription, at time: Int64) -> Taken { Self.paid(period, at: time, version) }
         let host = try Host(
             adapter(),
             [

@@ -247,10 +247,12 @@ extension PlayItem {
         return Price(recurring, .list)
     }
 
+    /// Whether its time is over.
+    var isOver: Bool { item.expiryTime.map { $0 <= assertedAt } ?? false }
+
     /// Whether its time is over in a purchase that goes on.
     var isEndedBesideOthers: Bool {
-        guard purchase.state == .active || purchase.state == .canceled, let end = item.expiryTime, end <= assertedAt
-        else { return false }
+        guard isOver, purchase.state == .active || purchase.state == .canceled else { return false }
         return purchase.lineItems.contains { other in other.expiryTime.map { $0 > assertedAt } ?? false }
     }
 

@@ -41,7 +41,7 @@ struct SubscriptionMapping {
 
 extension SubscriptionMapping {
     private var active: [EventDraft] {
-        if item.isMain ? item.isEndedBesideOthers && item.type != .purchased : isOver { return endedBesideOthers }
+        if item.isMain ? item.isEndedBesideOthers && item.type != .purchased : item.isOver { return endedBesideOthers }
         switch item.type {
         // Money went back and access stayed: the row of the voided purchase says all.
         case nil: return []
@@ -103,8 +103,6 @@ extension SubscriptionMapping {
         default: return [expired]
         }
     }
-
-    private var isOver: Bool { item.item.expiryTime.map { $0 <= item.assertedAt } ?? false }
 
     private func overtakenByCharge(_ cause: LifecycleEvent.Renewed.Cause) -> [EventDraft] {
         item.isRenewalOrder && !item.isOrderKnown ? [renewed(cause)] : []

@@ -300,11 +300,11 @@ extension CreditPolicy {
         guard let previous = replaced(by: period, before, event, state) else {
             return [action("payout", .reset(to: full), period, event, lineage)]
         }
-        let charged = isCharged(event)
-        let credits = charged.map { $0 ? full : 0 } ?? prorated(full, previous, period, event, state) ?? full
+        let isInFull = isChargedInFull(event)
+        let credits = isInFull.map { $0 ? full : 0 } ?? prorated(full, previous, period, event, state) ?? full
         // Where nothing new was paid for, or no other product, what is left stays. Carried over, it would outlast the period
         // that it was paid for with.
-        let isKept = charged == false || !carriesOver && previous.product == period.fact.product
+        let isKept = isInFull == false || !carriesOver && previous.product == period.fact.product
         let effect: CreditAction.Effect =
             isKept ? .grant(credits) : carriesOver ? .carryOver(to: credits) : .prorate(to: credits)
         return [action("payout", effect, period, event, lineage)]
@@ -321,9 +321,9 @@ extension CreditPolicy {
         return [action("payout", .carryOver(to: full), period, event, lineage)]
     }
 
-    /// Whether a change was charged in full or not at all, where the store says so. Else what was unused is set off
+    /// Whether a change was charged in full, or false if not at all, where the store says so. Else what was unused is set off
     /// against the new price. Changes that cost nothing can be made again and again, and must give nothing.
-    private func isCharged(_ event: NormalizedEvent) -> Bool? {
+    private func isChargedInFull(_ event: NormalizedEvent) -> Bool? {
         guard case .productChanged(let change) = event.event, let proration = change.proration else { return nil }
         return switch proration {
         case .fullCharge: true
@@ -416,9 +416,7 @@ extension CreditPolicy {
     /// The part of an allowance that was used up by time, whatever it cost: it was paid out in full, the rest of it went
     /// back, and another one is due.
     private func used(_ full: Int64, _ previous: Replaced) -> Int64? {
-        let price = Money(ExactDecimal(1), "XXX")
-        return try? Proration(of: previous.period, changedAt: previous.changedAt)
-            .credits(of: full, paid: price, newPrice: price, rounding: rounding)
+        try? Proration(of: previous.period, changedAt: previous.changedAt).usedCredits(of: full, rounding: rounding)
     }
 
     /// The beginning of a period that turns out to have been replaced already: what was paid out for its successor in

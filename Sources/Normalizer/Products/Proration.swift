@@ -91,7 +91,24 @@ public struct Proration: Hashable, Sendable {
         newPrice: Money,
         rounding: Rounding
     ) throws(Failure) -> Int64 {
-        let share = try creditShare(paid: paid, newPrice: newPrice)
+        try Self.credits(of: allowance, creditShare(paid: paid, newPrice: newPrice), rounding)
+    }
+
+    /// The credits that belong to the part of the period that was over at the change: allowance × (1 − ``unused``).
+    ///
+    /// - Throws: ``Failure/tooLarge``.
+    func usedCredits(of allowance: Int64, rounding: Rounding) throws(Failure) -> Int64 {
+        guard let used = ExactFraction(clamping: unused.denominator - unused.numerator, unused.denominator) else {
+            throw .tooLarge
+        }
+        return try Self.credits(of: allowance, used, rounding)
+    }
+
+    private static func credits(
+        of allowance: Int64,
+        _ share: ExactFraction,
+        _ rounding: Rounding
+    ) throws(Failure) -> Int64 {
         guard let credits = share.applied(to: Int128(allowance), rounding).flatMap({ Int64(exactly: $0) }) else {
             throw .tooLarge
         }
