@@ -45,7 +45,7 @@ struct ChaosCommand: AsyncParsableCommand {
                     throw ExitCode(1)
                 }
                 played += 1
-                StandardOutput.write(
+                try StandardOutput.write(
                     "\(name): \(chaos.count) notifications in \(rounds) orders, \(chaos.eventCount) events, one state"
                 )
             }

@@ -67,7 +67,7 @@ private struct Summary {
             invalid += 1
             StandardError.write(message)
         case .outcome(let outcome):
-            StandardOutput.write(line: try outcome.line())
+            try StandardOutput.write(line: outcome.line())
             switch outcome.matched {
             case true?: matching += 1
             case nil: unjudged += 1

@@ -92,7 +92,7 @@ struct Compare: ParsableCommand {
     }
 
     private func print(_ outcome: String, _ detail: some Encodable) throws {
-        StandardOutput.write(line: try CanonicalJSON.bytes(Line(outcome: outcome, detail: detail)))
+        try StandardOutput.write(line: CanonicalJSON.bytes(Line(outcome: outcome, detail: detail)))
     }
 
     private struct Line<Detail: Encodable>: Encodable {

@@ -43,13 +43,13 @@ struct ShowCoverage: AsyncParsableCommand {
                 }
                 page = inserted
             } else {
-                StandardOutput.write(line: Array("## \(provider)\n\n\(coverage.markdown)".utf8))
+                try StandardOutput.write(line: Array("## \(provider)\n\n\(coverage.markdown)".utf8))
             }
             for line in coverage.unexplained { StandardError.write(line) }
             StandardError.write(coverage.summary)
             unexplained += coverage.unexplained.count
         }
-        if let write, let page { try Data(page.utf8).write(to: URL(fileURLWithPath: write)) }
+        if let write, let page { try writeFile(page.utf8, to: URL(fileURLWithPath: write)) }
         if unexplained > 0 { throw ExitCode(1) }
     }
 }

@@ -25,22 +25,24 @@ struct Demo: AsyncParsableCommand {
             )
         }
         let columns = Columns([36] + channels.map { _ in 28 })
-        StandardOutput.write(columns.line(["\(Story.life.id), told by"] + channels.map(\.title)))
+        try StandardOutput.write(columns.line(["\(Story.life.id), told by"] + channels.map(\.title)))
         for (index, step) in Story.life.steps.enumerated() {
             let times = channels.compactMap { $0.times[index] }
             let date = times.min().map { RFC3339.string($0.millisecondsSince1970).prefix(10) } ?? ""
-            StandardOutput.write(columns.line(["\(date)  \(step.act.name)"] + channels.map { $0.words[index] ?? "" }))
-            StandardOutput.write(columns.line(["    access"] + channels.map { $0.access[index] ?? "" }))
+            try StandardOutput.write(
+                columns.line(["\(date)  \(step.act.name)"] + channels.map { $0.words[index] ?? "" })
+            )
+            try StandardOutput.write(columns.line(["    access"] + channels.map { $0.access[index] ?? "" }))
         }
-        StandardOutput.write("\nA forged first notification: everything alike, but the key")
+        try StandardOutput.write("\nA forged first notification: everything alike, but the key")
         for channel in channels {
-            StandardOutput.write("  \(channel.title): HTTP \(channel.refusal.answer), \(channel.refusal.error)")
+            try StandardOutput.write("  \(channel.title): HTTP \(channel.refusal.answer), \(channel.refusal.error)")
         }
         var lines: [UInt8] = []
         for event in channels.flatMap(\.events) { lines += try CanonicalJSON.bytes(event) + [0x0A] }
-        try Data(lines).write(to: URL(fileURLWithPath: out))
+        try writeFile(lines, to: URL(fileURLWithPath: out))
         let deliveries = channels.reduce(0) { $0 + $1.deliveries }
-        StandardOutput.write(
+        try StandardOutput.write(
             "\n\(deliveries) deliveries verified; their \(channels.flatMap(\.events).count) events are in \(out)"
         )
     }

@@ -7,6 +7,10 @@ struct Lifecycle: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lifecycle",
         abstract: "Verifies what app stores and payment providers send, and maps it to canonical events.",
+        discussion: """
+            Exit status, whatever the subcommand: 64 for wrong usage, also where a file that is named cannot be read, and \
+            74 where output cannot be written. A subcommand's own are named in its help.
+            """,
         subcommands: [
             Normalize.self, Pull.self, Check.self, State.self, Explain.self, Compare.self, Simulate.self,
             ChaosCommand.self, Demo.self, Vectors.self, ShowCoverage.self,
@@ -19,5 +23,7 @@ extension ExitCode {
     static let rejected = ExitCode(65)
     /// A provider could not be reached (`EX_UNAVAILABLE`).
     static let unavailable = ExitCode(69)
+    /// Output could not be written (`EX_IOERR`).
+    static let cannotWrite = ExitCode(74)
 }
 #endif

@@ -50,7 +50,7 @@ struct Normalize: AsyncParsableCommand {
             do {
                 let normalization = try await receiver.receive(delivery)
                 for event in normalization.events {
-                    StandardOutput.write(line: try CanonicalJSON.bytes(event))
+                    try StandardOutput.write(line: CanonicalJSON.bytes(event))
                 }
                 if let noChange = normalization.noChange {
                     StandardError.write("\(path): no event: \(noChange.reason)")

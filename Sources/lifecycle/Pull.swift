@@ -107,11 +107,6 @@ struct Pull: AsyncParsableCommand {
     }
 }
 
-extension ExitCode {
-    /// Output could not be written (`EX_IOERR`).
-    static let cannotWrite = ExitCode(74)
-}
-
 /// Writes what became of messages, whole messages at a time.
 private final class EventSink: Sendable {
     private struct State {

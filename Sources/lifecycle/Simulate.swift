@@ -68,7 +68,7 @@ struct Simulate: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if list { return StandardOutput.write(StoryTable(Story.all).text) }
+        if list { return try StandardOutput.write(StoryTable(Story.all).text) }
         guard let story = try story.map(StoryOptions.story) else { return }
         let simulators = try options.simulators(audience: audience ?? post).filter { simulator in
             guard let absence = story.absence(at: simulator.provider) else { return true }
@@ -87,7 +87,7 @@ struct Simulate: AsyncParsableCommand {
                 try simulators.map { ($0, try $0.notifications(story, from: start)) },
                 files: files
             ) : nil
-        if let api { StandardOutput.write(line: api.description) }
+        if let api { try StandardOutput.write(line: api.description) }
         if let post, let simulator = simulators.first {
             let webhook = try Webhook(
                 url: WebhookURL(post).url,
@@ -111,10 +111,10 @@ struct Simulate: AsyncParsableCommand {
         async throws
     {
         let lines = try await StoryVectors.lines(story, by: simulator, from: start)
-        let folder = URL(fileURLWithPath: folder)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let file = folder.appendingPathComponent("\(story.id).\(simulator.provider.rawValue).jsonl")
-        try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)
+        let file = URL(fileURLWithPath: folder).appendingPathComponent(
+            "\(story.id).\(simulator.provider.rawValue).jsonl"
+        )
+        try writeFile((lines.joined(separator: "\n") + "\n").utf8, to: file)
         StandardError.write("\(file.path): \(lines.count) cases")
     }
 }

@@ -29,9 +29,8 @@ final class SimulatedAPI: Sendable {
         let folder =
             folder.map { URL(fileURLWithPath: $0) }
             ?? FileManager.default.temporaryDirectory.appendingPathComponent("lifecycle-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let certificate = folder.appendingPathComponent("ca.pem")
-        try Data(authority.certificate).write(to: certificate)
+        try writeFile(authority.certificate, to: certificate)
         var members = JSONMembers([
             ("https", .string(base)), ("http", .string("http://127.0.0.1:\(plain.port)")),
             ("ca_certificate", .string(certificate.path)),
@@ -44,7 +43,7 @@ final class SimulatedAPI: Sendable {
             )
             guard let google = simulator as? GoogleSimulator else { continue }
             let keyFile = folder.appendingPathComponent("service-account.json")
-            try Data(google.serviceAccountKeyFile(tokenURI: "\(base)/token").bytes).write(to: keyFile)
+            try writeFile(google.serviceAccountKeyFile(tokenURI: "\(base)/token").bytes, to: keyFile)
             members.append(
                 "google",
                 [

@@ -4,18 +4,25 @@ import Foundation
 
 /// Whole lines, so that output from several tasks cannot mix.
 enum StandardOutput {
-    static func write(line: some Sequence<UInt8>) {
-        FileHandle.standardOutput.write(Data(line) + Data([0x0A]))
+    /// - Throws: ``ArgumentParser/ExitCode/cannotWrite`` where the line cannot be written, as on a full disk.
+    static func write(line: some Sequence<UInt8>) throws(ExitCode) {
+        do {
+            try FileHandle.standardOutput.write(contentsOf: Data(line) + Data([0x0A]))
+        } catch {
+            StandardError.write("standard output cannot be written")
+            throw .cannotWrite
+        }
     }
 
-    static func write(_ line: String) {
-        write(line: line.utf8)
+    static func write(_ line: String) throws(ExitCode) {
+        try write(line: line.utf8)
     }
 }
 
 enum StandardError {
     static func write(_ line: String) {
-        FileHandle.standardError.write(Data(line.utf8) + Data([0x0A]))
+        // There is no other place to say that nobody reads this one.
+        try? FileHandle.standardError.write(contentsOf: Data(line.utf8) + Data([0x0A]))
     }
 }
 
@@ -26,6 +33,22 @@ func contents(of path: String) throws(ValidationError) -> [UInt8] {
         return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
     } catch {
         throw ValidationError("\(path) cannot be read")
+    }
+}
+
+/// Writes a file, and makes its folder where that is missing.
+///
+/// - Throws: ``ArgumentParser/ExitCode/cannotWrite`` where it cannot be written.
+func writeFile(_ bytes: some Sequence<UInt8>, to file: URL) throws(ExitCode) {
+    do {
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(),
+            withIntermediateDirectories: true
+        )
+        try Data(bytes).write(to: file)
+    } catch {
+        StandardError.write("\(file.path) cannot be written")
+        throw .cannotWrite
     }
 }
 #endif

@@ -19,13 +19,13 @@ struct State: ParsableCommand {
         let timeline = try input.timeline()
         guard let account = input.account else {
             for report in timeline.report(at: try input.moment) {
-                StandardOutput.write(line: try CanonicalJSON.bytes(report))
+                try StandardOutput.write(line: CanonicalJSON.bytes(report))
             }
             return
         }
         let access = timeline.access(of: account, at: try input.moment)
         for environment in access.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
-            StandardOutput.write(line: try CanonicalJSON.bytes(EnvironmentAccess(environment, access[environment])))
+            try StandardOutput.write(line: CanonicalJSON.bytes(EnvironmentAccess(environment, access[environment])))
         }
         if access.isEmpty { StandardError.write("no purchase is bound to that account") }
     }
@@ -51,7 +51,7 @@ struct Explain: ParsableCommand {
 
     func run() throws {
         let explanations = try input.timeline().explanations(account: input.account, at: try input.moment)
-        for explanation in explanations { StandardOutput.write("\(explanation)") }
+        for explanation in explanations { try StandardOutput.write("\(explanation)") }
         if explanations.isEmpty { StandardError.write("no purchase is known, or none of that account") }
     }
 }

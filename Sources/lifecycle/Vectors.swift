@@ -17,11 +17,7 @@ struct Vectors: AsyncParsableCommand {
         let folder = URL(fileURLWithPath: out)
         for (path, lines) in try await VectorFiles.all() {
             let file = folder.appendingPathComponent(path)
-            try FileManager.default.createDirectory(
-                at: file.deletingLastPathComponent(),
-                withIntermediateDirectories: true
-            )
-            try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)
+            try writeFile((lines.joined(separator: "\n") + "\n").utf8, to: file)
             StandardError.write("\(path): \(lines.count) cases")
         }
     }

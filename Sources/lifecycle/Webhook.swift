@@ -105,14 +105,13 @@ struct Webhook {
             outcome: "accepted"
         )
         do throws(HTTPTransportError) {
-            let status = try await transport.send(request).status
-            report.status = status
-            if schedule.accepts(status: status) {
-                try? StandardOutput.write(line: CanonicalJSON.bytes(report))
-                return .accepted
-            }
+            report.status = try await transport.send(request).status
         } catch {
             report.error = error.code.rawValue
+        }
+        if let status = report.status, schedule.accepts(status: status) {
+            try StandardOutput.write(line: CanonicalJSON.bytes(report))
+            return .accepted
         }
         let waits = schedule.waits
         guard attempt.number <= waits.count, attempt.number < maximumAttempts else {

@@ -8,8 +8,17 @@ struct CommandLineRun {
     let errors: String
 
     init(_ arguments: [String], input: Data = Data()) throws {
+        try self.init(try Self.executable(), arguments, input)
+    }
+
+    /// Runs a script, in which `"$0"` is the command line.
+    init(shell script: String, input: Data = Data()) throws {
+        try self.init(URL(fileURLWithPath: "/bin/sh"), ["-c", script, try Self.executable().path], input)
+    }
+
+    private init(_ executable: URL, _ arguments: [String], _ input: Data) throws {
         let process = Process()
-        process.executableURL = try Self.executable()
+        process.executableURL = executable
         process.arguments = arguments
         // Files rather than pipes: a full pipe would stop the process while nobody reads it.
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("run-\(UUID().uuidString)")
