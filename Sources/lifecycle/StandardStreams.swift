@@ -28,12 +28,12 @@ enum StandardError {
 
 /// Reads a file, or standard input for `-`.
 func contents(of path: String) throws(ValidationError) -> [UInt8] {
-    if path == "-" { return Array(FileHandle.standardInput.readDataToEndOfFile()) }
-    do {
-        return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
-    } catch {
-        throw ValidationError("\(path) cannot be read")
+    let file = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
+    // Unlike `Data(contentsOf:)`, this reads pipes too, such as a shell's `<(…)`.
+    guard let file, let bytes = try? file.readToEnd() ?? Data() else {
+        throw ValidationError("\(path == "-" ? "standard input" : path) cannot be read")
     }
+    return Array(bytes)
 }
 
 /// Writes a file, and makes its folder where that is missing.

@@ -48,4 +48,29 @@ struct StandardStreamsTests {
             #expect(run.errors.hasPrefix("/dev/null/") && run.errors.hasSuffix(" cannot be written\n"), "\(run.errors)")
         }
     }
+
+    @Test("Reads a pipe like a file")
+    func pipe() throws {
+        try withFolder { folder in
+            let events = folder.appendingPathComponent("events.jsonl").path
+            #expect(try CommandLineRun(["demo", "--out", events]).status == 0)
+            let at = "2026-03-25T00:00:00Z"
+            let file = try CommandLineRun(["state", "--at", at, events])
+            #expect(file.status == 0)
+            for command in ["/dev/stdin", "-"] {
+                let pipe = try CommandLineRun(shell: "cat '\(events)' | \"$0\" state --at \(at) \(command)")
+                #expect(pipe.status == 0, "\(pipe.errors)")
+                #expect(pipe.output == file.output)
+            }
+        }
+    }
+
+    @Test("Standard input that cannot be read is wrong usage")
+    func noStandardInput() throws {
+        for input in ["/", "&-"] {
+            let run = try CommandLineRun(shell: "\"$0\" state - <\(input)")
+            #expect(run.status == 64)
+            #expect(run.errors.hasPrefix("Error: standard input cannot be read\n"), "\(run.errors)")
+        }
+    }
 }
