@@ -31,6 +31,10 @@ struct ChaosCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        try await StoryOptions.telling { try await play() }
+    }
+
+    private func play() async throws {
         let stories = story == "all" ? Story.all : [try StoryOptions.story(story)]
         let simulators = try options.simulators()
         var played = 0

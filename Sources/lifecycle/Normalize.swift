@@ -33,17 +33,17 @@ struct Normalize: AsyncParsableCommand {
     func run() async throws {
         let receiver: any VectorReceiver
         let headers: Delivery.Headers
-        let configured: JSONValue
+        let now: Date?
         do {
-            configured = try JSONDocument(parsing: contents(of: config), limits: Vector.limits).root
+            let configured = try JSONDocument(parsing: contents(of: config), limits: Vector.limits).root
             headers = try Vector.headers(
                 try self.headers.map { try JSONDocument(parsing: contents(of: $0)).root }
             )
             receiver = try VectorRunner.receiver(for: Provider(rawValue: provider), config: configured)
+            now = try ObjectReader(configured).optionalInt64("now").map(Date.init(millisecondsSince1970:))
         } catch {
             throw ValidationError("\(error)")
         }
-        let now = try ObjectReader(configured).optionalInt64("now").map(Date.init(millisecondsSince1970:))
         var worst = ExitCode.success
         for path in bodies {
             let delivery = Delivery(headers: headers, body: try contents(of: path), receivedAt: now ?? Date())

@@ -68,6 +68,10 @@ struct Simulate: AsyncParsableCommand {
     }
 
     func run() async throws {
+        try await StoryOptions.telling { try await play() }
+    }
+
+    private func play() async throws {
         if list { return try StandardOutput.write(StoryTable(Story.all).text) }
         guard let story = try story.map(StoryOptions.story) else { return }
         let simulators = try options.simulators(audience: audience ?? post).filter { simulator in
@@ -89,9 +93,9 @@ struct Simulate: AsyncParsableCommand {
             ) : nil
         if let api { try StandardOutput.write(line: api.description) }
         if let post, let simulator = simulators.first {
-            let webhook = try Webhook(
-                url: WebhookURL(post).url,
-                certificates: try ca.map { try contents(of: $0) },
+            let webhook = Webhook(
+                url: try WebhookURL(post).url,
+                transport: try transport(),
                 simulator: simulator,
                 compression: compress,
                 maximumAttempts: attempts
@@ -105,6 +109,15 @@ struct Simulate: AsyncParsableCommand {
             while true { try await Task.sleep(for: .seconds(3600)) }
         }
         withExtendedLifetime(api) {}
+    }
+
+    private func transport() throws -> CurlTransport {
+        let certificates = try ca.map { try contents(of: $0) }
+        do throws(HTTPTransportError) {
+            return try CurlTransport(.init(trustRoots: certificates.map { .pem($0) } ?? .system))
+        } catch {
+            throw ValidationError("--ca: \(error.message)")
+        }
     }
 
     private func write(_ story: Story, _ simulator: any StorySimulator, from start: Date, to folder: String)

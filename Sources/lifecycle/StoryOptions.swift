@@ -56,6 +56,15 @@ struct StoryOptions: ParsableArguments {
         }
     }
 
+    /// A story that cannot be told as was asked, such as one that begins too late to end in our time, is wrong usage.
+    static func telling(_ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch let error as SimulatorError where error.reason == .nonsense {
+            throw ValidationError(error.message)
+        }
+    }
+
     static func story(_ id: String) throws -> Story {
         guard let story = Story.named(id) else {
             throw ValidationError("no story is called \(id); `lifecycle simulate --list` names them")

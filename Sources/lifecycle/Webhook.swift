@@ -38,20 +38,19 @@ struct Webhook {
     private let maximumAttempts: Int
     private let transport: CurlTransport
 
-    /// - Parameter certificates: PEM, instead of the system's.
     init(
         url: HTTPSURL,
-        certificates: [UInt8]?,
+        transport: CurlTransport,
         simulator: any StorySimulator,
         compression: Int,
         maximumAttempts: Int
-    ) throws {
+    ) {
         self.url = url
         self.simulator = simulator
         self.compression = compression
         self.maximumAttempts = maximumAttempts
         schedule = RedeliverySchedule(simulator.provider)
-        transport = try CurlTransport(.init(trustRoots: certificates.map { .pem($0) } ?? .system))
+        self.transport = transport
     }
 
     /// Delivers everything, whatever comes first in the story's time: a notification, or another attempt for one before.

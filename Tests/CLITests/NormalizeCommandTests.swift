@@ -88,8 +88,14 @@ struct NormalizeCommandTests {
     func usage() throws {
         let body = try file("body.json", deliveries[0].body)
         let empty = try file("empty.json", #"{"bundleId":"a","environment":"Sandbox","roots":[]}"#.utf8)
+        let configured = String(decoding: try Data(contentsOf: URL(fileURLWithPath: try config())), as: UTF8.self)
+        let timeless = try file(
+            "timeless.json",
+            configured.replacingOccurrences(of: #""now":1798761600000"#, with: #""now":"2027-01-01""#).utf8
+        )
         for arguments in [
             ["normalize", "--provider", "apple", "--config", empty, body],
+            ["normalize", "--provider", "apple", "--config", timeless, body],
             ["normalize", "--provider", "nobody", "--config", try config(), body],
             ["normalize", "--provider", "apple", body],
             ["normalize", "--provider", "apple", "--config", "/nowhere", body],

@@ -62,6 +62,9 @@ struct SimulateCommandTests {
             ["simulate", "life", "--provider", "stripe", "--post", "http://example.com/hooks"],
             ["simulate", "life", "--provider", "stripe", "--post", "ftp://localhost/hooks"],
             ["simulate", "life", "--start", "yesterday", "--out", "/nowhere"],
+            ["simulate", "life", "--start", "9999-12-01T00:00:00Z", "--out", "/nowhere"],
+            ["chaos", "life", "--start", "9999-12-01T00:00:00Z", "--rounds", "1"],
+            ["simulate", "life", "--provider", "stripe", "--post", "https://localhost:1/", "--ca", #filePath],
             ["chaos", "nothing"], ["chaos", "family", "--provider", "stripe"], ["chaos", "life", "--rounds", "0"],
         ]
     )
