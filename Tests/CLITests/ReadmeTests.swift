@@ -22,4 +22,30 @@ struct ReadmeTests {
         #expect(call.count <= 12)
         #expect(Array(snippet[shown...].prefix(call.count)) == call)
     }
+
+    @Test("What it asks of the demo's events has an answer", arguments: ["state", "explain"])
+    func demoEvents(_ command: String) throws {
+        let line = try #require(try lines("README.md").first { $0.hasPrefix("Scripts/lifecycle \(command) ") })
+        let events = FileManager.default.temporaryDirectory.appendingPathComponent("readme-\(UUID().uuidString).jsonl")
+        defer { try? FileManager.default.removeItem(at: events) }
+        #expect(try CommandLineRun(["demo", "--out", events.path]).status == 0)
+        let arguments = line.split(separator: " ").dropFirst()
+            .map { $0.replacingOccurrences(of: "demo-events.jsonl", with: events.path) }
+        let run = try CommandLineRun(arguments)
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(!run.output.isEmpty)
+        #expect(run.errors.isEmpty)
+    }
+
+    @Test("The version that a package depends on is a released one")
+    func version() throws {
+        let released = try lines("CHANGELOG.md").filter { $0.hasPrefix("## ") }.map { String($0.dropFirst(3)) }
+        let package = try #require(try lines("README.md").first { $0.hasPrefix(".package(url:") })
+        let requirement = try #require(package.split(separator: ", ").last).split(separator: "\"")
+        if requirement[0] == "branch: " {
+            #expect(released == ["Unreleased"], "depend on the version that there is now")
+        } else {
+            #expect(requirement[0] == "from: " && released.contains { $0.hasPrefix(requirement[1]) }, "\(package)")
+        }
+    }
 }
