@@ -153,6 +153,8 @@ package final class LoopbackServer: Sendable {
     /// How many requests there were.
     package var requestCount: Int { state.withLock { $0.requests } }
 
+    private static let maximumBodyBytes = 1 << 28
+
     package enum Failure: Error { case noSocket }
 
     /// Starts a server that runs `script` for each HTTP/1.1 request.
@@ -238,8 +240,11 @@ package final class LoopbackServer: Sendable {
                 return (String(line[..<colon]), String(value))
             }
             var request = Request(method: start[0], target: start[1], headers: headers, body: [])
-            if let length = request.values("Content-Length").first.flatMap(Int.init) {
-                guard let body = connection.read(length) else { return }
+            if let length = request.values("Content-Length").first {
+                // A length that no body has ends the connection, and not the process.
+                guard let length = Int(length), (0...Self.maximumBodyBytes).contains(length),
+                    let body = connection.read(length)
+                else { return }
                 request.body = body
             }
             state.withLock { $0.requests += 1 }

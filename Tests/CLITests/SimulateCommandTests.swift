@@ -2,7 +2,7 @@ import ConformanceVectors
 import CurlTransport
 import Foundation
 import HTTPTransport
-import LoopbackServer
+@testable import LoopbackServer
 import NotificationSimulator
 import Normalizer
 import Testing
@@ -234,6 +234,32 @@ struct SimulateCommandTests {
             let first = try await get(resource.path, token: token)
             #expect(first.body == resource.body)
             #expect(first.headers["Date"] == "Mon, 05 Jan 2026 10:00:02 GMT")
+            await transport.shutdown()
+        }
+    }
+
+    @Test("a request with a length that no body has ends its connection, and nothing else", .timeLimit(.minutes(1)))
+    func impossibleLength() async throws {
+        try await withFolder { folder in
+            let served = try ServedCommand([
+                "simulate", "test", "--provider", "google", "--serve", "--files", folder.path,
+            ])
+            defer { served.stop() }
+            let base = try #require(try object(try served.firstLine())["http"]?.string())
+            let port = try #require(base.split(separator: ":").last.flatMap { UInt16($0) })
+            for length in ["-1", "\(Int.min)", "\(Int.max)", "99999999999999999999", "x"] {
+                let descriptor = try #require(Sockets.connect(port: port))
+                let socket = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+                try socket.write(contentsOf: Data("POST /token HTTP/1.1\r\nContent-Length: \(length)\r\n\r\n".utf8))
+                #expect(try socket.readToEnd() ?? Data() == Data(), "\(length)")
+            }
+            let transport = try CurlTransport()
+            let keys = try HTTPSURL.emulator(
+                host: "127.0.0.1",
+                port: Int(port),
+                path: ["oauth2", "v3", "certs"].map { HTTPSURL.PathSegment($0) }
+            )
+            #expect(try await transport.send(try HTTPTransportRequest(.get, keys)).status == 200)
             await transport.shutdown()
         }
     }
