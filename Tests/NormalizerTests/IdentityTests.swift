@@ -1,3 +1,4 @@
+import Foundation
 import Normalizer
 import Testing
 
@@ -6,11 +7,30 @@ struct IdentityTests {
     private let lineage = SubscriptionID(store: .appStore, environment: .production, id: "2000000123")
 
     @Test("An event id is a SHA-256 over the lengths and contents of its parts")
-    func digest() {
+    func digest() throws {
         // printf 'lifecycle-event/19:app_store10:production10:200000012312:period_began1:7' | sha256sum
-        #expect(
-            EventID(lineage, .periodBegan, "7").description == "ac5bdd465652bbb6487317751c5b398c3b0d24cc"
-        )
+        let id = EventID(lineage, .periodBegan, "7").description
+        #expect(id == "ac5bdd465652bbb6487317751c5b398c3b0d24cc")
+        let page = try Self.page()
+        #expect(page.contains("printf 'lifecycle-event/19:app_store10:production10:200000012312:period_began1:7' |"))
+        #expect(page.contains("`\(id)`"))
+    }
+
+    @Test(
+        "docs/model.md has every name that enters an id",
+        arguments: [
+            FactKind.periodBegan, .ended, .refunded, .refundReversed, .changeScheduled, .changeReverted, .extended,
+            .chargeback, .purchased, .notified,
+        ]
+    )
+    func documented(kind: FactKind) throws {
+        #expect(try Self.page().contains("| `\(kind.rawValue)` | "))
+    }
+
+    private static func page() throws -> String {
+        let root = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        return try String(contentsOf: root.appendingPathComponent("docs/model.md"), encoding: .utf8)
     }
 
     @Test("Parts cannot run into one another")
