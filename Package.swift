@@ -172,8 +172,8 @@ let package = Package(
             name: "ConformanceTests",
             dependencies: [
                 "AppleJWS", "ConformanceVectors", "FuzzTargets", "GooglePubSub", "HTTPTransport",
-                "NotificationSimulator", "Normalizer", "NormalizerTesting", "RevenueCatEvents", "SignatureCore",
-                "Stripe",
+                "NotificationSimulator", "Normalizer", "NormalizerTesting", "RevenueCatEvents", "SchemaSupport",
+                "SignatureCore", "Stripe",
                 "WireJSON",
             ],
             swiftSettings: strict

@@ -1,0 +1,61 @@
+import ConformanceVectors
+import FuzzTargets
+import Foundation
+import Normalizer
+import RevenueCatEvents
+import SchemaSupport
+import Testing
+import WireJSON
+
+@Suite struct SchemaTests {
+    private static let providers: [Provider] = [.apple, .google, .revenuecat, .stripe]
+
+    @Test("A temporary grant without a product gives access, and is written as documented")
+    func grantWithoutProduct() async throws {
+        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("value")]))
+        let body = #"""
+            {"event":{"type":"TEMPORARY_ENTITLEMENT_GRANT","id":"E","event_timestamp_ms":1767225600000,"app_user_id":"u",
+            "store":"APP_STORE","environment":"PRODUCTION","transaction_id":"T"}}
+            """#
+        let start = Date(timeIntervalSince1970: 1_767_225_600)
+        let result = try await adapter.receive(
+            Delivery(headers: ["Authorization": "value"], body: Array(body.utf8), receivedAt: start)
+        )
+        let event = try #require(result.events.first)
+        #expect(try schema("docs/event-schema.json").violation(document(event)) == nil)
+        var ledger = AccountLedger()
+        for statement in result.statements { ledger.apply(statement) }
+        let state = try #require(ledger.states.first)
+        #expect(state.access(at: start).isGranted)
+        #expect(try schema("docs/state-schema.json").violation(document(state)) == nil)
+    }
+
+    private func document(_ value: some Encodable) throws -> JSONValue {
+        try JSONDocument(parsing: CanonicalJSON.bytes(value)).root
+    }
+
+    private func schema(_ page: String) throws -> JSONSchema {
+        JSONSchema(root: try JSONDocument(parsing: Array(try Repository.text(page).utf8)).root)
+    }
+
+    @Test(
+        "Every event of every vector, and every state that comes of one, is written as documented",
+        arguments: providers
+    )
+    func documented(_ provider: Provider) async throws {
+        let (event, state) = (try schema("docs/event-schema.json"), try schema("docs/state-schema.json"))
+        for vector in Corpus.vectors where vector.provider == provider {
+            guard case .success(let normalization) = await VectorRunner.run(vector).result else { continue }
+            for made in normalization.events {
+                let violation = try event.violation(document(made))
+                #expect(violation == nil, "\(vector.id): \(violation ?? "")")
+            }
+            var ledger = AccountLedger()
+            for statement in normalization.statements { ledger.apply(statement) }
+            for made in ledger.states {
+                let violation = try state.violation(document(made))
+                #expect(violation == nil, "\(vector.id): \(violation ?? "")")
+            }
+        }
+    }
+}
