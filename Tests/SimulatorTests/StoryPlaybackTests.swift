@@ -35,6 +35,20 @@ extension Story: CustomTestStringConvertible {
 
 @Suite("Stories")
 struct StoryPlaybackTests {
+    @Test(
+        "of a refund on Google Play contradict nothing: the refund explains the end that is told beside it",
+        arguments: ["life", "refund", "refund-past", "chargeback-lost"]
+    )
+    func refundsAreNoContradiction(_ id: String) async throws {
+        let playback = try await Simulators.play(try #require(Story.named(id)), .google)
+        for order in [playback.events, playback.events.reversed()] {
+            var ledger = AccountLedger()
+            for event in order { _ = ledger.apply(event) }
+            #expect(ledger.states.count == 1)
+            #expect(ledger.states.flatMap(\.contradictions) == [])
+        }
+    }
+
     @Test("come to what they say, on every provider that has them", arguments: Story.all)
     func kinds(_ story: Story) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {

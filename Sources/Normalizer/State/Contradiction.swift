@@ -83,7 +83,8 @@ extension SubscriptionState {
         if let lifted = period.liftedCut {
             found.append(Contradiction(kind: .endTakenBack, subject: subject, statements: [period.by, lifted.by]))
         }
-        if let cut = period.cut, cut.at < period.end, !period.fact.isProvisional {
+        // A store that gave the money back may tell the end by itself, without the reason, and date it earlier.
+        if let cut = period.cut, cut.at < period.end, !period.fact.isProvisional, !period.isRefunded {
             switch cut.reason {
             case .refunded, .replaced, .developer: break
             case .customer, .billing, .priceIncreaseDeclined, .productUnavailable, .paused, .unknown:

@@ -26,6 +26,8 @@ struct PeriodTimeline {
         var firstStated: Int64?
         var lineages: Set<SubscriptionID>
         var cut: Cut?
+        /// Whether the money for it went back, whichever statement cuts it.
+        var isRefunded = false
         var grace: Grace?
         /// The begin of another product's period that took the place of this one.
         var replacement: Cut?
@@ -213,6 +215,7 @@ struct PeriodTimeline {
                     start: refund.periodStart?.millisecondsSince1970
                 )
             else { continue }
+            periods[index].isRefunded = true
             let cut = Cut(at: refund.at.millisecondsSince1970, reason: .refunded, by: register.by)
             if let known = periods[index].cut, known.precedes(cut) { continue }
             periods[index].cut = cut
