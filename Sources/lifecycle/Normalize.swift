@@ -10,8 +10,8 @@ struct Normalize: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Verifies raw webhook bodies and prints one event a line.",
         discussion: """
-            The configuration file is the `config` object of a test vector; TestVectors/README.md lists its members. \
-            Its `now`, in milliseconds since 1970, is the time of receipt; without it, that is the present.
+            The configuration file is the `config` object of a test vector; TestVectors/README.md lists its members, \
+            and any other is refused. Its `now`, in milliseconds since 1970, is the time of receipt; without it, that is the present.
 
             Exit status: 0 when all were accepted, 65 when something was rejected (one line each on standard error, \
             "code: message"), 69 when a provider could not be reached, 64 for wrong usage.
@@ -30,6 +30,34 @@ struct Normalize: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("Raw bodies; - reads standard input.", valueName: "file"))
     var bodies: [String]
 
+    /// The members that `TestVectors/README.md` lists for a provider, and those of all.
+    static let members: [Provider: Set<String>] = {
+        let common: Set = ["now", "maxBodyBytes"]
+        return [
+            .apple: common.union([
+                "roots", "bundleId", "bundleIds", "appAppleId", "environment", "environments", "certTime",
+                "maxFutureSkewMs", "maxSignedAgeMs", "kind",
+            ]),
+            .google: common.union([
+                "jwks", "audience", "serviceAccountEmail", "serviceAccountId", "packageName", "packageNames",
+                "subscription", "subscriptions", "clockSkewSeconds", "orderLookup", "voidedPurchaseLookup",
+                "settlingSeconds", "kind",
+            ]),
+            .stripe: common.union(["secrets", "toleranceSeconds", "livemode"]),
+            .revenuecat: common.union([
+                "authorization", "hmacSecrets", "toleranceSeconds", "environment", "environments", "appIds",
+            ]),
+        ]
+    }()
+
+    /// What is misspelled must not silently stay without effect, least of all what narrows down whom to believe.
+    private static func refuseUnknown(_ reader: ObjectReader, _ provider: Provider) throws(ValidationError) {
+        guard let known = members[provider] else { return }
+        for (name, _) in reader.object.members where !known.contains(name) {
+            throw ValidationError("the configuration has a member that is not one of \(known.sorted())")
+        }
+    }
+
     func run() async throws {
         let receiver: any VectorReceiver
         let headers: Delivery.Headers
@@ -40,7 +68,9 @@ struct Normalize: AsyncParsableCommand {
                 try self.headers.map { try JSONDocument(parsing: contents(of: $0)).root }
             )
             receiver = try VectorRunner.receiver(for: Provider(rawValue: provider), config: configured)
-            now = try ObjectReader(configured).optionalInt64("now").map(Date.init(millisecondsSince1970:))
+            let reader = try ObjectReader(configured)
+            try Self.refuseUnknown(reader, Provider(rawValue: provider))
+            now = try reader.optionalInt64("now").map(Date.init(millisecondsSince1970:))
         } catch {
             throw ValidationError("\(error)")
         }

@@ -1,7 +1,11 @@
+import ConformanceVectors
 import Foundation
 import NotificationSimulator
 import Normalizer
 import Testing
+import WireJSON
+
+@testable import lifecycle
 
 @Suite("lifecycle normalize")
 struct NormalizeCommandTests {
@@ -84,6 +88,26 @@ struct NormalizeCommandTests {
         #expect(run.errors.contains("misdirected: "))
     }
 
+    @Test("Takes the members of a configuration that the page lists and the vectors have, and no others")
+    func members() throws {
+        let vectors = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("TestVectors")
+        let page = try String(contentsOf: vectors.appendingPathComponent("README.md"), encoding: .utf8)
+        #expect(Normalize.members.count == 4)
+        for (provider, members) in Normalize.members {
+            for member in members { #expect(page.contains("`\(member)`"), "\(member)") }
+            let folder = vectors.appendingPathComponent(provider.rawValue)
+            for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
+                for line in Array(try Data(contentsOf: file)).split(separator: 0x0A) {
+                    let vector = try Vector(line: line)
+                    let unknown = try vector.config.object().members.map(\.name).filter { !members.contains($0) }
+                    #expect(unknown == [], "\(vector.id)")
+                }
+            }
+        }
+    }
+
     @Test("Wrong usage and a configuration that would verify nothing exit with 64")
     func usage() throws {
         let body = try file("body.json", deliveries[0].body)
@@ -93,7 +117,12 @@ struct NormalizeCommandTests {
             "timeless.json",
             configured.replacingOccurrences(of: #""now":1798761600000"#, with: #""now":"2027-01-01""#).utf8
         )
+        let misspelled = try file(
+            "misspelled.json",
+            configured.replacingOccurrences(of: #""now""#, with: #""maxSignedAge":1,"now""#).utf8
+        )
         for arguments in [
+            ["normalize", "--provider", "apple", "--config", misspelled, body],
             ["normalize", "--provider", "apple", "--config", empty, body],
             ["normalize", "--provider", "apple", "--config", timeless, body],
             ["normalize", "--provider", "nobody", "--config", try config(), body],
