@@ -13,6 +13,9 @@ struct Normalize: AsyncParsableCommand {
             The configuration file is the `config` object of a test vector; TestVectors/README.md lists its members, \
             and any other is refused. Its `now`, in milliseconds since 1970, is the time of receipt; without it, that is the present.
 
+            No provider is asked: what is only a hint, as every notification of Google Play about a purchase, gives no \
+            event and says needs_lookup. `lifecycle pull` asks.
+
             Exit status: 0 when all were accepted, 65 when something was rejected (one line each on standard error, \
             "code: message"), 69 when a provider could not be reached, 64 for wrong usage.
             """

@@ -88,6 +88,26 @@ struct NormalizeCommandTests {
         #expect(run.errors.contains("misdirected: "))
     }
 
+    @Test("A hint of Google Play gives no event, since nobody is asked, and the help says so")
+    func hint() throws {
+        let google = try GoogleSimulator(seed: "command line")
+        let start = Date(timeIntervalSince1970: 1_767_225_600)
+        let notification = try #require(try google.notifications(.life, from: start).first)
+        let delivery = try google.delivery(of: notification, sentAt: start)
+        let authorization = try #require(delivery.headers.values("Authorization").first)
+        var config = String(decoding: google.receiverConfiguration, as: UTF8.self)
+        config = #"{"now":1767225601000,"# + config.dropFirst()
+        let run = try CommandLineRun([
+            "normalize", "--provider", "google", "--config", try file("google.json", config.utf8), "--headers",
+            try file("headers.json", #"{"Authorization":"\#(authorization)"}"#.utf8),
+            try file("body.json", delivery.body),
+        ])
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(run.output.isEmpty)
+        #expect(run.errors.hasSuffix("body.json: no event: needs_lookup\n"), "\(run.errors)")
+        #expect(try CommandLineRun(["help", "normalize"]).output.contains("needs_lookup"))
+    }
+
     @Test("Takes the members of a configuration that the page lists and the vectors have, and no others")
     func members() throws {
         let vectors = URL(fileURLWithPath: #filePath)
