@@ -77,6 +77,33 @@ struct CreditTests {
         #expect(host.actions.map(\.effect) == [.reset(to: 200), .grant(50), .revoke])
     }
 
+    @Test("three packs bought at once pay thrice, and are as many as the store itself says")
+    func severalAtOnce() throws {
+        let packs = Self.event(
+            "NON_RENEWING_PURCHASE",
+            t0 + day,
+            Period(t0 + day, t0 + day, "C1"),
+            "coins",
+            [
+                "original_transaction_id": "C1", "expiration_at_ms": .null, "entitlement_ids": .null,
+                "quantity": 3,
+            ]
+        ).priced("14.97")
+        #expect(try Self.host(packs).balance == 150)
+        let event = try #require(try Self.events([packs]).first)
+        let price = Money(try #require(ExactDecimal("14.97")), "USD")
+        #expect(
+            event.event
+                == .oneTimePurchased(
+                    .init(type: .unknown, quantity: 3, price: Price(price, .charged))
+                )
+        )
+        for unstated in [JSONText?.none, .some(.null)] {
+            #expect(try Self.host(packs.with(["quantity": unstated]), packs).balance == 150)
+            #expect(try Self.host(packs.with(["quantity": unstated])).balance == 50)
+        }
+    }
+
     @Test("an immediate change at half the cycle pays three quarters of the new allowance, in either order")
     func upgrade() throws {
         let announced = Self.event("PRODUCT_CHANGE", half, .first, "basic_m", ["new_product_id": "pro_m"])

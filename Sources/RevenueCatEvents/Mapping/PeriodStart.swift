@@ -105,7 +105,7 @@ extension Mapping {
             event.expirationAt != nil ? .nonRenewing : event.entitlementIDs.isEmpty ? .unknown : .nonConsumable
         let detail = LifecycleEvent.OneTimePurchase(
             type: type,
-            quantity: 1,
+            quantity: event.quantity ?? 1,
             price: price,
             expires: event.expirationAt,
             familyShared: event.isFamilyShare

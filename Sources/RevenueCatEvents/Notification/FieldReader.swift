@@ -61,6 +61,10 @@ struct FieldReader {
             .flatMap { ExactDecimal(coefficient: $0.coefficient, scale: $0.scale) }
     }
 
+    mutating func integer(_ name: MemberName) throws(JSONError) -> Int64? {
+        try read { (reader) throws(JSONError) in try reader.optionalInt64(name) }
+    }
+
     mutating func flag(_ name: MemberName) throws(JSONError) -> Bool? {
         try read { (reader) throws(JSONError) in try reader.optionalBool(name) }
     }

@@ -65,6 +65,9 @@ public struct RevenueCatEvent: Sendable, Hashable {
     /// `currency`
     public let currency: String?
 
+    /// `quantity`: how many of a product were bought; older webhooks do not say.
+    public let quantity: Int64?
+
     /// `transferred_from`
     public let transferredFrom: [String]
     /// `transferred_to`
@@ -137,6 +140,7 @@ public struct RevenueCatEvent: Sendable, Hashable {
             priceInUSD: fields.amount("price"),
             priceInPurchasedCurrency: fields.amount("price_in_purchased_currency"),
             currency: fields.identifier("currency"),
+            quantity: fields.integer("quantity"),
             transferredFrom: fields.identifiers("transferred_from"),
             transferredTo: fields.identifiers("transferred_to"),
             redeemedFrom: fields.identifiers("redeemed_from"),
