@@ -95,6 +95,45 @@ struct OwnershipStories {
         }
     }
 
+    static func linked(_ names: [Account.Identifier], at days: Double) -> NormalizedEvent {
+        var event = moved([], [], at: days, store: .rcBilling)
+        event.event = .notice(.init(.accountsLinked))
+        event.facts = []
+        event.account = names.first.map { Account($0.id, $0.source, aliases: Array(names.dropFirst())) }
+        return event
+    }
+
+    @Test("linked names have what any of them had, and what moves to another account moves from all of them")
+    func linkedNames() throws {
+        let (web, app) = (Account("$RCAnonymousID:1", .appUserID), Account("u1", .appUserID))
+        let names = web.identifiers + app.identifiers
+        let story = [
+            Self.owned("W1", .rcBilling, by: web), Self.owned("O1", .appStore, by: app),
+            Self.owned("P1", .paddle, by: Account("u2", .appUserID)), Self.linked(names, at: 10),
+        ]
+        for story in [story, story.reversed()] {
+            let ledger = Self.ledger(story)
+            for name in names { #expect(Self.stores(name.id, ledger) == [.rcBilling, .appStore]) }
+            #expect(Self.stores("u2", ledger) == [.paddle])
+            #expect(AccountLedger(ledger.states, transfers: ledger.transfers) == ledger)
+            var again = ledger
+            #expect(again.apply(Self.linked(names, at: 10)).disposition == .duplicate)
+        }
+        let moved = Self.ledger(story + [Self.moved(["u1"], ["u3"], at: 20, store: .unknown)])
+        for name in names { #expect(Self.stores(name.id, moved) == []) }
+        #expect(Self.stores("u3", moved) == [.rcBilling, .appStore])
+        // What somebody else claims stays a conflict, and one name, or names of different sources, link nothing.
+        let claimed = Self.ledger(story + [Self.owned("W1", .rcBilling, by: Account("u4", .appUserID), at: 5)])
+        let access = claimed.access(of: Account.Identifier("u4", .appUserID), at: AccountStories.day(100))
+        #expect(access.conflicts.map(\.claimed.id) == ["u4"])
+        #expect(!access.decision.isGranted)
+        for names in [web.identifiers, web.identifiers + [Account.Identifier("cus_1", .stripeCustomer)]] {
+            let ledger = Self.ledger(story.dropLast() + [Self.linked(names, at: 10)])
+            #expect(ledger.transfers.isEmpty)
+            #expect(Self.stores("cus_1", ledger) == [])
+        }
+    }
+
     @Test("names that only look alike are two accounts")
     func canonicalEquivalents() throws {
         let (composed, decomposed) = ("jos\u{E9}", "jose\u{301}")

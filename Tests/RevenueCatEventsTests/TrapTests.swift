@@ -324,6 +324,52 @@ struct TrapTests {
         #expect(ledger.access(of: Account.Identifier("u2", .appUserID), at: date(t0 + 2 * day)).decision.isGranted)
     }
 
+    /// A purchase on the web by somebody who has not said who they are.
+    var webPurchase: Event {
+        event(
+            "INITIAL_PURCHASE",
+            t0 + 5000,
+            .first,
+            [
+                "store": "RC_BILLING", "app_user_id": "$RCAnonymousID:web", "aliases": ["$RCAnonymousID:web"],
+                "original_app_user_id": "$RCAnonymousID:web",
+            ]
+        )
+    }
+
+    @Test("16: what was bought without a name is the customer's who claims it in the app, long before it renews")
+    func claimedPurchase() throws {
+        let redeemed = Event([
+            "type": "PURCHASE_REDEEMED", "id": "1", "event_timestamp_ms": .integer(t0 + day), "app_id": "app0123456789",
+            "environment": "PRODUCTION", "store": "RC_BILLING", "redeemed_from": ["$RCAnonymousID:web"],
+            "redeemed_by": ["u2"], "redemption_outcome": "alias", "redemption_platform": "ios", "product_id": "pro_m",
+            "entitlement_ids": ["pro"],
+        ])
+        let alias = event(
+            "SUBSCRIBER_ALIAS",
+            t0 + day,
+            .first,
+            [
+                "app_user_id": "u2", "original_app_user_id": "$RCAnonymousID:web",
+                "aliases": ["$RCAnonymousID:web", "u2"],
+            ]
+        )
+        for told in [redeemed, alias] {
+            for ledger in [try ledger(webPurchase, told), try ledger(told, webPurchase)] {
+                for (name, isGranted) in [("u2", true), ("$RCAnonymousID:web", true), ("u1", false)] {
+                    let access = ledger.access(of: Account.Identifier(name, .appUserID), at: date(t0 + 2 * day))
+                    #expect(access.decision.isGranted == isGranted, "\(name)")
+                }
+            }
+        }
+        // Under the other outcomes the ids stay apart: a transfer says what moved, or nothing has.
+        for outcome in ["transfer", "redeemer_owns"] {
+            let ledger = try ledger(webPurchase, redeemed.with(["redemption_outcome": .string(outcome)]))
+            let access = ledger.access(of: Account.Identifier("u2", .appUserID), at: date(t0 + 2 * day))
+            #expect(!access.decision.isGranted, "\(outcome)")
+        }
+    }
+
     @Test("17: an extension is no new period")
     func extension_() throws {
         let extended = try one(event("SUBSCRIPTION_EXTENDED", t1 - hour, Period(t0, t1 + 20 * hour, "O1")))

@@ -65,18 +65,9 @@ public struct AccountLedger: Hashable, Sendable {
     }
 
     private mutating func applyToAccounts(_ event: NormalizedEvent) -> Application {
-        guard case .transferred(let transfer) = event.event else {
+        guard let move = AccountTransfer(event) else {
             return Application(disposition: .unrelated, event: event, nextCheckAt: nil)
         }
-        // A relay finds out by a receipt, which knows one store's purchases. Lineages know one App Store.
-        let store: Store? =
-            event.store == .unknown ? nil : event.store == .macAppStore ? .appStore : event.store
-        let move = AccountTransfer(
-            environment: event.environment,
-            store: store,
-            transfer: transfer,
-            by: Citation(event)
-        )
         let isNew = insert(move)
         return Application(disposition: isNew ? .applied : .duplicate, event: event, nextCheckAt: nil)
     }

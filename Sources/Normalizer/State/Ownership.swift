@@ -92,6 +92,9 @@ extension SubscriptionState {
 }
 
 /// Everything that some accounts owned in a store moved to other accounts, at one moment.
+///
+/// Accounts that turned out to be one customer are a transfer from all of them to all of them: each has what any of them
+/// had, and nothing is taken from anybody.
 public struct AccountTransfer: Hashable, Sendable, Codable {
     /// The store's world that it concerns.
     public var environment: StoreEnvironment
@@ -108,6 +111,26 @@ public struct AccountTransfer: Hashable, Sendable, Codable {
         self.store = store
         self.transfer = transfer
         self.by = by
+    }
+
+    /// What an event says of accounts and of no lineage; nil where that moves nothing.
+    init?(_ event: NormalizedEvent) {
+        switch event.event {
+        case .transferred(let transfer):
+            // A relay finds out by a receipt, which knows one store's purchases. Lineages know one App Store.
+            let store: Store? =
+                event.store == .unknown ? nil : event.store == .macAppStore ? .appStore : event.store
+            self.init(environment: event.environment, store: store, transfer: transfer, by: Citation(event))
+        case .notice(let notice) where notice.kind == .accountsLinked:
+            // A customer's purchases, whichever store has them. Identifiers of different sources make no account one.
+            guard let account = event.account else { return nil }
+            let names = Set(account.identifiers.filter { $0.source == account.source && !$0.id.isEmpty }).inOrder
+            guard names.count > 1 else { return nil }
+            let transfer = LifecycleEvent.Transfer(from: names, to: names)
+            self.init(environment: event.environment, transfer: transfer, by: Citation(event))
+        default:
+            return nil
+        }
     }
 
     func precedes(_ other: AccountTransfer) -> Bool {
@@ -153,7 +176,8 @@ private struct Binding {
         bound = bound.filter { !from.contains($0.value.name) }
         for identifier in to.inOrder.reversed() { bound[identifier.source] = identifier }
         destination = to
-        movedAt = moment
+        // Who is called by one more name has settled no claim of somebody else.
+        if from != Set(to.map(\.name)) { movedAt = moment }
     }
 
     var ownership: Ownership {
