@@ -521,7 +521,9 @@ extension CreditPolicy {
         _ event: NormalizedEvent,
         _ lineage: SubscriptionID
     ) -> CreditAction {
-        let subject = period.transaction ?? String(period.start.flooredQuotient(dividingBy: 1000))
+        let start = String(period.start.flooredQuotient(dividingBy: 1000))
+        // The App Store names a period anew each time it is restored on another device; its start stays.
+        let subject = lineage.store == .appStore ? start : period.transaction ?? start
         // An order of Google Play is of one product, which a relay may know without its base plan.
         let product = period.fact.product
         let named = lineage.store == .playStore ? product.subscriptionFamily : product

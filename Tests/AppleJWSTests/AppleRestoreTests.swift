@@ -1,0 +1,68 @@
+import AppleJWS
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import Testing
+
+/// Restored on another device, a purchase comes under another transaction identifier each time.
+@Suite("What was bought is restored")
+struct AppleRestoreTests {
+    let start = AppleFixture.start
+    func day(_ days: Double) -> Date { start.addingTimeInterval(days * 86_400) }
+
+    /// A host that keeps what it was told, and does no action twice.
+    private struct Host {
+        let fixture: AppleFixture
+        let policy = CreditPolicy(["pro": .init(credits: 100), "lifetime": .init(credits: 500)])
+        var ledger = AccountLedger()
+        var done: [CreditAction] = []
+        var events: Set<EventID> = []
+
+        mutating func upload(_ transaction: AppleSimulator.Transaction, at date: Date) throws {
+            let told = try fixture.adapter.receive(
+                signedTransaction: try fixture.simulator.signed(transaction, at: date),
+                signedRenewalInfo: nil,
+                receivedAt: date
+            ).events
+            for event in told {
+                events.insert(event.id)
+                let application = ledger.apply(event)
+                for action in policy.actions(for: application, in: ledger.states[0])
+                where !done.contains(where: { $0.id == action.id }) {
+                    done.append(action)
+                }
+            }
+        }
+    }
+
+    private func month(_ name: String) -> AppleSimulator.Transaction {
+        var transaction = AppleSimulator.Transaction(
+            transactionId: name,
+            originalTransactionId: "100",
+            productId: "pro",
+            purchaseDate: start,
+            type: "Auto-Renewable Subscription"
+        )
+        transaction.originalPurchaseDate = start
+        transaction.expiresDate = day(30)
+        transaction.webOrderLineItemId = "900"
+        return transaction
+    }
+
+    @Test("a period pays out once, however often it is restored", arguments: [["100", "101", "102"], ["102", "100"]])
+    func subscription(names: [String]) throws {
+        var host = Host(fixture: try AppleFixture())
+        for (index, name) in names.enumerated() { try host.upload(month(name), at: day(Double(index) + 0.5)) }
+        #expect(host.done.map(\.effect) == [.reset(to: 100)])
+        #expect(host.ledger.states[0].access(at: day(5)).isGranted)
+
+        for name in names {
+            var refunded = month(name)
+            refunded.revocationDate = day(10)
+            refunded.revocationReason = 0
+            try host.upload(refunded, at: day(11))
+            #expect(!host.ledger.states[0].access(at: day(12)).isGranted)
+        }
+        #expect(host.done.map(\.effect).filter { $0 != .revoke } == [.reset(to: 100)])
+    }
+}
