@@ -65,4 +65,67 @@ struct AppleRestoreTests {
         }
         #expect(host.done.map(\.effect).filter { $0 != .revoke } == [.reset(to: 100)])
     }
+
+    private func forever(_ name: String, at date: Date) -> AppleSimulator.Transaction {
+        var transaction = AppleSimulator.Transaction(
+            transactionId: name,
+            originalTransactionId: "200",
+            productId: "lifetime",
+            purchaseDate: date,
+            type: "Non-Consumable"
+        )
+        transaction.originalPurchaseDate = start
+        return transaction
+    }
+
+    @Test("a non-consumable is bought once, and a refund takes it from every device", arguments: [false, true])
+    func nonConsumable(restoredFirst: Bool) throws {
+        var host = Host(fixture: try AppleFixture())
+        let bought = forever("200", at: start)
+        let restored = forever("201", at: day(3))
+        try host.upload(restoredFirst ? restored : bought, at: day(4))
+        try host.upload(restoredFirst ? bought : restored, at: day(5))
+        #expect(host.done.map(\.effect) == [.grant(500)])
+        #expect(host.events.count == 1)
+        #expect(host.ledger.states[0].access(at: day(6)).isGranted)
+
+        var refunded = bought
+        refunded.revocationDate = day(10)
+        refunded.revocationReason = 0
+        try host.upload(refunded, at: day(11))
+        #expect(host.done.map(\.effect) == [.grant(500), .withdraw(500)])
+        #expect(!host.ledger.states[0].access(at: day(12)).isGranted)
+    }
+
+    @Test("bought again after a refund, a non-consumable is another purchase")
+    func boughtAgain() throws {
+        var host = Host(fixture: try AppleFixture())
+        var refunded = forever("200", at: start)
+        refunded.revocationDate = day(10)
+        refunded.revocationReason = 0
+        try host.upload(refunded, at: day(11))
+        var again = forever("300", at: day(12))
+        again.originalTransactionId = "300"
+        again.originalPurchaseDate = day(12)
+        try host.upload(again, at: day(12))
+        let lineages = host.ledger.states.map { $0.access(at: day(13)).isGranted }
+        #expect(lineages.sorted { !$0 && $1 } == [false, true])
+    }
+
+    @Test("shared again after the sharing ended, a non-consumable is the member's again", arguments: ["200", "201"])
+    func sharedAgain(name: String) throws {
+        var host = Host(fixture: try AppleFixture())
+        var shared = forever("200", at: start)
+        shared.inAppOwnershipType = "FAMILY_SHARED"
+        try host.upload(shared, at: day(1))
+        var revoked = shared
+        revoked.revocationDate = day(10)
+        revoked.revocationType = "FAMILY_REVOKE"
+        try host.upload(revoked, at: day(10))
+        #expect(!host.ledger.states[0].access(at: day(11)).isGranted)
+        var again = forever(name, at: day(12))
+        again.inAppOwnershipType = "FAMILY_SHARED"
+        try host.upload(again, at: day(12))
+        #expect(host.ledger.states[0].access(at: day(13)).isGranted)
+    }
 }

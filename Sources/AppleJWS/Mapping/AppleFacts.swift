@@ -43,6 +43,12 @@ extension AppleSnapshot {
 
     var isSubscription: Bool { transaction.type == .autoRenewable || transaction.expiresDate != nil }
 
+    /// The name of what was paid for. A non-consumable gets another transaction each time it is restored, and is still the
+    /// one purchase that the original transaction names; a refund of it is a refund of all.
+    var purchaseID: String {
+        transaction.type == .nonConsumable ? transaction.originalTransactionID : transaction.transactionID
+    }
+
     var isFamilyShared: Bool { transaction.inAppOwnershipType == .familyShared }
 
     /// Purchases by families have no token of their own: the app of the member did not buy.
@@ -149,7 +155,7 @@ extension AppleSnapshot {
             facts.append(
                 .purchase(
                     Fact.OneTimePurchase(
-                        transaction: transaction.transactionID,
+                        transaction: purchaseID,
                         product: transaction.productID,
                         purchase: oneTimePurchase,
                         at: transaction.purchaseDate
@@ -159,7 +165,7 @@ extension AppleSnapshot {
         }
         if let price, price.role == .charged {
             facts.append(
-                .charge(Fact.Charge(transaction: transaction.transactionID, price: price, at: transaction.purchaseDate))
+                .charge(Fact.Charge(transaction: purchaseID, price: price, at: transaction.purchaseDate))
             )
         }
         facts += endings(reportedBy: type)
@@ -203,7 +209,7 @@ extension AppleSnapshot {
         .periodEnded(
             Fact.PeriodEnd(
                 start: transaction.purchaseDate,
-                transaction: transaction.transactionID,
+                transaction: purchaseID,
                 at: date,
                 reason: reason
             )
@@ -213,7 +219,7 @@ extension AppleSnapshot {
     private func refund(_ scope: LifecycleEvent.Refund.Scope?, at date: Date) -> Fact {
         .refund(
             Fact.RefundState(
-                transaction: transaction.transactionID,
+                transaction: purchaseID,
                 scope: scope,
                 at: date,
                 periodStart: isSubscription ? transaction.purchaseDate : nil,

@@ -22,7 +22,7 @@ extension AppleAdapter {
             environment: mapping.environment.canonical,
             app: mapping.bundleID,
             subscription: snapshot?.lineage,
-            transaction: snapshot?.transaction.transactionID,
+            transaction: snapshot?.purchaseID,
             account: mapping.account,
             product: mapping.product,
             period: snapshot.flatMap { $0.isSubscription ? $0.period : nil },
@@ -97,7 +97,7 @@ extension AppleAdapter {
                 environment: value.environment.canonical,
                 app: value.bundleID,
                 subscription: snapshot.lineage,
-                transaction: value.transactionID,
+                transaction: snapshot.purchaseID,
                 account: snapshot.account,
                 product: snapshot.product,
                 period: snapshot.isSubscription ? snapshot.period : nil,
@@ -230,7 +230,7 @@ extension AppleSnapshot {
 
     var oneTimePurchased: EventDraft {
         EventDraft(
-            id: .purchased(lineage, transaction: transaction.transactionID),
+            id: .purchased(lineage, transaction: purchaseID),
             event: .oneTimePurchased(oneTimePurchase),
             occurredAt: transaction.purchaseDate
         )
@@ -238,7 +238,7 @@ extension AppleSnapshot {
 
     var revoked: EventDraft {
         EventDraft(
-            id: .ended(lineage, transaction: transaction.transactionID),
+            id: .ended(lineage, transaction: purchaseID),
             event: .revoked(.init(reason: .familySharingEnded)),
             occurredAt: transaction.revocationDate
         )
@@ -253,10 +253,10 @@ extension AppleSnapshot {
         default: reason = .unknown
         }
         return EventDraft(
-            id: .refunded(lineage, refund: transaction.transactionID),
+            id: .refunded(lineage, refund: purchaseID),
             event: .refunded(
                 .init(
-                    transaction: transaction.transactionID,
+                    transaction: purchaseID,
                     scope: refundScope,
                     reason: reason,
                     affectsCurrentPeriod: isSubscription ? isCurrent : true

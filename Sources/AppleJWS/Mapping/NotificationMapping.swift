@@ -290,8 +290,8 @@ extension NotificationMapping {
     private func refundReversed() throws(DeliveryError) -> EventDraft {
         let snapshot = try required()
         return EventDraft(
-            id: .refundReversed(snapshot.lineage, transaction: snapshot.transaction.transactionID),
-            event: .refundReversed(.init(transaction: snapshot.transaction.transactionID))
+            id: .refundReversed(snapshot.lineage, transaction: snapshot.purchaseID),
+            event: .refundReversed(.init(transaction: snapshot.purchaseID))
         )
     }
 
