@@ -61,18 +61,25 @@ struct StoreBesideRelayTests {
         return transaction
     }
 
-    func relayed(_ id: String, _ product: String, at: Double, end: Double?, _ entitlements: JSONText) throws
-        -> [NormalizedEvent]
-    {
+    func relayed(
+        _ id: String,
+        _ product: String,
+        at: Double,
+        end: Double?,
+        _ entitlements: JSONText,
+        original: String? = nil,
+        type: String = "NON_RENEWING_PURCHASE"
+    ) throws -> [NormalizedEvent] {
         let t0 = Int64(start.timeIntervalSince1970 * 1000)
         return try CreditTests.events([
             CreditTests.event(
-                "NON_RENEWING_PURCHASE",
+                type,
                 Int64(day(at).timeIntervalSince1970 * 1000),
                 .init(t0, t0, id),
                 product,
                 [
-                    "original_transaction_id": .string(id),
+                    "original_transaction_id": .string(original ?? id),
+                    "cancel_reason": type == "CANCELLATION" ? "CUSTOMER_SUPPORT" : .null,
                     "expiration_at_ms": end.map { .integer(Int64(day($0).timeIntervalSince1970 * 1000)) } ?? .null,
                     "entitlement_ids": entitlements,
                 ]
@@ -94,6 +101,40 @@ struct StoreBesideRelayTests {
         #expect(Self.ledger(store).states[0].access(at: day(5)).isGranted, "the store alone")
         #expect(Self.ledger(store + relay).states[0].access(at: day(5)).isGranted, "both")
         #expect(Self.ledger(relay + store).states[0].access(at: day(5)).isGranted, "both, relay first")
+    }
+
+    @Test("a non-consumable that RevenueCat knows by a restored transaction is the one that the store sold")
+    func restored() throws {
+        let bought = once("N4", "lifetime", "Non-Consumable")
+        let store = try apple("ONE_TIME_CHARGE", nil, bought, at: day(0.001))
+        let relay = try relayed("N5", "lifetime", at: 3, end: nil, ["pro"], original: "N4")
+        #expect(store.map(\.id) == relay.map(\.id))
+
+        var refund = bought
+        refund.revocationDate = day(10)
+        refund.revocationReason = 0
+        let takenBack = try apple("REFUND", nil, refund, at: day(10.001))
+        let relayedRefund = try relayed(
+            "N5",
+            "lifetime",
+            at: 10.002,
+            end: nil,
+            ["pro"],
+            original: "N4",
+            type: "CANCELLATION"
+        )
+        #expect(takenBack.map(\.id) == relayedRefund.map(\.id))
+        let policy = CreditPolicy(["lifetime": .init(credits: 500)])
+        for end in [takenBack, relayedRefund, takenBack + relayedRefund] {
+            var ledger = AccountLedger()
+            var done: [String: CreditAction.Effect] = [:]
+            for event in store + relay + end {
+                let application = ledger.apply(event)
+                for action in policy.actions(for: application, in: ledger.states[0]) { done[action.id] = action.effect }
+            }
+            #expect(Set(done.values) == [.grant(500), .withdraw(500)] && done.count == 2)
+            #expect(!ledger.states[0].access(at: day(11)).isGranted)
+        }
     }
 
     @Test("a consumable is not owned for good, also where RevenueCat has an entitlement for it")

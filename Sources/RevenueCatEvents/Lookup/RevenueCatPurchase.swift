@@ -71,6 +71,11 @@ extension RevenueCatPurchase {
         transaction.map { PurchaseStatement.lineage(originalTransaction ?? $0, store, environment) }
     }
 
+    /// The transaction that a webhook about the purchase names.
+    private var paidTransaction: String? {
+        lineage?.store == .appStore && expiresAt == nil ? originalTransaction ?? transaction : transaction
+    }
+
     private var account: Account? { customerID.map { Account($0, .appUserID) } }
 
     // What no store sold was granted, and a grant is a period.
@@ -85,7 +90,7 @@ extension RevenueCatPurchase {
     }
 
     private func complete(_ product: String?) -> Complete? {
-        guard let lineage, let transaction, let purchasedAt,
+        guard let lineage, let transaction = paidTransaction, let purchasedAt,
             let product = self.product.map(RevenueCatSubscription.name) ?? product, !product.isEmpty
         else { return nil }
         return Complete(lineage: lineage, transaction: transaction, product: product, at: purchasedAt)
@@ -219,7 +224,7 @@ extension RevenueCatPurchase {
     }
 
     private func standingFacts(at date: Date) -> [Fact] {
-        guard let transaction else { return [] }
+        guard let transaction = paidTransaction else { return [] }
         var facts: [Fact] = []
         if status == .refunded {
             facts.append(

@@ -10,6 +10,8 @@ struct EventDraft {
     var renewal: RenewalTerms?
     /// Whom it is about, where that is not the customer of the purchase.
     var account: Account?
+    /// The transaction, where it is not the one that the fields name.
+    var transaction: String?
     /// The period, where it is not the one that the fields state.
     var period: ServicePeriod?
     /// Whether it is about the purchase that the fields name.

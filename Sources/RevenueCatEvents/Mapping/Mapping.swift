@@ -102,7 +102,7 @@ extension Mapping {
             environment: purchase.environment,
             app: event.appID,
             subscription: draft.isAboutPurchase ? purchase.lineage : nil,
-            transaction: draft.isAboutPurchase ? event.transactionID : nil,
+            transaction: draft.isAboutPurchase ? draft.transaction ?? event.transactionID : nil,
             account: draft.account ?? purchase.account,
             product: draft.isAboutPurchase ? purchase.product : nil,
             period: draft.isAboutPurchase ? draft.period ?? purchase.period : nil,

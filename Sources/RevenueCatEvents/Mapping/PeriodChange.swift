@@ -23,7 +23,7 @@ extension Mapping {
     /// Of a refund the end of the transaction is the moment of the refund. Renewal stays as it was.
     func refunded(_ purchase: PurchaseStatement) -> Outcome {
         guard let lineage = purchase.lineage, let at = purchase.end,
-            let transaction = event.transactionID ?? event.originalTransactionID
+            let transaction = purchase.paidTransaction
         else { return .incomplete(purchase.missing([])) }
         let isPeriod = event.expirationAt != nil
         let refund = Fact.RefundState(
@@ -47,6 +47,7 @@ extension Mapping {
                 ),
                 facts: (isPeriod ? purchase.provisional : []) + [.refund(refund)] + purchase.owner,
                 price: purchase.refundedPrice,
+                transaction: transaction,
                 occurredAt: at
             )
         ])
@@ -150,7 +151,7 @@ extension Mapping {
 
     func refundReversed(_ purchase: PurchaseStatement) -> Outcome {
         guard let lineage = purchase.lineage, let timestamp = event.timestamp,
-            let transaction = event.transactionID ?? event.originalTransactionID
+            let transaction = purchase.paidTransaction
         else { return .incomplete(purchase.missing([])) }
         var facts: [Fact] = []
         if let complete = purchase.complete {
@@ -173,7 +174,8 @@ extension Mapping {
             EventDraft(
                 id: .refundReversed(lineage, transaction: transaction),
                 event: .refundReversed(.init(transaction: transaction)),
-                facts: facts + purchase.owner
+                facts: facts + purchase.owner,
+                transaction: transaction
             )
         ])
     }

@@ -96,7 +96,7 @@ extension Mapping {
 
     func oneTimePurchase(_ purchase: PurchaseStatement) -> Outcome {
         guard let lineage = purchase.lineage, let start = event.purchasedAt, let product = purchase.productName,
-            let transaction = event.transactionID ?? event.originalTransactionID, event.timestamp != nil
+            let transaction = purchase.paidTransaction, event.timestamp != nil
         else { return .incomplete(purchase.missing(["purchased_at_ms", "product_id"])) }
         let price = purchase.price
         // RevenueCat unlocks entitlements for good with a product without an end. One that unlocks none is used up, or
@@ -122,6 +122,7 @@ extension Mapping {
                 event: .oneTimePurchased(detail),
                 facts: facts + purchase.owner,
                 price: price,
+                transaction: transaction,
                 effectiveAt: start
             )
         ])

@@ -28,6 +28,15 @@ struct PurchaseStatement {
 
     private var event: RevenueCatEvent { webhook.event }
 
+    /// The transaction that was paid for. What has no end gets another one of the App Store each time it is restored, and
+    /// is still the one purchase that the original names.
+    var paidTransaction: String? {
+        if lineage?.store == .appStore, event.expirationAt == nil, let original = event.originalTransactionID {
+            return original
+        }
+        return event.transactionID ?? event.originalTransactionID
+    }
+
     mutating func nameLineage(_ id: String) { lineage = Self.lineage(id, store, environment) }
 
     // Apple knows one App Store: a purchase keeps its identity whichever of the two apps reports it.
