@@ -448,9 +448,9 @@ extension CreditPolicy {
         _ timeline: PeriodTimeline,
         _ state: SubscriptionState
     ) -> [CreditAction] {
-        // What is said twice of one end, in other words and under another id, takes once.
-        guard application.disposition != .duplicate else { return [] }
         let event = application.event
+        // What is said twice of one end, in other words and under another id, takes once.
+        guard application.disposition != .duplicate || isToldInPassing(event, lineage) else { return [] }
         let moment = max(event.effectiveAt, event.occurredAt)
         guard !timeline.periods.isEmpty, !state.access(at: moment.millisecondsSince1970, timeline).isGranted else {
             return []
@@ -465,6 +465,16 @@ extension CreditPolicy {
                 subscription: lineage
             )
         ]
+    }
+
+    /// Whether an end may be known from a statement that took nothing for it: each of Apple's says all of a transaction,
+    /// whatever else it is about. The end of one has one id, so it still takes once.
+    private func isToldInPassing(_ event: NormalizedEvent, _ lineage: SubscriptionID) -> Bool {
+        switch event.event {
+        case .refunded: lineage.store == .appStore
+        case .revoked: event.provider == .apple
+        default: false
+        }
     }
 
     /// Money that went back, of a period or of what was bought once, and money that went back and came again.

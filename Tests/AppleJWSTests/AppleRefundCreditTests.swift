@@ -1,0 +1,107 @@
+import AppleJWS
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import Testing
+
+@Suite("A refund takes credits back, whatever told of it first")
+struct AppleRefundCreditTests {
+    let start = AppleFixture.start
+    let fixture: AppleFixture
+    func day(_ days: Double) -> Date { start.addingTimeInterval(days * 86_400) }
+
+    init() throws { fixture = try AppleFixture() }
+
+    private func month(revoked: Bool, shared: Bool = false) -> AppleSimulator.Transaction {
+        var transaction = AppleSimulator.Transaction(
+            transactionId: "100",
+            originalTransactionId: "100",
+            productId: "pro",
+            purchaseDate: start,
+            type: "Auto-Renewable Subscription"
+        )
+        transaction.originalPurchaseDate = start
+        transaction.expiresDate = day(30)
+        if shared { transaction.inAppOwnershipType = "FAMILY_SHARED" }
+        if revoked {
+            transaction.revocationDate = day(10)
+            transaction.revocationReason = 0
+            if shared { transaction.revocationType = "FAMILY_REVOKE" }
+        }
+        return transaction
+    }
+
+    private func upload(_ transaction: AppleSimulator.Transaction, at date: Date) throws -> [NormalizedEvent] {
+        try fixture.adapter.receive(
+            signedTransaction: try fixture.simulator.signed(transaction, at: date),
+            signedRenewalInfo: nil,
+            receivedAt: date
+        ).events
+    }
+
+    private func notified(
+        _ type: String,
+        _ subtype: String?,
+        _ transaction: AppleSimulator.Transaction,
+        at date: Date
+    ) throws -> [NormalizedEvent] {
+        var renewal = AppleSimulator.RenewalInfo(
+            originalTransactionId: "100",
+            productId: "pro",
+            autoRenewProductId: "pro"
+        )
+        renewal.autoRenewStatus = 0
+        renewal.renewalDate = day(30)
+        let notification = AppleSimulator.Notification(
+            type,
+            subtype,
+            notificationUUID: "\(type)-\(date.timeIntervalSince1970)",
+            signedDate: date,
+            content: .data(.init(transactionInfo: transaction, renewalInfo: renewal))
+        )
+        return try fixture.adapter.events(try fixture.simulator.delivery(notification))
+    }
+
+    /// What a host does that does no action twice.
+    private func done(_ events: [NormalizedEvent]) -> [CreditAction.Effect] {
+        let policy = CreditPolicy(["pro": .init(credits: 100)])
+        var ledger = AccountLedger()
+        var ids: Set<String> = []
+        return events.flatMap { event in
+            let application = ledger.apply(event)
+            return policy.actions(for: application, in: ledger.states[0])
+                .filter { ids.insert($0.id).inserted }.map(\.effect)
+        }
+    }
+
+    @Test("the app uploads the refunded transaction, before the notification comes or in its place")
+    func uploaded() throws {
+        let events = try upload(month(revoked: false), at: day(0.1)) + upload(month(revoked: true), at: day(10.1))
+        #expect(done(events) == [.reset(to: 100), .revoke])
+        let refund = try notified("REFUND", nil, month(revoked: true), at: day(10.2))
+        #expect(done(events + refund) == [.reset(to: 100), .revoke])
+    }
+
+    @Test("a notification of something else carries the refunded transaction, and comes first")
+    func inPassing() throws {
+        let begun = try upload(month(revoked: false), at: day(0.1))
+        let refund = try notified("REFUND", nil, month(revoked: true), at: day(10.1))
+        let status = try notified(
+            "DID_CHANGE_RENEWAL_STATUS",
+            "AUTO_RENEW_DISABLED",
+            month(revoked: true),
+            at: day(10.2)
+        )
+        #expect(done(begun + refund + status) == [.reset(to: 100), .revoke])
+        #expect(done(begun + status + refund) == [.reset(to: 100), .revoke])
+        #expect(done(begun + status + refund + refund) == [.reset(to: 100), .revoke])
+    }
+
+    @Test("the sharing of a family ended, and the member's app uploads it")
+    func familyRevoked() throws {
+        let events =
+            try upload(month(revoked: false, shared: true), at: day(0.1))
+            + upload(month(revoked: true, shared: true), at: day(10.1))
+        #expect(done(events) == [.reset(to: 100), .revoke])
+    }
+}
