@@ -370,6 +370,22 @@ struct TrapTests {
         }
     }
 
+    @Test("a grant for a day that names no transaction gives access to its customer", arguments: ["PRODUCTION", nil])
+    func temporaryGrantWithoutTransaction(environment: JSONText?) throws {
+        let grant = Event([
+            "type": "TEMPORARY_ENTITLEMENT_GRANT", "id": "1", "event_timestamp_ms": .integer(t0),
+            "app_id": "app0123456789", "app_user_id": "u1", "store": "APP_STORE",
+        ]).with(["environment": environment])
+        let ledger = try ledger(grant)
+        let stated: StoreEnvironment = environment == nil ? .unknown : .production
+        for (world, at, isGranted) in [
+            (stated, t0 + hour, true), (stated, t0 + day, false), (.sandbox, t0 + hour, false),
+        ] {
+            let access = ledger.access(of: Account.Identifier("u1", .appUserID), in: world, at: date(at))
+            #expect(access.decision.isGranted == isGranted, "\(world) \(at)")
+        }
+    }
+
     @Test("17: an extension is no new period")
     func extension_() throws {
         let extended = try one(event("SUBSCRIPTION_EXTENDED", t1 - hour, Period(t0, t1 + 20 * hour, "O1")))

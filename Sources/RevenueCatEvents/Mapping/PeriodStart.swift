@@ -135,8 +135,6 @@ extension Mapping {
         let start = event.purchasedAt ?? timestamp
         let limit = timestamp.addingTimeInterval(86_400)
         let period = ServicePeriod(start: start, end: min(event.expirationAt ?? limit, limit))
-        var purchase = purchase
-        if purchase.lineage == nil { purchase.nameLineage(event.id) }
         let facts: [Fact] = [
             .period(
                 .init(

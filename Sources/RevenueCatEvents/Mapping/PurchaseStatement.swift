@@ -23,7 +23,9 @@ struct PurchaseStatement {
         let isShared =
             webhook.event.type == .renewal && store != .playStore && transaction == webhook.event.originalTransactionID
         periodTransaction = isShared ? nil : transaction
-        if let id = webhook.event.originalTransactionID ?? webhook.event.transactionID { nameLineage(id) }
+        // A grant for a day may come before there is a transaction, and gives access all the same.
+        let grant = webhook.event.type == .temporaryEntitlementGrant ? webhook.event.id : nil
+        if let id = webhook.event.originalTransactionID ?? webhook.event.transactionID ?? grant { nameLineage(id) }
     }
 
     private var event: RevenueCatEvent { webhook.event }
