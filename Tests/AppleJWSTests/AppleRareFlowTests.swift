@@ -177,6 +177,31 @@ struct AppleRareFlowTests {
         #expect(actions.map(\.effect) == [.carryOver(to: 495)])
     }
 
+    /// Charged twice in a day, a customer may well ask Apple for the money of the first charge.
+    @Test(
+        "what is said since of a renewal that was charged ahead and overtaken does not make it begin",
+        arguments: [29.9, 31, 40],
+        [true, false]
+    )
+    func overtakenRenewal(_ time: Double, _ isUpgraded: Bool) throws {
+        var overtaken = period("2", 30, 60, "basic")
+        overtaken.isUpgraded = isUpgraded
+        let story = [
+            try notified("SUBSCRIBED", "INITIAL_BUY", period("1", 0, 30, "basic"), renewal(30), at: 0.01),
+            try notified("DID_RENEW", nil, period("2", 30, 60, "basic"), renewal(60), at: 29.2),
+            try notified("DID_CHANGE_RENEWAL_PREF", "UPGRADE", period("3", 29.5, 59.5), renewal(59.5), at: 29.5),
+            try notified("CONSUMPTION_REQUEST", nil, overtaken, renewal(59.5), at: time),
+        ]
+        for events in [story, story.reversed()] {
+            let state = try state(events.flatMap(\.self))
+            for days in [29.6, 30.5, 31.5, 41, 59] {
+                #expect(state.access(at: day(days)).isGranted)
+                #expect(state.snapshot(at: day(days)).product == "pro")
+            }
+            #expect(!state.access(at: day(60)).isGranted)
+        }
+    }
+
     @Test("a renewal to a lower product that was charged ahead begins, whatever is said of the period before")
     func downgradeChargedAhead() throws {
         let story = [

@@ -282,7 +282,8 @@ struct PeriodTimeline {
             else { continue }
             for ahead in index + 1..<min(index + Self.maximumBeside, periods.count) {
                 guard periods[ahead].start < changed.end else { break }
-                guard stated < periods[ahead].start, periods[ahead].by.milliseconds < stated,
+                // What is said of it later, as when its money goes back, does not make it begin.
+                guard stated < periods[ahead].start, let charged = periods[ahead].firstStated, charged < stated,
                     !periods[ahead].fact.isProvisional, !periods[ahead].entry.isOfSameProduct(as: changed.entry)
                 else { continue }
                 periods[ahead].replacement = Cut(at: periods[ahead].start, reason: .replaced, by: changed.by)
