@@ -129,6 +129,34 @@ struct AppleUploadTests {
         #expect(try told.snapshot().willRenew == false)
     }
 
+    /// Whoever asks Apple for the status of a subscription, or is sent it by a device, gets two signatures, moments apart.
+    @Test(
+        "renewal info that was signed just before the first transaction that is heard of is about its period",
+        arguments: [-60_000, -5, 0, 5] as [Double]
+    )
+    func signedJustBefore(_ milliseconds: Double) throws {
+        func snapshot(_ moments: [Moment], of index: Int) throws -> SubscriptionSnapshot {
+            var told = try Told(moments)
+            told.ledger = AccountLedger()
+            let data = try told.data(index)
+            _ = try told.upload(
+                data.transactionInfo,
+                at: told.later,
+                beside: data.renewalInfo,
+                at: told.later.addingTimeInterval(milliseconds / 1000)
+            )
+            return try told.snapshot()
+        }
+        let bought = Moment(.after(.zero), .subscribe(.proMonthly))
+        let grace = try snapshot(
+            [bought, Moment(.atPeriodEnd, .failToRenew(grace: .seconds(16 * 86_400)))],
+            of: 1
+        )
+        #expect(grace.access.isGranted && grace.status == .grace)
+        let planned = try snapshot([bought, Moment(.after(.seconds(86_400)), .downgrade(.basicMonthly))], of: 1)
+        #expect(planned.pendingProduct != nil)
+    }
+
     @Test("what Apple asks before it shows a retention message does not pass for renewal info")
     func retentionMessage() throws {
         let fixture = try AppleFixture()

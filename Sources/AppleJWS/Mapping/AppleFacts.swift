@@ -136,21 +136,23 @@ extension AppleSnapshot {
 
     var ownership: Fact.Ownership { isFamilyShared ? .familyShared : .purchased }
 
+    var periodFact: Fact {
+        .period(
+            Fact.Period(
+                period,
+                product: transaction.productID,
+                phase: phase,
+                transaction: transaction.transactionID,
+                ownership: ownership
+            )
+        )
+    }
+
     /// - Parameter withRenewal: whether the renewal info is of the same moment.
     func facts(reportedBy type: AppleNotification.NotificationType?, withRenewal: Bool = true) -> [Fact] {
         var facts: [Fact] = []
         if isSubscription {
-            facts.append(
-                .period(
-                    Fact.Period(
-                        period,
-                        product: transaction.productID,
-                        phase: phase,
-                        transaction: transaction.transactionID,
-                        ownership: ownership
-                    )
-                )
-            )
+            facts.append(periodFact)
         } else {
             facts.append(
                 .purchase(

@@ -83,6 +83,7 @@ extension AppleAdapter {
         let further = separate.map { renewalInfo in
             statement(
                 of: renewalInfo,
+                beside: snapshot,
                 channel: transaction.channel,
                 evidence: transaction.evidence,
                 digest: BodyDigest(of: renewalInfo.payload)
@@ -142,11 +143,20 @@ extension AppleAdapter {
 
     private func statement(
         of renewalInfo: AppleRenewalInfo,
+        beside snapshot: AppleSnapshot? = nil,
         channel: Origin.Channel,
         evidence: Origin.Evidence,
         digest: BodyDigest
     ) -> StoreStatement {
-        StoreStatement(
+        // Renewal info that was signed moments before the transaction is about its period all the same. That it existed
+        // then makes the transaction older at most, never younger.
+        var period: [Fact] = []
+        if let snapshot, renewalInfo.signedDate < snapshot.assertedAt, let end = snapshot.transaction.expiresDate,
+            end == renewalInfo.renewalDate
+        {
+            period = [snapshot.periodFact]
+        }
+        return StoreStatement(
             subscription: SubscriptionID(
                 store: .appStore,
                 environment: renewalInfo.environment.canonical,
@@ -154,7 +164,7 @@ extension AppleAdapter {
             ),
             provider: .apple,
             assertedAt: renewalInfo.signedDate,
-            facts: AppleRenewalSnapshot(renewalInfo: renewalInfo, transaction: nil).facts,
+            facts: period + AppleRenewalSnapshot(renewalInfo: renewalInfo, transaction: nil).facts,
             origin: Origin(
                 type: "JWSRenewalInfo",
                 channel: channel,
