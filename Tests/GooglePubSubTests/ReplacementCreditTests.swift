@@ -138,4 +138,56 @@ struct ReplacementCreditTests {
         host.handle(events)
         #expect((host.left, host.bought) == (200, 0))
     }
+
+    /// Whoever was out of order for a day hears of the change when the renewal after it has been charged already.
+    @Test(
+        "a change that is told of after a renewal was charged does not take the renewal's credits",
+        arguments: [
+            "WITH_TIME_PRORATION", "WITHOUT_PRORATION", "CHARGE_PRORATED_PRICE", "CHARGE_FULL_PRICE", "DEFERRED",
+        ]
+    )
+    func toldAfterRenewal(_ mode: String) throws {
+        let bought = Vectors.purchase("ACTIVE").with {
+            $0.start = Self.start - 2000
+            $0.items = [Self.item("basic", order: 0, until: Self.start + 30 * Self.day)]
+        }
+        let changedAt = Self.start + 29 * Self.day
+        let replaced = bought.with {
+            $0.state = "EXPIRED"
+            $0.items[0].expiry = changedAt
+            $0.items[0].isRenewing = false
+            $0.extra["canceledStateContext"] = Vectors.canceled("replacement")
+        }
+        var renewed = Vectors.purchase("ACTIVE").with {
+            $0.start = changedAt - 1000
+            $0.items = [
+                Self.item("pro", order: 1, until: Self.start + 60 * Self.day).with {
+                    // A deferred change is charged for the first time when it takes effect.
+                    if mode != "DEFERRED" { $0.order? += "..0" }
+                    $0.extra["itemReplacement"] =
+                        #"{"productId":"basic","basePlanId":"monthly","replacementMode":"\#(mode)"}"#
+                }
+            ]
+        }
+        renewed.linked = Vectors.token
+        let renewedAt = Self.start + 30 * Self.day
+        for order in [[(4, changedAt), (2, renewedAt)], [(2, renewedAt), (4, changedAt)]] {
+            var host = Host()
+            host.handle(try Play.map(4, bought, at: Self.start).events)
+            host.left = 50
+            for (number, time) in order {
+                host.handle(
+                    try Play.map(
+                        number,
+                        renewed,
+                        token: "token-1",
+                        at: time,
+                        askedAt: renewedAt + Self.day,
+                        others: [Play.found(.subscription, Vectors.token, replaced.json)]
+                    ).events
+                )
+            }
+            #expect((host.left, host.bought) == (500, 0), "\(order)")
+        }
+    }
 }

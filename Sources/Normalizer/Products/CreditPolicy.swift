@@ -367,7 +367,7 @@ extension CreditPolicy {
         _ event: NormalizedEvent,
         _ state: SubscriptionState
     ) -> Replaced? {
-        if event.isPlayRenewal { return nil }
+        if event.isPlayRenewal || isTakenOverByRenewal(event, period) { return nil }
         if let before, before.fact.product != period.fact.product || isSwitched(event, before),
             period.start < before.end, before.end != .max, !isRefunded(before, by: period.start)
         {
@@ -381,6 +381,20 @@ extension CreditPolicy {
             return Replaced(from, period.fact.period, changedAt: event.effectiveAt)
         }
         return nil
+    }
+
+    /// Whether a change on Google Play is told of so late that its period is one that was charged for since, in full: a
+    /// deferred change that has come about, or a renewal of the new purchase. What the purchase before was paid with says
+    /// nothing of it.
+    private func isTakenOverByRenewal(
+        _ event: NormalizedEvent,
+        _ period: PeriodTimeline.Period
+    ) -> Bool {
+        guard event.provider == .google, case .productChanged(let change) = event.event, change.from != change.to,
+            let lineage = event.subscription
+        else { return false }
+        return change.proration == .deferred
+            || (period.transaction?.namesRenewal == true && period.lineages == [lineage])
     }
 
     /// Whether a period gave way ahead of time to another rhythm of its product, which Stripe sells under one name.
@@ -554,5 +568,14 @@ extension CreditPolicy {
             return event.occurredAt
         }
         return Date(millisecondsSince1970: period.start)
+    }
+}
+
+extension String {
+    /// Whether it is an order of Google Play's that renews: `GPA.1234-…..0` and so on.
+    fileprivate var namesRenewal: Bool {
+        let parts = utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count > 2, let number = parts.last, parts[parts.count - 2].isEmpty else { return false }
+        return !number.isEmpty && number.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 }
