@@ -176,6 +176,91 @@ struct RareFlowTests {
         }
     }
 
+    @Test(
+        "a change of rhythm gives the credits of the time that is over, also where its invoice comes first",
+        arguments: PitfallTests.versions
+    )
+    func rhythmByInvoice(_ version: StripeSimulator.Version) throws {
+        let before = Self.active(.basic)
+        let time = Self.start + 10 * day
+        var after = before
+        after.items = [.init("si_1", .basicYear)]
+        (after.start, after.end, after.latestInvoice) = (time, time + 365 * day, "in_2")
+        let changed = Self.updated(after, from: before, at: time, version)
+        let paid = Self.invoice(
+            "in_2",
+            reason: "subscription_update",
+            [
+                .init(.basic, amount: -666, from: time, to: before.end, isProration: true),
+                .init(.basicYear, from: time, to: time + 365 * day),
+            ],
+            at: time,
+            version
+        )
+        for order in [[changed, paid], [paid, changed], [paid, changed, paid]] {
+            let host = try Host(adapter(), [Self.began(before, version)] + order)
+            #expect(host.effects == [.reset(to: 200), .carryOver(to: 66)])
+            #expect(host.acts.count == 2)
+            #expect(host.state.access(at: date(time + 300 * day)).isGranted)
+        }
+    }
+
+    @Test(
+        "a change of product with a new anchor is one, also where its invoice comes first",
+        arguments: PitfallTests.versions,
+        [666, 0] as [Int64]
+    )
+    func upgradeByInvoice(_ version: StripeSimulator.Version, _ unused: Int64) throws {
+        let before = Self.active(.basic)
+        let time = Self.start + 10 * day
+        var after = before
+        after.items = [.init("si_1", .pro)]
+        (after.start, after.end, after.latestInvoice) = (time, time + 30 * day, "in_2")
+        let changed = Self.updated(after, from: before, at: time, version)
+        let paid = Self.invoice(
+            "in_2",
+            reason: "subscription_update",
+            [
+                .init(.basic, amount: -unused, from: time, to: before.end, isProration: true),
+                .init(.pro, from: time, to: time + 30 * day),
+            ],
+            at: time,
+            version
+        )
+        for order in [[changed, paid], [paid, changed]] {
+            let host = try Host(adapter(), [Self.began(before, version)] + order)
+            #expect(host.kinds == ["started", "product_changed"])
+            #expect(host.effects == [.reset(to: 200), .carryOver(to: 333)])
+        }
+    }
+
+    @Test(
+        "a trial ended ahead of time is a conversion, and a change with another product",
+        arguments: PitfallTests.versions
+    )
+    func earlyConversion(_ version: StripeSimulator.Version) throws {
+        var trial = Self.active(.basic)
+        (trial.status, trial.trialStart, trial.trialEnd) = ("trialing", trial.start, trial.end)
+        let time = Self.start + 10 * day
+        for (price, kind, effect) in [
+            (StripePrice.basic, "renewed", CreditAction.Effect.reset(to: 200)),
+            (.pro, "product_changed", .carryOver(to: 500)),
+        ] {
+            var active = trial
+            active.items = [.init("si_1", price)]
+            (active.status, active.trialEnd) = ("active", time)
+            (active.start, active.end, active.latestInvoice) = (time, time + 30 * day, "in_2")
+            let updated = Self.updated(active, from: trial, at: time, version)
+            let lines = [StripeInvoice.Line(price, from: time, to: time + 30 * day)]
+            let paid = Self.invoice("in_2", reason: "subscription_update", lines, at: time, version)
+            for order in [[updated, paid], [paid, updated]] {
+                let host = try Host(adapter(), [Self.began(trial, version)] + order)
+                #expect(host.kinds == ["started", kind])
+                #expect(host.effects == [.reset(to: 200), effect])
+            }
+        }
+    }
+
     @Test("a trial ended ahead of time whose charge succeeds at last is a conversion", arguments: PitfallTests.versions)
     func lateConversion(_ version: StripeSimulator.Version) throws {
         var trial = Self.active(.basic)
@@ -432,22 +517,22 @@ struct RareFlowTests {
     func addedMonth() throws {
         let time = Self.start + 40 * day
         let month = Self.item("seats", time, time + 30 * day)
-        let host = try Host(
-            adapter(),
-            [
-                Self.subscription("created", [Self.year], at: Self.start, "in_1"),
-                Self.subscription("updated", [Self.year, month], previous: [Self.year], at: time + 1, "in_2"),
-                Self.invoice(
-                    "in_2",
-                    reason: "subscription_update",
-                    [.init(Self.seats, from: time, to: time + 30 * day)],
-                    at: time + 2,
-                    .endive
-                ),
-            ]
+        let first = Self.subscription("created", [Self.year], at: Self.start, "in_1")
+        let added = Self.subscription("updated", [Self.year, month], previous: [Self.year], at: time + 1, "in_2")
+        let paid = Self.invoice(
+            "in_2",
+            reason: "subscription_update",
+            [.init(Self.seats, from: time, to: time + 30 * day)],
+            at: time + 2,
+            .endive
         )
+        let host = try Host(adapter(), [first, added, paid])
         #expect(host.kinds == ["started", "product_changed"])
         #expect(host.effects == [.reset(to: 1000), .carryOver(to: 100)])
+        // Its invoice may come first, which does not tell of a change from the one to the other.
+        let other = try Host(adapter(), [first, paid, added])
+        #expect(other.kinds == ["started", "renewed", "product_changed"])
+        #expect(other.effects == host.effects)
     }
 
     // MARK: Out of order

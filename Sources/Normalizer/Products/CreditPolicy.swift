@@ -368,7 +368,7 @@ extension CreditPolicy {
         _ state: SubscriptionState
     ) -> Replaced? {
         if event.isPlayRenewal || isTakenOverByRenewal(event, period) { return nil }
-        if let before, before.fact.product != period.fact.product || isSwitched(event, before),
+        if let before, before.fact.product != period.fact.product || isSwitched(event, before, period),
             period.start < before.end, before.end != .max, !isRefunded(before, by: period.start)
         {
             return Replaced(before, changedAt: period.start)
@@ -398,9 +398,21 @@ extension CreditPolicy {
     }
 
     /// Whether a period gave way ahead of time to another rhythm of its product, which Stripe sells under one name.
-    private func isSwitched(_ event: NormalizedEvent, _ before: PeriodTimeline.Period) -> Bool {
-        guard case .productChanged(let change) = event.event, before.fact.phase != .trial else { return false }
-        return change.timing == .immediate && change.from == before.fact.product
+    /// An invoice, which may come first, and a relay call it a renewal: there the length tells it from a new anchor.
+    private func isSwitched(
+        _ event: NormalizedEvent,
+        _ before: PeriodTimeline.Period,
+        _ period: PeriodTimeline.Period
+    ) -> Bool {
+        guard before.fact.phase != .trial else { return false }
+        switch event.event {
+        case .productChanged(let change): return change.timing == .immediate && change.from == before.fact.product
+        case .renewed where event.store == .stripe && period.end != .max:
+            let (old, new) = (before.end - before.start, period.end - period.start)
+            // Months differ by a tenth.
+            return max(old, new) > min(old, new) + min(old, new) / 4
+        default: return false
+        }
     }
 
     private func prorated(

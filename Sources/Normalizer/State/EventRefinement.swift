@@ -100,7 +100,8 @@ extension EventRefinement {
         case .productChanged(let change) where change.direction == .quantity || change.direction == .addOns:
             // No fact tells of quantities and of what is sold beside; the event's id tells a second delivery.
             return begun.map(beginning) == .superseded ? .superseded : .applied
-        case .renewed(let renewed) where renewed.cause == .unknown && isPaymentOfChange:
+        case .renewed(let renewed)
+        where (renewed.cause == .unknown || renewed.cause == .planChange) && isPaymentOfChange:
             return .duplicate
         case .started, .renewed, .productChanged:
             return begun.map(beginning) ?? byFacts
@@ -359,8 +360,9 @@ extension EventRefinement {
         case .trialConversion, .introductoryConversion, .recovery, .resumption, .topUp: return .renewed(renewed)
         }
         let start = period.period.startMilliseconds
-        // The planned payment for another period of one item, beside which something else runs on, such as a year.
-        if renewed.cause == .scheduled, period.isProvisional, before.fact.product != period.product,
+        // The payment for a period of one item, beside which something else runs on, such as a year. A trial does not.
+        if renewed.cause == .scheduled || renewed.cause == .unknown && before.fact.phase != .trial,
+            period.isProvisional, before.fact.product != period.product,
             before.start < start, before.goesOn(at: start)
         {
             return .renewed(renewed)

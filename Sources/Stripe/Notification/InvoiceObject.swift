@@ -203,6 +203,15 @@ extension InvoiceObject {
         return lines.contains { $0.isSubscription && !$0.isProration && $0.start == start && ($0.amount ?? 0) > 0 }
     }
 
+    /// Whether the rest of a price that the new period is not charged at is given back, be it nothing: then the period took
+    /// the place of what was there, and did not begin beside it.
+    var replacesPrice: Bool {
+        let prices = Set(paidSpan?.items.map(\.price.id) ?? [])
+        return lines.contains { line in
+            line.isProration && (line.amount ?? 0) <= 0 && line.price.map { !prices.contains($0.id) } ?? false
+        }
+    }
+
     /// Whether a first invoice charges nothing for the period because a trial, or a price of nothing, comes first: no line
     /// of the subscription costs anything even before discounts. A fee beside them pays for no period.
     var isFreeFromTheStart: Bool {
