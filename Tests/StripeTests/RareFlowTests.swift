@@ -501,16 +501,23 @@ struct RareFlowTests {
         // First by name, so that it stands for the period from now on.
         let plan = Self.item("seats", Self.start, Self.start + 30 * day)
         let more = Self.item("extra", Self.start, Self.start + 30 * day)
-        let host = try Host(
-            adapter(),
-            [
-                Self.subscription("created", [plan], at: Self.start, "in_1"),
-                Self.subscription("updated", [plan, more], previous: [plan], at: Self.start + 10 * day, "in_2"),
-                Self.subscription("updated", [plan], previous: [plan, more], at: Self.start + 20 * day, "in_3"),
-            ]
-        )
+        let first = Self.subscription("created", [plan], at: Self.start, "in_1")
+        let added = Self.subscription("updated", [plan, more], previous: [plan], at: Self.start + 10 * day, "in_2")
+        let gone = Self.subscription("updated", [plan], previous: [plan, more], at: Self.start + 20 * day, "in_3")
+        let host = try Host(adapter(), [first, added, gone])
         #expect(host.kinds == ["started", "product_changed", "product_changed"])
-        #expect(host.effects == [.reset(to: 100)])
+        #expect(host.effects == [.reset(to: 100), .grant(0)])
+        // Nor does what is delivered late, or again.
+        let paid = Self.invoice(
+            "in_1",
+            reason: "subscription_create",
+            [.init(Self.seats, from: Self.start, to: Self.start + 30 * day)],
+            at: Self.start + 3,
+            .endive
+        )
+        for order in [[first, added, paid], [first, paid, added, first, paid], [paid, added, first, paid, added]] {
+            #expect(try Host(adapter(), order).effects == [.reset(to: 100), .grant(0)])
+        }
     }
 
     @Test("an item that is added in a rhythm of its own pays out beside what is there")

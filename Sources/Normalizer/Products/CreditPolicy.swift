@@ -212,8 +212,15 @@ extension CreditPolicy {
             return payoutBeside(period, event, lineage)
         case .productChanged(let change) where change.direction == .addOns && change.from != change.to:
             if isBeside { return payoutBeside(period, event, lineage) }
-            // Another item may stand for the period from now on, which has paid out when it began.
-            if let known = period.firstStated, known < event.assertedAt.millisecondsSince1970 { return [] }
+            // Another item may stand for the period from now on, which has paid out when it began. What is told again of its
+            // beginning pays nothing out for that item either.
+            let asserted = event.assertedAt.millisecondsSince1970
+            if period.firstStated.map({ $0 < asserted }) == true
+                || isCharged(period.start..<max(asserted, period.start), state)
+            {
+                guard credits(of: period) != nil else { return [] }
+                return [action("payout", .grant(0), period, event, lineage)]
+            }
         default:
             break
         }
