@@ -554,6 +554,15 @@ struct RareFlowTests {
         let paid = Self.updated(active, from: waiting, at: Self.start, version)
         #expect(try Host(adapter(), [made, paid]).kinds == ["purchase_pending", "started"])
         #expect(try Host(adapter(), [paid, made]).kinds == ["started"])
+        let invoice = Self.invoice(
+            "in_1",
+            reason: "subscription_create",
+            [.init(.basic, from: Self.start, to: Self.start + 30 * day)],
+            at: Self.start,
+            version
+        )
+        #expect(try Host(adapter(), [invoice, made, paid]).kinds == ["started"])
+        #expect(try Host(adapter(), [made, invoice, paid]).kinds == ["purchase_pending", "started"])
     }
 
     @Test("a delayed payment is not waited for any more once it came in")

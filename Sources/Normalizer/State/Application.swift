@@ -52,6 +52,8 @@ extension SubscriptionState {
         let standings = event.facts.map { standing(of: $0, in: statement.subscription, by: citation) }
         let prior = Situation(self)
         let priorRefund = event.refund.flatMap { refunds[$0.transaction]?.value }
+        let isPaid =
+            event.isPending && charges.values.contains { $0.value.at.millisecondsSince1970 >= citation.milliseconds }
         apply(statement)
         let refinement = EventRefinement(
             event: event,
@@ -59,6 +61,7 @@ extension SubscriptionState {
             prior: prior,
             now: standings.allSatisfy { $0 == .known } ? prior : Situation(self),
             priorRefund: priorRefund,
+            isPaid: isPaid,
             purchase: purchases[event.refund?.transaction ?? event.transaction ?? ""]?.value,
             catalog: catalog
         )

@@ -11,6 +11,8 @@ struct EventRefinement {
     let now: Situation
     /// What was known of a refund of the event's transaction before it.
     let priorRefund: Fact.RefundState?
+    /// Whether a purchase that the event says is waited for was paid for before the event came.
+    let isPaid: Bool
     /// What the event's transaction bought, where it bought something that does not renew.
     let purchase: Fact.OneTimePurchase?
     let catalog: ProductCatalog?
@@ -63,6 +65,14 @@ extension NormalizedEvent {
     var isPlayRenewal: Bool {
         guard case .renewed = event else { return false }
         return provider == .google
+    }
+
+    /// Whether it tells of a purchase that is not paid for.
+    var isPending: Bool {
+        switch event {
+        case .purchasePending, .purchasePendingCanceled: true
+        default: false
+        }
     }
 
     /// The refund that it tells of, or tells not to have come about.
@@ -152,7 +162,8 @@ extension EventRefinement {
         case .purchasePending, .purchasePendingCanceled:
             // No fact says that they happened; the event's id tells a second delivery. What was paid for waits no more.
             let moment = event.assertedAt.millisecondsSince1970
-            let isOver = purchase != nil || prior.timeline.periods.contains { ($0.firstStated ?? .min) >= moment }
+            let isOver =
+                isPaid || purchase != nil || prior.timeline.periods.contains { ($0.firstStated ?? .min) >= moment }
             return isOver ? .superseded : .applied
         case .offerRedeemed, .refundRequested, .refundDeclined,
             .acknowledgementRequired, .notice, .unmapped:
