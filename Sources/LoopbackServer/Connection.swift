@@ -158,12 +158,12 @@ enum Sockets {
     }
 
     /// A socket that listens on a free port of the loopback interface.
-    static func listen() -> (descriptor: Int32, port: UInt16)? {
+    static func listen(backlog: Int32 = 512) -> (descriptor: Int32, port: UInt16)? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         var address = address(port: 0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        guard withAddress(&address, { bind(descriptor, $0, length) }) == 0, Glibc.listen(descriptor, 512) == 0,
+        guard withAddress(&address, { bind(descriptor, $0, length) }) == 0, Glibc.listen(descriptor, backlog) == 0,
             withAddress(&address, { getsockname(descriptor, $0, &length) }) == 0
         else {
             close(descriptor)

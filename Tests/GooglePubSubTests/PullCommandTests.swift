@@ -28,6 +28,8 @@ private final class PullProcess: Sendable {
         try process.run()
     }
 
+    var isRunning: Bool { process.isRunning }
+
     func end(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
     func status() -> Int32 {
@@ -223,6 +225,18 @@ struct PullCommandTests {
         #expect(try run.text("errors").contains("b: unavailable: "))
         #expect(troubled.log.all.map(\.verb) == ["modifyAckDeadline"])
         #expect(troubled.log.all.first?.seconds == 10)
+    }
+
+    @Test("a network that drops everything is no empty subscription")
+    func dropped() async throws {
+        let google = try PlayedGoogle([], play: PlayedGoogle.subscribed)
+        defer { google.stop() }
+        let hole = try FullListener()
+        let run = try google.pull(config: google.configuration(pubsub: hole.port))
+        while run.isRunning, run.errors.isEmpty { try await Task.sleep(for: .milliseconds(50)) }
+        #expect(run.errors.contains("pull: timeout"))
+        run.end(SIGTERM)
+        #expect(run.status() == 0)
     }
 
     @Test("a signal ends it in an orderly way", arguments: [SIGINT, SIGTERM])
