@@ -190,4 +190,37 @@ struct ReplacementCreditTests {
             #expect((host.left, host.bought) == (500, 0), "\(order)")
         }
     }
+
+    @Test("another product that is paid in advance tops nothing up, and takes nothing of what is left")
+    func prepaidChange() throws {
+        var host = Host()
+        let old = Vectors.purchase("ACTIVE").with {
+            $0.start = Self.start - 2000
+            $0.items = [Self.item("basic", order: 0, until: Self.start + 30 * Self.day).with { $0.isPrepaid = true }]
+        }
+        host.handle(try Play.map(4, old, at: Self.start).events)
+        host.left = 150
+        let time = Self.start + 10 * Self.day
+        var new = Vectors.purchase("ACTIVE").with {
+            $0.start = time - 1000
+            $0.items = [
+                Self.item("pro", order: 1, until: time + 30 * Self.day).with {
+                    $0.isPrepaid = true
+                    $0.extra["itemReplacement"] =
+                        #"{"productId":"basic","basePlanId":"monthly","replacementMode":"CHARGE_FULL_PRICE"}"#
+                }
+            ]
+        }
+        new.linked = Vectors.token
+        let events = try Play.map(
+            4,
+            new,
+            token: "token-1",
+            at: time,
+            others: [Play.found(.subscription, Vectors.token, old.json)]
+        ).events
+        #expect(events.map(\.kind).contains(.productChanged))
+        host.handle(events)
+        #expect((host.left, host.bought) == (500, 150))
+    }
 }

@@ -139,7 +139,10 @@ extension SubscriptionMapping {
         let isSameProduct =
             (line.replacement?.productID ?? before?.productID).map { $0 == line.productID }
             .map { $0 && (line.replacement?.basePlanID ?? before?.basePlanID ?? line.basePlanID) == line.basePlanID }
-        if line.isPrepaid, before?.isPrepaid == true || (before == nil && isSameProduct == true) {
+        let replaced = line.replacement?.productID ?? before?.productID ?? line.productID
+        if line.isPrepaid, replaced == line.productID,
+            before?.isPrepaid == true || (before == nil && isSameProduct == true)
+        {
             return renewed(.topUp)
         }
         let hasKept = purchase.lineItems.contains { $0.replacement?.mode == .keepExisting }
