@@ -315,6 +315,18 @@ struct LookupTests {
         #expect(try await receive(try adapter(), body).kinds == ["renewed"])
     }
 
+    @Test("a new anchor of billing is told by lines that are not shown, too", arguments: PitfallTests.versions)
+    func linesOfNewAnchor(_ version: StripeSimulator.Version) async throws {
+        var invoice = Self.longInvoice()
+        invoice.reason = "subscription_update"
+        respond(to: "/v1/invoices/in_1/lines", query: "limit=100", invoice.linePage(version, 0..<12))
+        let adapter = try adapter()
+        let paid = try await receive(adapter, Self.told("invoice.paid", invoice, version))
+        #expect(paid.kinds == ["renewed"])
+        #expect(paid.events.first?.period?.start == date(created))
+        #expect(transport.requests.count == 1)
+    }
+
     @Test("lines that nobody can ask for are needed, not told elsewhere", arguments: PitfallTests.versions)
     func linesWithoutTransport(_ version: StripeSimulator.Version) throws {
         for type in ["invoice.paid", "invoice.payment_failed"] {

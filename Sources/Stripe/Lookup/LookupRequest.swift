@@ -71,7 +71,9 @@ struct LookupRequest: Sendable {
     ) -> LookupRequest? {
         switch row {
         case .invoicePaid, .invoiceFailed:
-            guard let invoice = try? InvoiceObject(value), invoice.needsLines, let id = invoice.id else { return nil }
+            guard let invoice = try? InvoiceObject(value), let id = invoice.id,
+                row == .invoicePaid ? invoice.needsLinesOncePaid : invoice.needsLines
+            else { return nil }
             return InvoiceLines(notification).nextPage.map { page in
                 LookupRequest(
                     name: page.name,

@@ -171,6 +171,9 @@ extension InvoiceObject {
     /// Whether lines that are not shown decide what the invoice tells: any of them can be the period's.
     var needsLines: Bool { hasMoreLines && (purpose == .start || purpose == .renewal) }
 
+    /// The same once it is paid: of an update, the lines that are not shown can be those of a period that began with it.
+    var needsLinesOncePaid: Bool { needsLines || hasMoreLines && billingReason == "subscription_update" }
+
     /// The period that the invoice pays for, with its items; nil where not all lines are known.
     ///
     /// Of the lines for the subscription itself, prorations left out, those that begin last: lines for metered usage
