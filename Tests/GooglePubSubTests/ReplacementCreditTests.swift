@@ -223,4 +223,33 @@ struct ReplacementCreditTests {
         host.handle(events)
         #expect((host.left, host.bought) == (500, 150))
     }
+
+    /// Without a word of its own, Google Play's revocation ends the period and names no refund.
+    @Test("what is bought after a revocation is paid for in full")
+    func boughtAfterRevocation() throws {
+        var host = Host()
+        let bought = Vectors.purchase("ACTIVE").with {
+            $0.start = Self.start - 2000
+            $0.items = [Self.item("pro", order: 0, until: Self.start + 30 * Self.day)]
+        }
+        host.handle(try Play.map(4, bought, at: Self.start).events)
+        let revokedAt = Self.start + 3 * Self.day
+        let revoked = bought.with {
+            $0.state = "EXPIRED"
+            $0.items[0].expiry = revokedAt
+            $0.items[0].isRenewing = false
+            $0.extra["canceledStateContext"] = Vectors.canceled("developerInitiated")
+        }
+        host.handle(try Play.map(12, revoked, at: revokedAt + 2000).events)
+        #expect((host.left, host.bought) == (0, 0))
+        let returnedAt = revokedAt + Self.day
+        let returned = Vectors.purchase("ACTIVE").with {
+            $0.start = returnedAt - 1000
+            $0.items = [Self.item("basic", order: 1, until: returnedAt + 30 * Self.day)]
+            $0.extra["outOfAppPurchaseContext"] = #"{"expiredPurchaseToken":"\#(Vectors.token)"}"#
+        }
+        host.handle(try Play.map(4, returned, token: Vectors.oldToken, at: returnedAt).events)
+        #expect(host.ledger.states.count == 1)
+        #expect((host.left, host.bought) == (200, 0))
+    }
 }

@@ -363,9 +363,16 @@ extension CreditPolicy {
         }
     }
 
-    /// Whether the money for a period had gone back by a moment: what is bought then is paid for in full.
-    private func isRefunded(_ period: PeriodTimeline.Period, by moment: Int64) -> Bool {
-        period.cut.map { $0.reason == .refunded && $0.at <= moment } ?? false
+    /// Whether nothing of a period was left to set off at a moment: its money had gone back, or it had ended for another
+    /// reason than a change. What is bought then is paid for in full.
+    private func isOver(_ period: PeriodTimeline.Period, by moment: Int64) -> Bool {
+        guard let cut = period.cut else { return false }
+        switch cut.reason {
+        case .refunded: return cut.at <= moment
+        case .replaced, .paused: return false
+        // A store may tell the end of what was replaced without saying so, and a little before what took its place.
+        default: return cut.at + EventRefinement.replacementSlack < moment
+        }
     }
 
     private func replaced(
@@ -376,7 +383,7 @@ extension CreditPolicy {
     ) -> Replaced? {
         if event.isPlayRenewal || isTakenOverByRenewal(event, period) { return nil }
         if let before, before.fact.product != period.fact.product || isSwitched(event, before, period),
-            period.start < before.end, before.end != .max, !isRefunded(before, by: period.start)
+            period.start < before.end, before.end != .max, !isOver(before, by: period.start)
         {
             return Replaced(before, changedAt: period.start)
         }

@@ -3,7 +3,7 @@ import FoundationEssentials
 /// What an event is in the light of what was known before it and of what is known with it.
 struct EventRefinement {
     /// Between the end of a replaced purchase and the start of the one in its place lie seconds.
-    private static let replacementSlack: Int64 = 60_000
+    static let replacementSlack: Int64 = 60_000
 
     let event: NormalizedEvent
     let standings: [SubscriptionState.Standing]
