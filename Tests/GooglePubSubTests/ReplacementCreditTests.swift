@@ -97,9 +97,10 @@ struct ReplacementCreditTests {
     /// Renewals are notified up to minutes before the period that they follow has ended.
     @Test(
         "a deferred change that is charged minutes early is no change at once",
-        arguments: [-270_000, 4000] as [Int64]
+        arguments: [-270_000, 4000] as [Int64],
+        [true, false]
     )
-    func deferredChangeEarly(_ offset: Int64) throws {
+    func deferredChangeEarly(_ offset: Int64, listsOld: Bool) throws {
         let end = Self.start + 30 * Self.day
         var host = Host()
         let bought = Vectors.purchase("ACTIVE").with {
@@ -129,14 +130,25 @@ struct ReplacementCreditTests {
         }
         host.handle(try Play.map(13, old, at: changedAt + 2500).events)
         #expect((host.left, host.bought) == (500, 0))
-        let renewed = planned.with {
-            $0.items = [Self.item("basic", order: 1, until: end + 30 * Self.day)]
-        }
-        let events = try Play.map(2, renewed, token: Vectors.oldToken, at: end + offset).events
+        // What the change takes the place of may be listed for a while, and its time need not be over.
+        let basic = Self.item("basic", order: 1, until: end + 30 * Self.day).with { $0.order? += "..0" }
+        let left = planned.items[0].with { $0.extra["deferredItemReplacement"] = nil }
+        let renewed = planned.with { $0.items = listsOld ? [left, basic] : [basic] }
+        let result = try Play.map(
+            2,
+            renewed,
+            token: Vectors.oldToken,
+            at: end + offset,
+            others: [Play.found(.subscription, Vectors.token, old.json)]
+        )
         var ledger = host.ledger
-        #expect(events.map { ledger.apply($0).event.kind } == [.renewed])
-        host.handle(events)
+        #expect(result.events.map { ledger.apply($0).event.kind } == [.renewed])
+        host.handle(result.events)
         #expect((host.left, host.bought) == (200, 0))
+        for statement in result.statements { ledger.apply(statement) }
+        let lineage = try #require(result.events.first?.subscription)
+        let snapshot = try #require(ledger[lineage]).snapshot(at: Play.date(end + 5000))
+        #expect((snapshot.product, snapshot.willRenew) == ("basic:monthly", true))
     }
 
     /// Whoever was out of order for a day hears of the change when the renewal after it has been charged already.

@@ -102,7 +102,8 @@ extension ResolutionMapping {
         let owned = purchase.lineItems.filter { $0.expiryTime != nil }
         // As of the answer: a notification of long ago may find that the change it planned has taken effect.
         let time = assertedAt(answer)
-        let first = owned.first { !$0.isOutlived(in: purchase, at: time) } ?? purchase.lineItems.first
+        let first =
+            owned.first { !$0.isOutlived(in: purchase, after: predecessor, at: time) } ?? purchase.lineItems.first
         guard let first else {
             throw DeliveryError(.malformed, "purchase has no items", isAuthentic: true)
         }
@@ -175,9 +176,13 @@ extension ResolutionMapping {
 extension SubscriptionPurchase.LineItem {
     /// Whether another item has taken this one's place: it is listed for a while beside what a deferred change put
     /// there, and paid for. On hold every date is in the past, and says nothing.
-    fileprivate func isOutlived(in purchase: SubscriptionPurchase, at time: Date) -> Bool {
+    fileprivate func isOutlived(
+        in purchase: SubscriptionPurchase,
+        after predecessor: SubscriptionPurchase?,
+        at time: Date
+    ) -> Bool {
         guard purchase.state != .onHold, !isPrepaid, autoRenewingPlan?.isAutoRenewEnabled != true,
-            let expiryTime, expiryTime <= time
+            let expiryTime, expiryTime <= time || isLeftOver(in: purchase, after: predecessor)
         else { return false }
         let saysWhatIsReplaced = purchase.lineItems.contains { $0.replacement?.productID != nil }
         return purchase.lineItems.contains { other in
@@ -185,6 +190,18 @@ extension SubscriptionPurchase.LineItem {
             if saysWhatIsReplaced { return other.replacement?.productID == productID }
             // One of several that was taken away has none in its place: those have an order in common, or no token before.
             return purchase.linkedPurchaseToken != nil && other.latestSuccessfulOrderID != latestSuccessfulOrderID
+        }
+    }
+
+    /// Whether a deferred change left it until its date, and was charged ahead: what it turns into is no more to come.
+    private func isLeftOver(in purchase: SubscriptionPurchase, after predecessor: SubscriptionPurchase?) -> Bool {
+        guard deferredReplacement == nil, !isRemovalDeferred, let orderID = latestSuccessfulOrderID,
+            let former = predecessor?.lineItems, former.contains(where: { $0.latestSuccessfulOrderID == orderID })
+        else { return false }
+        return purchase.lineItems.contains { other in
+            guard let order = other.latestSuccessfulOrderID, order != orderID else { return false }
+            return other.autoRenewingPlan?.isAutoRenewEnabled == true && PlayOrderID(order).renewal != nil
+                && !former.contains { $0.latestSuccessfulOrderID == order }
         }
     }
 }

@@ -48,7 +48,7 @@ extension PlayItem {
 
     /// Whether it was paid for by an order of the purchase before: what a deferred change leaves until its date, and what
     /// a change leaves as it is. That purchase ends at once, and with it the period that it named by the order.
-    private var isContinued: Bool {
+    var isContinued: Bool {
         guard purchase.linkedPurchaseToken != nil, let orderID = item.latestSuccessfulOrderID else { return false }
         return item.deferredReplacement != nil
             || predecessor?.lineItems.contains { $0.latestSuccessfulOrderID == orderID } == true
@@ -187,8 +187,9 @@ extension PlayItem {
         if !isContinued, let stated = orderItem?.servicePeriodStart { return stated }
         if let known = priorPeriod?.period.start { return known }
         switch type {
+        // What another purchase's order paid for was not charged now, but beside it.
         case .renewed?, .recovered?:
-            return statesCharge ? eventTime : nil
+            return statesCharge && !isContinued ? eventTime : nil
         // No charge: a first period keeps its start. Of a later one nobody states it, and the new end has to hold.
         case .deferred? where isRenewalOrder:
             return statesCharge ? eventTime : nil

@@ -47,8 +47,9 @@ extension SubscriptionMapping {
         case nil: return []
         // From hold, or from a pause: only what was known before tells which.
         case .recovered?: return [renewed(recoveryCause)]
+        // What a change left until its date may still be listed when that which comes next is charged ahead.
         case .renewed?:
-            return item.isOrderKnown ? [] : [renewed(renewalCause)]
+            return item.isOrderKnown || item.isContinued ? [] : [renewed(renewalCause)]
         // Undone since, or a commitment that runs on.
         case .canceled?, .cancellationScheduled?:
             return item.isCancellationScheduled ? [disabled] : []
