@@ -205,4 +205,42 @@ struct ContinuedItemTests {
         }
         #expect(actions.count == 1, "\(actions.values)")
     }
+
+    /// The renewal was never told of, so that of its period no more is known than the end that the change puts to it.
+    @Test("a change at once gives access, also when the renewal before it is not known", arguments: [[0, 1], [1, 0]])
+    func changeAfterUnknownRenewal(order: [Int]) throws {
+        let bought = Vectors.purchase("ACTIVE").with {
+            $0.start = Self.start - 2000
+            $0.items[0].order = Vectors.order
+        }
+        let changed = Self.start + 40 * Self.day
+        var old = bought.with {
+            $0.state = "EXPIRED"
+            $0.items[0].order = Vectors.order + "..0"
+            $0.items[0].expiry = changed
+            $0.items[0].isRenewing = false
+        }
+        old.extra["canceledStateContext"] = Vectors.canceled("replacement")
+        let upgraded = Self.item("pro", order: "GPA.3388-7777-6666-55555", expiry: changed + 30 * Self.day)
+        var new = Vectors.purchase("ACTIVE", upgraded).with { $0.start = changed }
+        new.linked = Vectors.token
+        let chapters = [
+            try Play.map(
+                4,
+                new,
+                token: Vectors.oldToken,
+                at: changed + 1000,
+                others: [Play.found(.subscription, Vectors.token, old.json)]
+            ).events,
+            try Play.map(13, old, at: changed + 2500).events,
+        ]
+        let ledger = Self.ledger([try Play.map(4, bought, at: Self.start).events] + order.map { chapters[$0] })
+        let state = try #require(ledger.states.first)
+        #expect(ledger.states.count == 1)
+        for time in [changed, changed + 5000, changed + 29 * Self.day] {
+            let snapshot = state.snapshot(at: Play.date(time))
+            #expect((snapshot.status, snapshot.product) == (.active, "pro:monthly"))
+        }
+        #expect(!state.access(at: Play.date(changed + 31 * Self.day)).isGranted)
+    }
 }

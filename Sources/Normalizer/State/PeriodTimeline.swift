@@ -143,7 +143,7 @@ struct PeriodTimeline {
         for (start, position) in order {
             let entry = listed[position].value
             let transaction = entry.fact.transaction.flatMap { $0.isEmpty ? nil : $0 }
-            guard let last = periods.indices.last, joins(start, transaction, to: periods[last]) else {
+            guard let last = periods.indices.last, joins(entry, start, transaction, to: periods[last]) else {
                 if isIndexed, let transaction { indexOfTransaction[transaction] = periods.count }
                 periods.append(Period(start: start, transaction: transaction, entry: entry))
                 continue
@@ -166,8 +166,17 @@ struct PeriodTimeline {
         }
     }
 
-    private func joins(_ start: Int64, _ transaction: String?, to period: Period) -> Bool {
-        if start == period.start { return true }
+    private func joins(
+        _ entry: SubscriptionState.PeriodEntry,
+        _ start: Int64,
+        _ transaction: String?,
+        to period: Period
+    ) -> Bool {
+        if start == period.start {
+            guard let transaction, let known = period.transaction, transaction != known else { return true }
+            // Of a period whose end alone is known it is not said that it begins there, with what takes its place.
+            return !entry.isEndAlone && !period.entry.isEndAlone
+        }
         return start - period.start <= Self.startTolerance && (transaction == nil || period.transaction == nil)
     }
 
@@ -310,6 +319,11 @@ struct PeriodTimeline {
             }
         }
     }
+}
+
+extension SubscriptionState.PeriodEntry {
+    /// Whether it is inferred from its own end.
+    fileprivate var isEndAlone: Bool { isProvisional && fact.period.startMilliseconds == fact.period.endMilliseconds }
 }
 
 extension PeriodTimeline.Period {
