@@ -87,9 +87,7 @@ struct AppleStoryteller {
         case .shareWithFamily: return try shareWithFamily()
         case .stopSharing: return try stopSharing()
         case .extend(let days):
-            return try change("RENEWAL_EXTENDED") {
-                $0.transaction.expiresDate = $0.transaction.expiresDate?.addingTimeInterval(Double(days) * 86_400)
-            }
+            return try extend(days)
         case .failToExtend: return try change("RENEWAL_EXTENSION", "FAILURE") { _ in }
         case .finishMassExtension(let succeeded, let failed): return massExtension(succeeded, failed)
         case .externalPurchaseToken(let stage): return token(stage)
@@ -205,10 +203,24 @@ extension AppleStoryteller {
         current.nextPrice = nil
         current.nextOffer = nil
         current.transaction = transaction
+        current.renewal.autoRenewStatus = 1
         subscription = current
         if !past.isEmpty { past[past.count - 1].isUpgraded = true }
         past.append(transaction)
         return try change("DID_CHANGE_RENEWAL_PREF", "UPGRADE") { _ in }
+    }
+
+    private mutating func extend(_ days: Int64) throws(SimulatorError) -> Notification {
+        let notification = try change("RENEWAL_EXTENDED") {
+            $0.transaction.expiresDate = $0.transaction.expiresDate?.addingTimeInterval(Double(days) * 86_400)
+        }
+        // What is said of the transaction later, such as its refund, has the new end, too.
+        if let extended = subscription?.transaction,
+            let index = past.lastIndex(where: { $0.transactionId == extended.transactionId })
+        {
+            past[index].expiresDate = extended.expiresDate
+        }
+        return notification
     }
 
     private mutating func migrate() throws(SimulatorError) -> Notification {
