@@ -1,0 +1,392 @@
+import ConformanceVectors
+import Foundation
+import NotificationSimulator
+import Normalizer
+
+/// A made-up life of one customer's subscription, with the truth after each step.
+struct RandomWalk {
+    let provider: Provider
+    let seed: UInt64
+    private(set) var story: Story
+    private(set) var truths: [Truth] = []
+    /// When each step was taken.
+    private(set) var times: [Int64] = []
+    let start: Int64
+    private(set) var isOfGooglePlay: Bool
+    /// Whether RevenueCat relays Google Play.
+    private let isOfGooglePlayRelay: Bool
+
+    private var random: SplitMix64
+    private var truth = Truth()
+    private var now: Int64
+    private var steps: [Story.Step] = []
+
+    private static let hour: Int64 = 3_600_000
+    private static let day: Int64 = 86_400_000
+    /// Between two steps, so that all notifications of one have arrived before the next.
+    private static let gap: Int64 = 2 * hour
+
+    init(_ provider: Provider, seed: UInt64, steps count: Int) {
+        self.provider = provider
+        self.seed = seed
+        random = SplitMix64(state: seed &* 7919)
+        // 2026-01-31T10:00:00Z, so that months end early; Stripe knows seconds.
+        start = 1_769_853_600_000 + (provider == .stripe ? 0 : 123)
+        now = start
+        story = Story("walk-\(seed)", "", [])
+        isOfGooglePlay = provider == .google
+        isOfGooglePlayRelay = provider == .revenuecat && seed.isMultiple(of: 2)
+        // The simulated App Store's certificates are valid for some years.
+        while steps.count < count, truth.standing != .over, now < start + 6 * 365 * Self.day { step() }
+        story = Story("walk-\(seed)", "A walk.", steps)
+        if provider == .revenuecat {
+            isOfGooglePlay = steps.contains {
+                switch $0.act {
+                case .schedulePause, .pause, .resume, .topUp: true
+                default: false
+                }
+            }
+        }
+    }
+
+    // MARK: Chance
+
+    private mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
+
+    private mutating func moment(from: Int64, to: Int64) -> Int64 {
+        guard to > from else { return from }
+        // To the second, as all is counted.
+        return from + Int64.random(in: 0...(to - from) / 1000, using: &random) * 1000
+    }
+
+    // MARK: Steps
+
+    private mutating func take(_ act: Story.Act, at time: Int64) {
+        take(act, at: time) { (_: inout Truth, _: Int64) in }
+    }
+
+    private mutating func take(_ act: Story.Act, at time: Int64, _ change: (inout Truth) -> Void) {
+        take(act, at: time) { (truth: inout Truth, _: Int64) in change(&truth) }
+    }
+
+    private mutating func take(_ act: Story.Act, at time: Int64, _ change: (inout Truth, Int64) -> Void) {
+        let time = max(time, now)
+        steps.append(Story.Step(.after(.milliseconds(time - now)), act))
+        now = time
+        truth.settle(by: now)
+        change(&truth, time)
+        truths.append(truth)
+        times.append(now)
+        // The customer uses up a third of what there is.
+        if truth.granting(at: now) != nil { truth.left -= truth.left / 3 }
+    }
+
+    private mutating func step() {
+        switch truth.standing {
+        case .none: subscribe(at: now, first: true)
+        case .active where truth.plan.billing == .prepaid: prepaid()
+        case .active: active()
+        case .grace: grace()
+        case .hold: hold()
+        case .paused: paused()
+        case .ended: ended()
+        case .over: break
+        }
+    }
+
+    private mutating func subscribe(at time: Int64, first: Bool) {
+        let isPrepaid = provider == .google && (first ? chance(15) : truth.plan.billing == .prepaid)
+        if isPrepaid {
+            let plan = Story.Plan.basicPrepaid
+            return take(.subscribe(plan), at: time) {
+                $0.begin(plan, at: time, until: plan.end(from: time), paid: plan.price)
+                $0.willRenew = false
+                $0.left = plan.credits
+            }
+        }
+        let plan: Story.Plan = chance(60) ? .basicMonthly : chance(60) ? .proMonthly : .proYearly
+        let offer: Story.Offer? =
+            !first || chance(50) ? nil : chance(60) || plan == .proYearly ? .freeWeek : .cheapMonth
+        take(.subscribe(plan, offer: offer), at: time) {
+            let isTrial = offer == .freeWeek
+            let end = plan.end(from: time, isTrial ? .days(7) : nil)
+            let paid = isTrial ? 0 : offer == .cheapMonth ? 1990 : plan.price
+            let credits = isTrial ? Story.Plan.trialCredits : plan.credits
+            $0.begin(plan, at: time, until: end, paid: paid, credits: credits, isTrial: isTrial)
+            $0.willRenew = true
+            $0.left = credits
+        }
+    }
+
+    /// What may become of a subscription that is paid for; each provider's own rules narrow it.
+    private mutating func active() {
+        let has = { [provider, isOfGooglePlayRelay] (act: Story.Act) in
+            guard act.absence(at: provider) == nil else { return false }
+            if provider == .revenuecat { return act.absence(at: isOfGooglePlayRelay ? .google : .apple) == nil }
+            return true
+        }
+        let soonest = now + Self.gap
+        let end = truth.end
+        let within = moment(from: soonest, to: max(soonest, end - Self.gap))
+        let isWithin = soonest < end - Self.gap
+        let hasBegun = truth.start <= now
+        let start = truth.start
+        let isTrial = truth.granting(at: now)?.isTrial == true
+        let changes =
+            truth.resumesAt == nil && hasBegun
+            && (provider != .stripe || (!isTrial && truth.willRenew)) && !isOfGooglePlayRelay
+        let pick = Int.random(in: 0..<100, using: &random)
+        guard isWithin else { return atEnd() }
+        switch pick {
+        // Whether Google Play lets a planned change be canceled, and how it lists it then, is not documented.
+        case 0..<12 where truth.willRenew && (provider != .google || truth.next == nil):
+            take(.cancel, at: within) { ($0.willRenew, $0.isMisunderstood) = (false, false) }
+        case 0..<30 where !truth.willRenew:
+            take(.uncancel, at: within) { $0.willRenew = true }
+        case 12..<26 where truth.plan.product == "basic" && changes:
+            if truth.next != nil && provider != .apple { return atEnd() }
+            let plan: Story.Plan = provider == .stripe || chance(60) ? .proMonthly : .proYearly
+            change(.upgrade(plan), to: plan, at: within)
+        case 26..<32 where truth.plan == .proMonthly && truth.next == nil && changes:
+            let waits = provider == .apple || provider == .revenuecat
+            if waits {
+                guard truth.willRenew else { return atEnd() }
+                take(.crossgrade(.proYearly), at: within) { ($0.next, $0.nextPrice) = (.proYearly, nil) }
+            } else {
+                change(.crossgrade(.proYearly), to: .proYearly, at: within)
+            }
+        case 32..<40
+        where truth.plan.product == "pro" && truth.next == nil && truth.willRenew && truth.resumesAt == nil:
+            take(.downgrade(.basicMonthly), at: within) { ($0.next, $0.nextPrice) = (.basicMonthly, nil) }
+        case 32..<46 where truth.next != nil && has(.withdrawDowngrade):
+            take(.withdrawDowngrade, at: within) { $0.next = nil }
+        case 46..<52
+        where truth.willRenew && truth.next == nil && truth.resumesAt == nil && (provider != .stripe || !isTrial):
+            let days = Int64.random(in: 1...40, using: &random)
+            take(.extend(days: days), at: within) { [provider] in
+                $0.end += days * Self.day
+                $0.spans[$0.spans.count - 1].end = $0.end
+                // Stripe has no other name for what is given.
+                if provider == .stripe { $0.spans[$0.spans.count - 1].isTrial = true }
+            }
+        case 52..<58
+        where truth.willRenew && truth.next == nil && truth.resumesAt == nil
+            && has(.raisePrice(to: 1, needsConsent: false)):
+            let price = truth.plan.price + 1000
+            let needsConsent = has(.raisePrice(to: 1, needsConsent: true)) && chance(60)
+            take(.raisePrice(to: price, needsConsent: needsConsent), at: within) { $0.nextPrice = price }
+            guard needsConsent else { return }
+            let soonest = now + Self.gap
+            guard soonest < end - Self.gap else { return }
+            if chance(60) {
+                take(.acceptPrice, at: moment(from: soonest, to: end - Self.gap))
+            } else {
+                take(.expire(.priceDeclined), at: moment(from: end, to: end + 600_000)) {
+                    ($0.standing, $0.willRenew) = (.ended, false)
+                }
+            }
+        case 58..<64 where has(.refund(.latest)):
+            refund(at: within)
+        case 64..<68 where has(.refund(.previous)) && truth.payments.suffix(2).filter { $0 > 0 }.count == 2:
+            // Of an earlier period, unless the current one was charged ahead: then the earlier one runs.
+            guard hasBegun else { return }
+            take(.refund(.previous), at: within) { $0.payments[$0.payments.count - 2] = 0 }
+            if provider == .apple, chance(40), now + 2 * Self.gap < end {
+                take(.reverseRefund, at: moment(from: now + Self.gap, to: end - Self.gap))
+            }
+        case 68..<70 where provider == .stripe && truth.paid > 0 && hasBegun:
+            take(.refund(.latest, .half), at: within)
+        case 70..<74 where truth.willRenew && truth.next == nil && truth.resumesAt == nil && has(.pause) && hasBegun:
+            let days = Int64.random(in: 7...60, using: &random)
+            take(.schedulePause(.seconds(days * 86_400)), at: within) { $0.resumesAt = $0.end + days * Self.day }
+            take(.pause, at: end) { $0.standing = .paused }
+        case 74..<78 where has(.shareWithFamily) && truth.shared == nil && hasBegun:
+            take(.shareWithFamily, at: within) {
+                $0.shared = .init(start: start, end: $0.end, plan: $0.plan, paid: $0.paid)
+            }
+        case 74..<82 where truth.shared != nil:
+            take(.stopSharing, at: within) { $0.shared = nil }
+        case 82..<84 where has(.requestRefund):
+            take(.requestRefund, at: within)
+        case 84..<90 where truth.willRenew && has(.renewEarly) && hasBegun && truth.resumesAt == nil:
+            let time = end - moment(from: Self.gap, to: 22 * Self.hour)
+            guard time > soonest else { return }
+            take(.renewEarly, at: time) { $0.renew(from: end, at: $1) }
+        case 90..<94
+        where truth.willRenew && (provider != .google || truth.next == nil) && has(.renewAfterCancel)
+            && truth.resumesAt == nil:
+            take(.cancel, at: end - Self.hour) { $0.willRenew = false }
+            take(.renewAfterCancel, at: end) { [provider] in
+                $0.renew(from: end, at: $1)
+                // A relay takes a renewal for a change of mind.
+                $0.isMisunderstood = provider == .revenuecat
+            }
+        default:
+            atEnd()
+        }
+    }
+
+    private mutating func prepaid() {
+        let (soonest, end) = (now + Self.gap, truth.end)
+        if soonest < end, chance(60) {
+            let plan = truth.plan
+            take(.topUp, at: moment(from: soonest, to: end - 1000)) {
+                $0.begin(plan, at: $1, until: plan.end(from: end), paid: plan.price)
+                $0.left = plan.credits
+            }
+        } else if soonest < end, chance(20) {
+            refund(at: moment(from: soonest, to: end - 1000))
+        } else {
+            take(.expire(.ranOut), at: moment(from: end, to: end + 3 * Self.hour)) { $0.standing = .ended }
+        }
+    }
+
+    /// What was used of the old period has been paid for; the rest of its price is set off.
+    private mutating func change(_ act: Story.Act, to plan: Story.Plan, at time: Int64) {
+        take(act, at: time) { [provider] in
+            $0.bought += $0.left
+            // A period that was charged ahead never begins.
+            if $0.start > time {
+                $0.spans.removeLast()
+                $0.outstanding = []
+            }
+            let current = $0.spans[$0.spans.count - 1]
+            let (length, unused) = (Int128(current.end - current.start), Int128(current.end - time))
+            // Of Stripe's charges the price list is known.
+            let paid = $0.granting(at: time)?.isTrial == true ? 0 : provider == .stripe ? $0.plan.price : current.paid
+            let credits: Int64
+            if provider == .google {
+                credits = plan.credits
+            } else if provider == .stripe, $0.plan.product == plan.product {
+                credits = Int64(Int128(plan.credits) * (length - unused) / length)
+            } else {
+                let due = max(0, Int128(plan.price) * length - Int128(paid) * unused)
+                credits = Int64(Int128(plan.credits) * due / (Int128(plan.price) * length))
+            }
+            $0.begin(plan, at: time, until: plan.end(from: time), paid: plan.price, credits: credits)
+            $0.left = credits
+            $0.willRenew = true
+        }
+    }
+
+    private mutating func refund(at time: Int64) {
+        // Of a period charged ahead on Google Play, the purchase ends with the refund, and nobody says of the one before.
+        guard truth.paid > 0, truth.start <= time || provider != .google, !truth.wasRestored else { return }
+        let before = truth
+        let isAhead = truth.start > time
+        take(.refund(.latest), at: time) { [provider] in
+            ($0.standing, $0.willRenew) = (.ended, false)
+            if isAhead, provider != .google {
+                // The period that runs was paid for by itself.
+                $0.spans.removeLast()
+                $0.outstanding = []
+            } else {
+                $0.cut(at: time + (provider == .stripe ? 60_000 : 0))
+                $0.outstanding = []
+                $0.left = 0
+            }
+            $0.payments[$0.payments.count - 1] = 0
+            $0.isMisunderstood = provider == .revenuecat
+        }
+        guard provider == .apple || (provider == .revenuecat && !isOfGooglePlayRelay), !isAhead, chance(40) else {
+            return
+        }
+        let soonest = now + Self.gap
+        take(.reverseRefund, at: moment(from: soonest, to: soonest + 10 * Self.day)) {
+            $0.standing = .active
+            $0.wasRestored = true
+            $0.spans = before.spans
+            $0.left = before.payout
+        }
+    }
+
+    private mutating func atEnd() {
+        let end = max(truth.end, now)
+        let soon = chance(50) ? end : moment(from: end, to: end + 3 * Self.hour)
+        guard truth.willRenew else {
+            return take(.expire(.customer), at: soon) { $0.standing = .ended }
+        }
+        guard truth.paid == 0 || !chance(30) else {
+            let days: Int64? = chance(60) ? (chance(50) ? 3 : 16) : nil
+            if provider != .apple, truth.next != nil { return renewOnTime(soon, end) }
+            return take(.failCharge(grace: days.map { .seconds($0 * 86_400) }), at: end) { [provider] in
+                $0.standing = days == nil ? .hold : .grace
+                $0.graceEnd = days.map { end + $0 * Self.day }
+                if provider == .stripe {
+                    // Stripe's subscription goes on until Stripe gives up.
+                    $0.spans.append(.init(start: end, end: $0.plan.end(from: end), plan: $0.plan, paid: 0))
+                } else if let until = $0.graceEnd {
+                    $0.spans[$0.spans.count - 1].end = until
+                }
+                if days == nil, provider != .stripe { $0.left = 0 }
+            }
+        }
+        renewOnTime(soon, end)
+    }
+
+    private mutating func renewOnTime(_ time: Int64, _ end: Int64) {
+        let start = truth.end
+        take(.renew, at: time) { $0.renew(from: start, at: $1) }
+    }
+
+    private mutating func grace() {
+        let soonest = now + Self.gap
+        guard let graceEnd = truth.graceEnd else { return }
+        if provider == .apple, truth.paid > 0, chance(10) {
+            let time = moment(from: soonest, to: graceEnd - Self.gap)
+            take(.refund(.latest), at: time) {
+                $0.cut(at: time)
+                $0.standing = .over
+            }
+        } else if chance(60) {
+            let end = truth.end
+            take(.recover, at: moment(from: soonest, to: graceEnd - Self.gap)) { $0.renew(from: end, at: $1) }
+        } else if Story.Act.endGrace.absence(at: provider) == nil, chance(60) {
+            take(.endGrace, at: graceEnd) {
+                $0.standing = .hold
+                $0.cut(at: graceEnd)
+                $0.left = 0
+            }
+        } else {
+            take(.expire(.billing), at: graceEnd) {
+                ($0.standing, $0.willRenew) = (.ended, false)
+                $0.cut(at: graceEnd)
+                $0.left = 0
+            }
+        }
+    }
+
+    private mutating func hold() {
+        let soonest = now + Self.gap
+        let end = truth.end
+        // Stripe's next period is under way, and is what is paid for late.
+        let latest = provider == .stripe ? truth.plan.end(from: end) - Self.day : .max
+        let time = moment(from: soonest, to: min(soonest + 20 * Self.day, latest))
+        if chance(50) {
+            take(.recover, at: time) { [provider] truth, now in
+                truth.renew(from: provider == .stripe ? end : time, at: now)
+            }
+        } else {
+            take(.expire(.billing), at: time) {
+                ($0.standing, $0.willRenew) = (.ended, false)
+                $0.cut(at: time)
+                $0.left = 0
+            }
+        }
+    }
+
+    private mutating func paused() {
+        let soonest = now + Self.gap
+        guard let resumesAt = truth.resumesAt else { return }
+        let time = chance(50) ? resumesAt : moment(from: soonest, to: resumesAt)
+        take(.resume, at: time) { $0.renew(from: time, at: $1) }
+    }
+
+    private mutating func ended() {
+        let soonest = now + Self.gap
+        let latest = truth.spans.map(\.end).max() ?? soonest
+        // Whoever still has access by a period that was refunded ahead waits for its end.
+        let first = max(soonest, latest)
+        subscribe(at: chance(30) ? first : moment(from: first, to: first + 40 * Self.day), first: false)
+    }
+}

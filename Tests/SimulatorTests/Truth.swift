@@ -1,0 +1,133 @@
+import Foundation
+import NotificationSimulator
+import Normalizer
+
+/// What is so of one customer, in plain terms: what was paid for and until when, and how many credits that should have left.
+///
+/// It is reckoned from what people do, and from nothing that a provider says or the library makes of it.
+struct Truth: Hashable {
+    /// A stretch of access to a plan.
+    struct Span: Hashable {
+        var start: Int64
+        var end: Int64
+        var plan: Story.Plan
+        var paid: Int64
+        var isTrial = false
+    }
+
+    enum Standing: Hashable { case none, active, grace, hold, paused, ended, over }
+
+    /// Credits that a period gives which was charged ahead.
+    struct Outstanding: Hashable {
+        var at: Int64
+        var credits: Int64
+    }
+
+    var standing = Standing.none
+    var plan = Story.Plan.basicMonthly
+    /// What the current period cost, in thousandths.
+    var paid: Int64 = 0
+    /// What the plan costs without an offer.
+    var price: Int64 = 0
+    /// What each period cost.
+    var payments: [Int64] = []
+    /// Whether a relay took a renewal for a change of mind.
+    var isMisunderstood = false
+    /// The period that was paid for last.
+    var start: Int64 = 0
+    var end: Int64 = 0
+    var graceEnd: Int64?
+    var resumesAt: Int64?
+    var willRenew = false
+    var next: Story.Plan?
+    var nextPrice: Int64?
+    /// Whether the current period was refunded, and the refund undone: a second time has the identity of the first.
+    var wasRestored = false
+    /// What gives access, in order; a later one takes the place of an earlier one.
+    var spans: [Span] = []
+    /// What a family member has.
+    var shared: Span?
+
+    /// What the current period gave when it began.
+    var payout: Int64 = 0
+    var left: Int64 = 0
+    var bought: Int64 = 0
+    var outstanding: [Outstanding] = []
+
+    /// What gives access at a moment, as things stand.
+    func granting(at time: Int64) -> Span? { spans.last { $0.start <= time && time < $0.end } }
+
+    /// What is left of the subscription's credits.
+    func counted(at time: Int64) -> Int64 { granting(at: time) == nil ? 0 : left }
+
+    mutating func settle(by time: Int64) {
+        for due in outstanding where due.at <= time { left = due.credits }
+        outstanding.removeAll { $0.at <= time }
+    }
+
+    /// A period begins that takes the place of all that would go on.
+    mutating func begin(
+        _ plan: Story.Plan,
+        at start: Int64,
+        until end: Int64,
+        paid: Int64,
+        credits: Int64? = nil,
+        isTrial: Bool = false
+    ) {
+        for index in spans.indices where spans[index].end > start { spans[index].end = start }
+        spans.append(Span(start: start, end: end, plan: plan, paid: paid, isTrial: isTrial))
+        (self.plan, self.start, self.end, self.paid) = (plan, start, end, paid)
+        (standing, graceEnd, resumesAt, next, nextPrice) = (.active, nil, nil, nil, nil)
+        wasRestored = false
+        payments.append(paid)
+        price = plan.price
+        payout = credits ?? plan.credits
+    }
+
+    /// The next period, from a moment on; it may be charged ahead.
+    mutating func renew(from start: Int64, at now: Int64) {
+        let price = nextPrice ?? next?.price ?? price
+        let plan = next ?? plan
+        let before = spans
+        begin(plan, at: start, until: plan.end(from: start), paid: price)
+        self.price = price
+        if start > now {
+            outstanding.append(.init(at: start, credits: payout))
+            spans = before + spans.suffix(1)
+        } else {
+            left = payout
+        }
+    }
+
+    mutating func cut(at time: Int64) {
+        for index in spans.indices { spans[index].end = min(spans[index].end, max(time, spans[index].start)) }
+    }
+}
+
+extension Story.Plan {
+    /// The credits of a period.
+    var credits: Int64 { product == "basic" ? 200 : 500 }
+    static let trialCredits: Int64 = 50
+
+    /// By the calendar of Greenwich.
+    func end(from start: Int64, _ period: Period? = nil) -> Int64 {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        let date = Date(timeIntervalSince1970: Double(start / 1000))
+        let later =
+            switch period ?? self.period {
+            case .days(let days): calendar.date(byAdding: .day, value: Int(days), to: date)
+            case .months(let months): calendar.date(byAdding: .month, value: Int(months), to: date)
+            }
+        return Int64((later ?? date).timeIntervalSince1970) * 1000 + start % 1000
+    }
+
+    /// What it is called in a state.
+    func name(at provider: Provider, ofGooglePlay: Bool = false) -> String {
+        switch provider {
+        case .stripe: "prod_\(product)"
+        case .google: "\(product):\(rhythm)"
+        default: ofGooglePlay ? "\(product):\(rhythm)" : "com.example.app.\(product).\(rhythm)"
+        }
+    }
+}

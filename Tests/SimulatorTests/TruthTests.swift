@@ -1,0 +1,250 @@
+import ConformanceVectors
+import Foundation
+import NotificationSimulator
+import Normalizer
+import Testing
+
+/// Whether the state is true, and not merely the same in every order.
+@Suite("Truth")
+struct TruthTests {
+    /// A few lives in the ordinary run, many in the long one.
+    static let count: UInt64 = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 400 : 15
+
+    @Test("access, product, renewal and credits are what the customer paid for", arguments: Story.providers)
+    func walks(_ provider: Provider) async throws {
+        let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
+        for seed in 1...Self.count {
+            let walk = RandomWalk(provider, seed: seed, steps: 14)
+            if let difference = try await WalkedHost.difference(walk, simulator) { Issue.record("\(difference)") }
+        }
+    }
+}
+
+extension RandomWalk {
+    /// What happened, for people.
+    fileprivate func steps(through last: Int) -> String {
+        zip(times, story.steps).prefix(last + 1)
+            .map { time, step in
+                let plan = step.act.plan.map { " to \($0.product) \($0.rhythm)" } ?? ""
+                return "\n    \(RFC3339.string(time)) \(step.act.name)\(plan)"
+            }
+            .joined()
+    }
+}
+
+extension Story.Act {
+    /// The plan that is chosen.
+    fileprivate var plan: Story.Plan? {
+        switch self {
+        case .subscribe(let plan, _), .upgrade(let plan), .crossgrade(let plan), .downgrade(let plan): plan
+        default: nil
+        }
+    }
+}
+
+extension TruthTests {
+    /// Credits are left out: what is paid for by a notification that never arrives waits for it.
+    @Test("what is lost is made good by the next word of the purchase", arguments: [Provider.apple, .google, .stripe])
+    func losses(_ provider: Provider) async throws {
+        let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
+        for seed in 1...Self.count {
+            let walk = RandomWalk(provider, seed: seed, steps: 10)
+            if let difference = try await WalkedHost.difference(walk, simulator, losing: Int(seed)) {
+                Issue.record("\(difference)")
+            }
+        }
+    }
+}
+
+extension Story.Act {
+    /// Whether what is told of it says how the subscription stands.
+    fileprivate var isAboutSubscription: Bool {
+        switch self {
+        case .refund, .renewEarly, .requestRefund, .reverseRefund, .shareWithFamily, .stopSharing, .declineRefund: false
+        default: true
+        }
+    }
+}
+
+/// A host that does what `docs/model.md` says, walked through a life.
+struct WalkedHost {
+    private let policy: CreditPolicy
+    private var ledger = AccountLedger()
+    private var left: [SubscriptionID: Int64] = [:]
+    private var bought: Int64 = 0
+    private var done: Set<String> = []
+    private var due: [CreditAction] = []
+    private var account: Account.Identifier?
+    private var family: SubscriptionID?
+
+    private init(_ walk: RandomWalk) {
+        var allowances: [String: CreditPolicy.Allowance] = [:]
+        // Stripe sells months and years under one name; the price of the month stands for both.
+        for plan in [Story.Plan.basicPrepaid, .basicMonthly, .proYearly, .proMonthly] {
+            allowances[plan.name(at: walk.provider, ofGooglePlay: walk.isOfGooglePlay)] = .init(
+                credits: plan.credits,
+                trialCredits: Story.Plan.trialCredits,
+                price: ExactDecimal(coefficient: Int128(plan.price), scale: 3).map { Money($0, "USD") }
+            )
+        }
+        policy = CreditPolicy(allowances)
+    }
+
+    /// - Parameter lost: which notification never arrives; none unless given.
+    static func difference(
+        _ walk: RandomWalk,
+        _ simulator: any StorySimulator,
+        losing lost: Int? = nil
+    ) async throws -> String? {
+        let playback = try await StoryPlayback(walk.story, by: simulator, from: Date(millisecondsSince1970: walk.start))
+        var host = WalkedHost(walk)
+        // The first is how the host comes to know the purchase.
+        let losable = playback.taken.indices.filter {
+            let act = walk.story.steps[playback.taken[$0].notification.step].act
+            switch act {
+            // That a refund was undone, only its own notification tells.
+            case .reverseRefund: return false
+            // What Google Play says of another matter leaves out when the period began; its end is taken then from what was
+            // known before, which this host does not hand in.
+            case .extend where walk.provider == .google: return false
+            // Nobody speaks of a subscription of Stripe's that is over.
+            case .refund, .expire: return walk.provider != .stripe
+            default: return playback.taken[$0].notification.step > 0
+            }
+        }
+        let missing = lost.flatMap { losable.isEmpty ? nil : losable[$0 % losable.count] }
+        let missingStep = missing.map { playback.taken[$0].notification.step }
+        var isHealed = true
+        for (step, truth) in walk.truths.enumerated() {
+            let taken = playback.taken.filter { $0.notification.step == step }
+            host.settle(by: Date(millisecondsSince1970: walk.times[step]))
+            for one in taken where missing.map({ playback.taken[$0].notification.id }) != one.notification.id {
+                host.take(one.result)
+            }
+            if let missingStep {
+                let isTold = step > missingStep && walk.story.steps[step].act.isAboutSubscription
+                isHealed = isTold || (isHealed && step != missingStep)
+            }
+            let now = max(walk.times[step], taken.map { $0.delivery.receivedAt.millisecondsSince1970 }.max() ?? 0)
+            host.settle(by: Date(millisecondsSince1970: now))
+            if let what = host.difference(to: truth, at: now, walk, isComplete: missing == nil), isHealed {
+                let without = missing.map { " without \(playback.taken[$0].notification.type)" } ?? ""
+                return "\(walk.provider.rawValue), seed \(walk.seed), step \(step + 1)\(without): \(what)"
+                    + walk.steps(through: step)
+            }
+            host.spend(at: now)
+        }
+        return nil
+    }
+
+    private mutating func take(_ result: Normalization) {
+        for event in result.events {
+            if case .started(let started) = event.event, started.origin == .familyShared { family = event.subscription }
+            if account == nil {
+                for case .owner(let owner) in event.facts { account = Account.Identifier(owner.id, owner.source) }
+            }
+            let application = ledger.apply(event)
+            guard let lineage = event.subscription, let state = ledger[lineage], lineage != family else { continue }
+            left = Dictionary(left.map { (ledger[$0.key]?.subscription ?? $0.key, $0.value) }, uniquingKeysWith: +)
+            for action in policy.actions(for: application, in: state) where done.insert(action.id).inserted {
+                due.append(action)
+            }
+        }
+        for statement in result.statements { ledger.apply(statement) }
+    }
+
+    private mutating func settle(by time: Date) {
+        for action in due where action.effectiveAt <= time { perform(action) }
+        due.removeAll { $0.effectiveAt <= time }
+    }
+
+    private mutating func perform(_ action: CreditAction) {
+        let name = ledger[action.subscription]?.subscription ?? action.subscription
+        switch action.effect {
+        case .grant(let credits): if credits < 0 { left[name, default: 0] += credits } else { bought += credits }
+        case .reset(let credits), .prorate(let credits): left[name] = credits
+        case .carryOver(let credits): (left[name], bought) = (credits, bought + left[name, default: 0])
+        case .withdraw(let credits): bought -= credits
+        case .revoke: left[name] = 0
+        @unknown default: break
+        }
+    }
+
+    private var states: [SubscriptionState] {
+        account.map { ledger.states(of: [$0], in: .production) } ?? []
+    }
+
+    private func counted(at time: Date) -> Int64 {
+        states.filter { $0.access(at: time).isGranted }.reduce(0) { $0 + left[$1.subscription, default: 0] }
+    }
+
+    private mutating func spend(at now: Int64) {
+        let time = Date(millisecondsSince1970: now)
+        for state in states where state.access(at: time).isGranted {
+            left[state.subscription, default: 0] -= left[state.subscription, default: 0] / 3
+        }
+    }
+
+    private func difference(to truth: Truth, at now: Int64, _ walk: RandomWalk, isComplete: Bool) -> String? {
+        guard let account else { return "there is no account" }
+        var moments: Set<Int64> = [now, now + 1, now + 400 * 86_400_000]
+        for span in truth.spans + [truth.shared].compactMap(\.self) {
+            for boundary in [span.start, span.end] { moments.formUnion([boundary - 1, boundary, boundary + 1]) }
+        }
+        for state in ledger.states {
+            if let next = state.nextTransition(after: Date(millisecondsSince1970: now))?.millisecondsSince1970 {
+                moments.formUnion([next - 1, next, next + 1])
+            }
+        }
+        for moment in moments.sorted() where moment >= now {
+            let time = Date(millisecondsSince1970: moment)
+            let decision = ledger.access(of: account, in: .production, at: time).decision
+            let expected = truth.granting(at: moment)?.plan.name(at: walk.provider, ofGooglePlay: walk.isOfGooglePlay)
+            let actual: String? = if case .granted(_, let grant) = decision { grant.product } else { nil }
+            if actual != expected {
+                return "access at \(RFC3339.string(moment)) is \(actual ?? "none"), expected \(expected ?? "none")"
+            }
+            if let family, let state = ledger[family] {
+                let expected = truth.shared.map { $0.start <= moment && moment < $0.end } ?? false
+                if state.access(at: time).isGranted != expected { return "the family has \(!expected) at \(moment)" }
+            }
+        }
+        guard isComplete else { return nil }
+        let time = Date(millisecondsSince1970: now)
+        let (left, expected) = (counted(at: time), truth.counted(at: now))
+        if left != expected { return "\(left) credits are left, expected \(expected)" }
+        if bought != truth.bought { return "\(bought) credits were carried over, expected \(truth.bought)" }
+        return snapshotDifference(to: truth, time, walk)
+    }
+
+    private func snapshotDifference(to truth: Truth, _ time: Date, _ walk: RandomWalk) -> String? {
+        guard truth.standing == .active, truth.granting(at: time.millisecondsSince1970) != nil else { return nil }
+        // Beside the one that goes on there may be what is left of another.
+        let differences = states.filter { $0.access(at: time).isGranted }
+            .map { difference(of: $0.snapshot(at: time), to: truth, time, walk) }
+        return differences.contains(nil) ? nil : differences.first ?? "there is no state"
+    }
+
+    private func difference(
+        of snapshot: SubscriptionSnapshot,
+        to truth: Truth,
+        _ time: Date,
+        _ walk: RandomWalk
+    ) -> String? {
+        if snapshot.willRenew != truth.willRenew, !truth.isMisunderstood,
+            snapshot.willRenew != nil || walk.provider != .revenuecat
+        {
+            return "it will renew: \(String(describing: snapshot.willRenew)), expected \(truth.willRenew)"
+        }
+        let isAhead = truth.start > time.millisecondsSince1970
+        let running = truth.granting(at: time.millisecondsSince1970)
+        let next = isAhead ? (truth.plan == running?.plan ? nil : truth.plan) : truth.next
+        let expected = next?.name(at: walk.provider, ofGooglePlay: walk.isOfGooglePlay)
+        if snapshot.pendingProduct != expected {
+            return "next comes \(snapshot.pendingProduct ?? "none"), expected \(expected ?? "none")"
+        }
+        let status: SubscriptionSnapshot.Status = running?.isTrial == true ? .trial : .active
+        if snapshot.status != status { return "its status is \(snapshot.status), expected \(status)" }
+        return nil
+    }
+}
