@@ -170,11 +170,38 @@ struct AppleRareFlowTests {
             "basic": .init(credits: 200, price: Money(ExactDecimal(10), "USD")),
             "pro": .init(credits: 500, price: Money(ExactDecimal(20), "USD")),
         ])
-        for event in story[0] + ahead { _ = ledger.apply(event) }
+        var actions: [CreditAction] = []
+        for event in story[0] + ahead {
+            let application = ledger.apply(event)
+            actions += policy.actions(for: application, in: ledger.states[0])
+        }
+        #expect(actions.map(\.effectiveAt) == [day(0), day(30)])
+        #expect(actions.allSatisfy { !policy.isVoid($0, in: ledger.states[0]) })
         let application = ledger.apply(try #require(changed.first))
         #expect(application.disposition == .applied)
-        let actions = policy.actions(for: application, in: ledger.states[0])
-        #expect(actions.map(\.effect) == [.carryOver(to: 495)])
+        actions += policy.actions(for: application, in: ledger.states[0])
+        #expect(actions.map(\.effect) == [.reset(to: 200), .reset(to: 200), .carryOver(to: 495)])
+        // The renewal's waits for a period that does not begin, and would replace what the upgrade gave.
+        #expect(actions.map { policy.isVoid($0, in: ledger.states[0]) } == [false, true, false])
+    }
+
+    @Test("credits of a renewal that was charged ahead are void once its money went back")
+    func refundBeforeBeginning() throws {
+        let policy = CreditPolicy(["pro": .init(credits: 500)])
+        var refunded = period("2", 30, 60)
+        refunded.revocationDate = day(29.5)
+        refunded.revocationReason = 0
+        var ledger = AccountLedger()
+        var actions: [CreditAction] = []
+        for event in try notified("SUBSCRIBED", "INITIAL_BUY", period("1", 0, 30), renewal(30), at: 0.01)
+            + notified("DID_RENEW", nil, period("2", 30, 60), renewal(60), at: 29.2)
+            + notified("REFUND", nil, refunded, renewal(60), at: 29.6)
+        {
+            let application = ledger.apply(event)
+            actions += policy.actions(for: application, in: ledger.states[0])
+        }
+        #expect(actions.map(\.effect) == [.reset(to: 500), .reset(to: 500)])
+        #expect(actions.map { policy.isVoid($0, in: ledger.states[0]) } == [false, true])
     }
 
     /// Charged twice in a day, a customer may well ask Apple for the money of the first charge.

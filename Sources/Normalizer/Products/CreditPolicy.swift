@@ -72,7 +72,7 @@ public struct CreditAction: Hashable, Sendable, Codable, Identifiable {
     public var id: String
     /// What to do.
     public var effect: Effect
-    /// When to do it. It lies in the future for a period that was charged ahead.
+    /// When to do it. It lies in the future for a period that was charged ahead: ask ``CreditPolicy/isVoid(_:in:)`` then.
     @EventTime public var effectiveAt: Date
     /// The lineage that it comes from.
     public var subscription: SubscriptionID
@@ -158,6 +158,19 @@ extension CreditPolicy {
             return refunded(application, lineage, timeline, state)
         default:
             return []
+        }
+    }
+
+    /// Whether an action that waited for its time has nothing to do any more: the period that was charged ahead does not
+    /// begin, since another product took its place or its money went back.
+    ///
+    /// Ask when the time of an action has come that lay ahead when it was issued, and drop what is void.
+    ///
+    /// - Parameter state: the state of the action's lineage, as it is when the time has come.
+    public func isVoid(_ action: CreditAction, in state: SubscriptionState) -> Bool {
+        PeriodTimeline(state).periods.contains {
+            ($0.isForestalled || $0.accessEnd <= $0.start)
+                && id("payout", $0, action.subscription) == action.id
         }
     }
 
@@ -571,19 +584,22 @@ extension CreditPolicy {
         _ event: NormalizedEvent,
         _ lineage: SubscriptionID
     ) -> CreditAction {
+        CreditAction(
+            id: id(name, period, lineage),
+            effect: effect,
+            effectiveAt: max(Date(millisecondsSince1970: period.start), minimum(event, period)),
+            subscription: lineage
+        )
+    }
+
+    private func id(_ name: String, _ period: PeriodTimeline.Period, _ lineage: SubscriptionID) -> String {
         let start = String(period.start.flooredQuotient(dividingBy: 1000))
         // The App Store names a period anew each time it is restored on another device; its start stays.
         let subject = lineage.store == .appStore ? start : period.transaction ?? start
         // An order of Google Play is of one product, which a relay may know without its base plan.
         let product = period.fact.product
         let named = lineage.store == .playStore ? product.subscriptionFamily : product
-        let id = EventID(lineage.scope(of: subject), "credits_period", subject, named, name)
-        return CreditAction(
-            id: id.description,
-            effect: effect,
-            effectiveAt: max(Date(millisecondsSince1970: period.start), minimum(event, period)),
-            subscription: lineage
-        )
+        return EventID(lineage.scope(of: subject), "credits_period", subject, named, name).description
     }
 
     // A change that was billed from the start of a running period took effect when it happened.
