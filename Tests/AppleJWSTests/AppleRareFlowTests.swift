@@ -132,6 +132,23 @@ struct AppleRareFlowTests {
         #expect(ledger.states[0].access(at: day(7)).isGranted)
     }
 
+    /// There a month lasts minutes, and how long a failed charge is tried again is a setting of the tester's.
+    @Test(
+        "only in production Apple tries again for sixty days",
+        arguments: [AppleSimulator.Environment.production, .sandbox]
+    )
+    func retries(_ environment: AppleSimulator.Environment) throws {
+        let fixture = try AppleFixture(environment: environment)
+        let story = try #require(AppleStory.all.first { $0.name == "grace-recovery" })
+        let failed = try #require(try fixture.events(story).first { $0.kind == .billingIssue })
+        guard case .billingIssue(let issue) = failed.event else { return }
+        let end = try #require(failed.period?.end)
+        let retryUntil = environment == .production ? end.addingTimeInterval(60 * 86_400) : nil
+        #expect(issue.retryUntil == retryUntil)
+        let stated = failed.facts.compactMap { if case .billing(let billing) = $0 { billing.retryUntil } else { nil } }
+        #expect(stated == [retryUntil].compactMap(\.self))
+    }
+
     /// Apple charges up to a day before the period begins. What was changed since counts.
     @Test("a renewal that was charged ahead does not begin after an upgrade at once")
     func upgradeAfterEarlyRenewal() throws {

@@ -265,8 +265,9 @@ extension AppleSnapshot {
 }
 
 extension AppleTransaction {
-    /// Apple tries for up to 60 days after the period (App Store Connect help, "Enable billing grace period").
-    var retryUntil: Date? { expiresDate?.addingTimeInterval(60 * 86_400) }
+    /// Apple tries for up to 60 days after the period (App Store Connect help, "Enable billing grace period"). Elsewhere
+    /// it is minutes, by a setting of the tester's ("Manage Sandbox Apple Account settings") that nothing states.
+    var retryUntil: Date? { environment == .production ? expiresDate?.addingTimeInterval(60 * 86_400) : nil }
 }
 
 /// What renewal info asserts.
