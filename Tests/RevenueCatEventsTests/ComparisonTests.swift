@@ -133,6 +133,26 @@ struct ComparisonTests {
         #expect(!comparison.isAgreement)
     }
 
+    /// A tester turns renewal off, on and off again within a month of five minutes, and one channel loses the first.
+    @Test("of several alike within the window the one that is told nearest is the same")
+    func nearest() throws {
+        let channels = try Self.channels()
+        let canceled = try #require(channels.apple.first { $0.kind == .autoRenewDisabled })
+        func told(_ event: NormalizedEvent, _ name: String, after seconds: Double) -> NormalizedEvent {
+            var event = event
+            event.assertedAt = event.assertedAt.addingTimeInterval(seconds)
+            event.id = EventID(provider: event.provider, environment: event.environment, notification: name)
+            return event
+        }
+        let first = [told(canceled, "a", after: 0), told(canceled, "b", after: 100)]
+        let second = [told(canceled, "c", after: 102)]
+        let comparison = ChannelComparison(first, second)
+        #expect(comparison.onlyFirst.map(\.id) == [first[0].id])
+        #expect(comparison.agreeing.map(\.first.id) == [first[1].id])
+        let mirrored = ChannelComparison(second, first)
+        #expect(mirrored.onlySecond.map(\.id) == [first[0].id])
+    }
+
     @Test("what differs is named by its member")
     func differences() throws {
         let channels = try Self.channels()

@@ -137,19 +137,12 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
                 remaining.append(event)
             }
         }
-        var candidates: [Subject: [NormalizedEvent]] = [:]
-        for event in right.distinct where unmatched[event.id] != nil {
-            candidates[Subject(event, purchases), default: []].append(event)
-        }
-        for event in remaining {
-            let subject = Subject(event, purchases)
-            let pool = candidates[subject] ?? []
-            let nearest = pool.indices.filter { Self.mayBeOne(event, pool[$0], within: limit) }
-                .min { Self.distance(event, pool[$0]) < Self.distance(event, pool[$1]) }
-            if let nearest {
-                candidates[subject]?.remove(at: nearest)
-                unmatched[pool[nearest].id] = nil
-                add(event, pool[nearest], slack, range)
+        let candidates = right.distinct.filter { unmatched[$0.id] != nil }
+        let counterparts = Self.counterparts(of: remaining, among: candidates, purchases, within: limit)
+        for (event, counterpart) in zip(remaining, counterparts) {
+            if let counterpart {
+                unmatched[candidates[counterpart].id] = nil
+                add(event, candidates[counterpart], slack, range)
             } else if range?.contains(event.assertedAt) != false {
                 let isExpected = right.canTell(event) && !left.saysOtherwise(event)
                 if isExpected { onlyFirst.append(Item(event)) } else { withoutCounterpart.append(Item(event)) }
@@ -204,6 +197,31 @@ extension ChannelComparison {
         case .unmapped(let detail): "unmapped/\(detail.type)"
         default: event.kind.commonName
         }
+    }
+
+    /// Which of the other side's events each event is, if any. The nearest pairs come first: of several alike within the
+    /// window, such as the ends of renewal that a tester asks for, the one that was lost is the one without a neighbour.
+    private static func counterparts(
+        of events: [NormalizedEvent],
+        among others: [NormalizedEvent],
+        _ purchases: AccountLedger,
+        within limit: Int64
+    ) -> [Int?] {
+        var bySubject: [Subject: [Int]] = [:]
+        for (index, other) in others.enumerated() { bySubject[Subject(other, purchases), default: []].append(index) }
+        var pairs: [(distance: Int64, event: Int, other: Int)] = []
+        for (index, event) in events.enumerated() {
+            for other in bySubject[Subject(event, purchases)] ?? [] where mayBeOne(event, others[other], within: limit)
+            {
+                pairs.append((distance(event, others[other]), index, other))
+            }
+        }
+        var counterparts = [Int?](repeating: nil, count: events.count)
+        var taken: Set<Int> = []
+        for pair in pairs.sorted(by: { $0 < $1 }) where counterparts[pair.event] == nil {
+            if taken.insert(pair.other).inserted { counterparts[pair.event] = pair.other }
+        }
+        return counterparts
     }
 
     private static func mayBeOne(_ one: NormalizedEvent, _ other: NormalizedEvent, within limit: Int64) -> Bool {
