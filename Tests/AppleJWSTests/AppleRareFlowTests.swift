@@ -132,6 +132,24 @@ struct AppleRareFlowTests {
         #expect(ledger.states[0].access(at: day(7)).isGranted)
     }
 
+    @Test("what Apple says to have begun is not waited for by a host whose clock is slow")
+    func slowClock() throws {
+        let renewed = AppleSimulator.Notification(
+            "DID_RENEW",
+            notificationUUID: "renewed",
+            signedDate: day(30).addingTimeInterval(1),
+            content: .data(.init(status: 1, transactionInfo: period("2", 30, 60), renewalInfo: renewal(60)))
+        )
+        let receivedAt = day(30).addingTimeInterval(-5)
+        let event = try #require(
+            try fixture.adapter.events(fixture.simulator.delivery(renewed, receivedAt: receivedAt)).first
+        )
+        var state = SubscriptionState(try #require(event.subscription))
+        let application = state.apply(event)
+        #expect(application.disposition == .applied)
+        #expect(application.nextCheckAt == nil)
+    }
+
     /// There a month lasts minutes, and how long a failed charge is tried again is a setting of the tester's.
     @Test(
         "only in production Apple tries again for sixty days",

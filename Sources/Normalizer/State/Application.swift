@@ -70,7 +70,7 @@ extension SubscriptionState {
         return Application(
             disposition: refinement.disposition,
             event: refined,
-            nextCheckAt: begins.flatMap { $0 > event.receivedAt ? $0 : nil },
+            nextCheckAt: begins.flatMap { event.tellsAhead(of: $0) ? $0 : nil },
             isRestoration: refinement.isRestoration
         )
     }

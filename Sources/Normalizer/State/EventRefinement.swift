@@ -67,6 +67,9 @@ extension NormalizedEvent {
         return provider == .google
     }
 
+    /// Whether a period that it states begins later, by our time and by the store's.
+    func tellsAhead(of start: Date) -> Bool { start > max(receivedAt, assertedAt) }
+
     /// Whether it tells of a purchase that is not paid for.
     var isPending: Bool {
         switch event {
