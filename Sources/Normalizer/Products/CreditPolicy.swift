@@ -292,9 +292,10 @@ extension CreditPolicy {
     }
 
     /// Whether a period had begun when an event came, as far as that can be told: by the event's own time, or since the
-    /// store told of the period after it had begun.
+    /// store told of the period after it had begun. Stripe tells of none before, wherever a test clock stands.
     private func hasBegun(_ period: PeriodTimeline.Period, _ event: NormalizedEvent) -> Bool {
         period.start <= max(event.receivedAt.millisecondsSince1970, period.by.milliseconds)
+            || (period.by.provider == .stripe && !period.fact.isProvisional)
     }
 
     /// Whether a period is known to give nothing any more: its money went back, it has run its course, or it was ended for
@@ -504,7 +505,8 @@ extension CreditPolicy {
         let event = application.event
         // What is said twice of one end, in other words and under another id, takes once.
         guard application.disposition != .duplicate || isToldInPassing(event, lineage) else { return [] }
-        let moment = max(event.effectiveAt, event.occurredAt)
+        let stated = max(event.effectiveAt, event.occurredAt).millisecondsSince1970
+        let moment = Date(millisecondsSince1970: timeline.reached(stated))
         guard !timeline.periods.isEmpty, !state.access(at: moment.millisecondsSince1970, timeline).isGranted else {
             return []
         }

@@ -67,8 +67,11 @@ extension NormalizedEvent {
         return provider == .google
     }
 
-    /// Whether a period that it states begins later, by our time and by the store's.
-    func tellsAhead(of start: Date) -> Bool { start > max(receivedAt, assertedAt) }
+    /// Whether a period that it states begins later, by our time and by the store's. Stripe charges for none ahead: under a
+    /// test clock a period that lies ahead of both has begun by the clock.
+    func tellsAhead(of start: Date) -> Bool {
+        provider != .stripe && start > max(receivedAt, assertedAt)
+    }
 
     /// Whether it tells of a purchase that is not paid for.
     var isPending: Bool {
@@ -474,7 +477,7 @@ extension EventRefinement {
         let start = stated?.periodStart?.millisecondsSince1970
         let timeline = now.timeline
         guard let subject = timeline.index(transaction: refund.transaction, start: start) else { return nil }
-        let moment = (stated?.at ?? event.occurredAt).millisecondsSince1970
+        let moment = timeline.reached((stated?.at ?? event.occurredAt).millisecondsSince1970)
         let period = timeline.periods[subject]
         return timeline.periods.lastIndex { $0.start <= moment } == subject
             && moment < max(period.end, period.grace?.until ?? .min)

@@ -241,6 +241,16 @@ struct PeriodTimeline {
         periods[index].grace = grace
     }
 
+    /// A moment by the store's clock, as far as it shows. Stripe states periods that have begun: one that lay ahead when it
+    /// was stated has begun by a test clock, whose customers' refunds and events are dated by Stripe's own time.
+    func reached(_ moment: Int64) -> Int64 {
+        periods.reduce(moment) { reached, period in
+            guard period.by.provider == .stripe, !period.fact.isProvisional, period.by.milliseconds < period.start
+            else { return reached }
+            return max(reached, period.start)
+        }
+    }
+
     var newestIndex: Int? {
         periods.lastIndex { !$0.fact.isProvisional && !$0.isForestalled } ?? periods.indices.last
     }

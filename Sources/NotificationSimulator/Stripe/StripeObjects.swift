@@ -93,6 +93,7 @@ package struct StripeSubscription: Sendable {
     package var cancellationReason: String?
     package var trialStart: Int64?
     package var trialEnd: Int64?
+    package var testClock: String?
     package var schedule: String?
     /// `pause_collection`, written as it is.
     package var collectionPause: JSONText = nil
@@ -158,6 +159,7 @@ package struct StripeSubscription: Sendable {
         members.append("start_date", .integer(startDate))
         members.append("status", .string(status))
         if let statusDetails { members.append("status_details", statusDetails) }
+        if let testClock { members.append("test_clock", .string(testClock)) }
         members.append("trial_end", Self.number(trialEnd))
         members.append("trial_start", Self.number(trialStart))
         return members

@@ -1,0 +1,148 @@
+import FoundationEssentials
+import HTTPTransport
+import NormalizerTesting
+import NotificationSimulator
+import Normalizer
+import Stripe
+import Testing
+
+/// Under a test clock the times of a subscription are the clock's. An event is created when it is made, by Stripe's own
+/// time: so its subscription may renew twice within a minute, months ahead of the event, of its signature and of receipt.
+@Suite("Stripe's test clocks")
+struct TestClockTests {
+    typealias Flow = RareFlowTests
+    static let version = StripeSimulator.Version.endive
+
+    /// Where a clock stands beside Stripe's own time, in seconds.
+    static let clocks: [Int64] = [-800 * day, 0, 400 * day]
+
+    /// In the month that the clock has reached.
+    static func active(_ clock: Int64, _ change: (inout StripeSubscription) -> Void = { _ in }) -> StripeSubscription {
+        var subscription = Flow.active(.basic)
+        (subscription.start, subscription.end) = (created - 10 * day + clock, created + 20 * day + clock)
+        (subscription.startDate, subscription.testClock) = (subscription.start, "clock_1")
+        change(&subscription)
+        return subscription
+    }
+
+    static func began(_ subscription: StripeSubscription, at time: Int64) -> Flow.Taken {
+        (PitfallTests.body("created", subscription, at: time, id: "evt_c"), time)
+    }
+
+    static func updated(_ new: StripeSubscription, from old: StripeSubscription, at time: Int64) -> Flow.Taken {
+        Flow.updated(new, from: old, at: time, version)
+    }
+
+    /// An invoice that was paid an hour after its period began.
+    static func paid(
+        _ id: String,
+        _ price: StripePrice,
+        _ subscription: StripeSubscription,
+        at time: Int64
+    ) -> Flow.Taken {
+        var invoice = StripeInvoice(
+            id,
+            reason: "subscription_cycle",
+            lines: [.init(price, from: subscription.start, to: subscription.end)],
+            created: subscription.start
+        )
+        invoice.paidAt = subscription.start + 3600
+        let object = JSONText.object(invoice.object(version))
+        return (simulator().event("invoice.paid", id: "evt_\(id)", created: time, object: object).bytes, time)
+    }
+
+    @Test("a period that the clock has reached has begun", arguments: clocks)
+    func begun(_ clock: Int64) throws {
+        let first = Self.active(clock)
+        let second = Flow.next(first, invoice: "in_2")
+        let adapter = try adapter()
+        var state = SubscriptionState(PitfallTests.lineage)
+        var applications: [Application] = []
+        for delivery in [
+            Self.began(first, at: created), Self.updated(second, from: first, at: created + 20),
+            Self.paid("in_2", .basic, second, at: created + 21),
+        ] {
+            let result = try adapter.take(delivery.body, at: delivery.time)
+            if let statement = result.noChange?.statement { state.apply(statement) }
+            applications += result.events.map { state.apply($0) }
+        }
+        #expect(applications.map(\.event.kind) == [.started, .renewed])
+        #expect(applications.map(\.disposition) == [.applied, .applied])
+        #expect(applications.map(\.nextCheckAt) == [nil, nil])
+        #expect(applications.allSatisfy { RenewalCheck($0) == nil })
+    }
+
+    @Test("a late word of a period that is over pays nothing out over its successor", arguments: clocks)
+    func latePayment(_ clock: Int64) throws {
+        let first = Self.active(clock)
+        let second = Flow.next(first, invoice: "in_2")
+        var third = Flow.next(second, invoice: "in_3")
+        third.items = [.init("si_1", .pro)]
+        var host = try Flow.Host(try adapter())
+        try host.take(Self.began(first, at: created))
+        try host.take(Self.updated(second, from: first, at: created + 20))
+        try host.take(Self.updated(third, from: second, at: created + 40))
+        try host.take(Self.paid("in_3", .pro, third, at: created + 41))
+        #expect(host.effects == [.reset(to: 200), .reset(to: 500)])
+        try host.take(Self.paid("in_2", .basic, second, at: created + 21))
+        #expect(host.effects == [.reset(to: 200), .reset(to: 500)])
+    }
+
+    @Test("credits end with a period that is not paid for", arguments: clocks)
+    func unpaid(_ clock: Int64) throws {
+        let first = Self.active(clock)
+        let second = Flow.next(first, invoice: "in_2")
+        var (overdue, unpaid) = (second, second)
+        (overdue.status, unpaid.status) = ("past_due", "unpaid")
+        var host = try Flow.Host(try adapter())
+        try host.take(Self.began(first, at: created))
+        try host.take(Self.updated(second, from: first, at: created + 20))
+        try host.take(Self.updated(overdue, from: second, at: created + 22))
+        try host.take(Self.updated(unpaid, from: overdue, at: created + 40))
+        #expect(host.kinds == ["started", "billing_issue", "expired"])
+        #expect(host.effects == [.reset(to: 200), .revoke])
+        #expect(!host.state.access(at: date(second.start)).isGranted)
+    }
+
+    @Test("money of the period that the clock has reached is that of the current period", arguments: [0, 400 * day])
+    func moneyBack(_ clock: Int64) async throws {
+        let first = Self.active(clock - 30 * day)
+        let second = Flow.next(first, invoice: "in_9")
+        var invoice = StripeInvoice(
+            "in_9",
+            reason: "subscription_cycle",
+            lines: [.init(.basic, from: second.start, to: second.end)],
+            created: second.start
+        )
+        invoice.paidAt = second.start
+        let payments: JSONText = [
+            "object": "list", "has_more": false,
+            "data": [["id": "inpay_1", "object": "invoice_payment", "invoice": .object(invoice.object(.endive))]],
+        ]
+        let transport = StubTransport()
+        transport.on(.any, respond: HTTPTransportResponse(status: 200, body: Array(payments.text.utf8)))
+        let adapter = try adapter {
+            var lookup = StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_live_x"))
+            lookup.completesSnapshots = true
+            $0.lookup = lookup
+        }
+        let refund = simulator().event(
+            "refund.created",
+            id: "evt_re",
+            created: created,
+            object: OneFactTests.refund("succeeded")
+        ).bytes
+        var host = try Flow.Host(adapter)
+        try host.take(Self.began(first, at: created - 60))
+        try host.take(Self.updated(second, from: first, at: created - 40))
+        for body in [refund, PitfallRowTests.dispute("lost", at: created)] {
+            let delivery = try simulator().delivery(body, receivedAt: date(created + 2))
+            try host.take(try await adapter.receive(delivery))
+        }
+        #expect(host.kinds == ["started", "refunded", "chargeback"])
+        guard case .refunded(let refunded)? = host.acts.dropFirst().first?.event else { return }
+        #expect(refunded.affectsCurrentPeriod == true)
+        #expect(!host.state.access(at: date(created + clock)).isGranted)
+        #expect(host.effects == [.reset(to: 200), .revoke])
+    }
+}
