@@ -88,6 +88,61 @@ struct TestClockTests {
         #expect(host.effects == [.reset(to: 200), .reset(to: 500)])
     }
 
+    @Test("a collection that goes on within a period is no beginning of it", arguments: clocks)
+    func collection(_ clock: Int64) throws {
+        let subscription = Self.active(clock)
+        var paused = subscription
+        paused.collectionPause = ["behavior": "void", "resumes_at": nil]
+        var host = try Flow.Host(try policed { $0.collectionPause = .pauses })
+        try host.take(Self.began(subscription, at: created))
+        let now = date(created + clock)
+        try host.take(Self.updated(paused, from: subscription, at: created + 20))
+        #expect(host.state.snapshot(at: now).status == .paused)
+        try host.take(Self.updated(subscription, from: paused, at: created + 40))
+        #expect(host.state.snapshot(at: now).status == .active)
+        #expect(host.kinds == ["started", "paused", "renewed"])
+    }
+
+    @Test("a resumption that begins a period is one fact with its payment", arguments: clocks)
+    func resumption(_ clock: Int64) throws {
+        let first = Self.active(clock - 30 * day)
+        var paused = first
+        paused.status = "paused"
+        paused.statusDetails = ["paused": ["transitioned_at": .integer(first.end), "type": "subscription"]]
+        var resumed = Self.active(clock)
+        (resumed.start, resumed.startDate, resumed.latestInvoice) = (created + clock, first.start, "in_2")
+        resumed.end = resumed.start + 30 * day
+        var host = try Flow.Host(try adapter())
+        try host.take(Self.began(first, at: created - 60))
+        try host.take((PitfallTests.body("paused", paused, at: created - 40, id: "evt_p"), created - 40))
+        try host.take((PitfallTests.body("resumed", resumed, at: created, id: "evt_r"), created))
+        try host.take(Self.paid("in_2", .basic, resumed, at: created + 1))
+        #expect(host.kinds == ["started", "paused", "renewed"])
+        #expect(host.effects == [.reset(to: 200), .revoke, .reset(to: 200)])
+    }
+
+    /// A clock stands still until it is advanced, and a tester asks twice for an end within one second of it.
+    @Test("each change of renewal is told, while the clock stands still")
+    func renewal() throws {
+        let subscription = Self.active(400 * day)
+        var canceled = subscription
+        canceled.cancelAtPeriodEnd = true
+        (canceled.cancelAt, canceled.canceledAt) = (canceled.end, created + 400 * day)
+        canceled.cancellationReason = "cancellation_requested"
+        var host = try Flow.Host(try adapter())
+        try host.take(Self.began(subscription, at: created))
+        for time in [created + 20, created + 60] {
+            try host.take(Self.updated(canceled, from: subscription, at: time))
+            try host.take(Self.updated(subscription, from: canceled, at: time + 20))
+        }
+        #expect(
+            host.kinds
+                == [
+                    "started", "auto_renew_disabled", "auto_renew_enabled", "auto_renew_disabled", "auto_renew_enabled",
+                ]
+        )
+    }
+
     @Test("credits end with a period that is not paid for", arguments: clocks)
     func unpaid(_ clock: Int64) throws {
         let first = Self.active(clock)
@@ -144,5 +199,60 @@ struct TestClockTests {
         #expect(refunded.affectsCurrentPeriod == true)
         #expect(!host.state.access(at: date(created + clock)).isGranted)
         #expect(host.effects == [.reset(to: 200), .revoke])
+    }
+
+    @Test("the end of a trial is announced", arguments: clocks)
+    func trial(_ clock: Int64) throws {
+        let trial = Self.active(clock) { ($0.status, $0.trialStart, $0.trialEnd) = ("trialing", $0.start, $0.end) }
+        let body = PitfallTests.body("trial_will_end", trial)
+        #expect(try adapter().take(body).kinds == ["notice"])
+        let ended = Self.active(clock) { ($0.trialStart, $0.trialEnd) = ($0.start - 7 * day, $0.start) }
+        #expect(try adapter().take(PitfallTests.body("trial_will_end", ended)).kinds == [])
+    }
+
+    @Test("a change that a schedule arranges is told", arguments: clocks)
+    func arranged(_ clock: Int64) throws {
+        let change = created + 20 * day + clock
+        let phases = [
+            Self.phase(.pro, change - 30 * day, change), Self.phase(.basic, change, change + 30 * day),
+        ]
+        let body = simulator().event(
+            "subscription_schedule.updated",
+            id: "evt_s",
+            created: created,
+            object: [
+                "id": "sub_sched_1", "object": "subscription_schedule", "customer": "cus_1", "status": "active",
+                "subscription": "sub_1", "test_clock": "clock_1", "end_behavior": "release", "phases": .array(phases),
+                "current_phase": ["start_date": .integer(change - 30 * day), "end_date": .integer(change)],
+            ],
+            previous: ["phases": .array(Array(phases.prefix(1)))]
+        ).bytes
+        #expect(try adapter().take(body).kinds == ["product_change_scheduled"])
+    }
+
+    static func phase(_ price: StripePrice, _ from: Int64, _ to: Int64) -> JSONText {
+        [
+            "start_date": .integer(from), "end_date": .integer(to),
+            "items": [["price": .string(price.id), "quantity": 1]],
+        ]
+    }
+
+    @Test("a schedule that lets go after its change has come takes nothing back", arguments: clocks)
+    func schedule(_ clock: Int64) throws {
+        let change = created - 10 * day + clock
+        let body = simulator().event(
+            "subscription_schedule.released",
+            id: "evt_s",
+            created: created,
+            object: [
+                "id": "sub_sched_1", "object": "subscription_schedule", "customer": "cus_1", "status": "released",
+                "subscription": nil, "released_subscription": "sub_1", "released_at": .integer(change + 30 * day),
+                "current_phase": nil, "end_behavior": "release", "test_clock": "clock_1",
+                "phases": [
+                    Self.phase(.pro, change - 30 * day, change), Self.phase(.basic, change, change + 30 * day),
+                ],
+            ]
+        ).bytes
+        #expect(try adapter().take(body).kinds == [])
     }
 }

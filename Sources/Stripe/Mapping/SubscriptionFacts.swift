@@ -122,7 +122,8 @@ extension Mapping {
         case .trialing, .active:
             let pause = subscription.collectionPause
             let isPaused = pause != nil && policy.collectionPause == .pauses
-            if isPaused { appendEnds(at: created, .paused) }
+            // When a test clock stood within the period, nothing tells.
+            if isPaused { appendEnds(at: subscription.hasTestClock ? nil : created, .paused) }
             facts.append(.billing(Fact.Billing(.settled)))
             if isPaused {
                 facts.append(.pause(Fact.PauseState(.paused, resumesAt: pause?.resumesAt?.date)))

@@ -225,12 +225,19 @@ extension Mapping {
         } else if !subscription.isEnding, before.wasEnding {
             events.append(
                 event(
-                    identity(lineage, "auto_renew", "on", (before.canceledAt ?? created).wholeSeconds),
+                    identity(lineage, "auto_renew", "on", request(before.canceledAt, subscription)),
                     .autoRenewEnabled,
                     subject
                 )
             )
         }
+    }
+
+    /// What tells a change of renewal from the same change made again: its time, unless a test clock that stands still
+    /// gives all of them one.
+    private func request(_ canceledAt: Milliseconds?, _ subscription: SubscriptionObject) -> String {
+        subscription.hasTestClock
+            ? notification.snapshotEvent ?? notification.id : (canceledAt ?? created).wholeSeconds
     }
 
     func renewalOff(
@@ -243,7 +250,7 @@ extension Mapping {
                 lineage,
                 "auto_renew",
                 "off",
-                (subscription.canceledAt ?? created).wholeSeconds,
+                request(subscription.canceledAt, subscription),
                 subscription.endsAt?.wholeSeconds ?? ""
             ),
             .autoRenewDisabled(
@@ -397,7 +404,8 @@ extension Mapping {
                 )
             )
         case (.pauses, nil):
-            if let resumed = resumption(subscription, subject, lineage) { events.append(resumed) }
+            let resumed = resumption(subscription, subject, lineage, beganNow: before.start != nil)
+            if let resumed { events.append(resumed) }
         }
     }
 

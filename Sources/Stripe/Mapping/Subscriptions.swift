@@ -67,8 +67,13 @@ extension Mapping {
         let subject = subject(subscription)
         guard let lineage = subject.lineage else { return .none(.unchanged) }
         guard subscription.status == .active || subscription.status == .trialing,
-            let resumed = resumption(subscription, subject, lineage)
+            let start = subscription.current?.start
         else { return .none(.stale, lineage: lineage, facts: subject.facts) }
+        // Where a test clock stands nothing tells. Unless it is asked for otherwise, a period begins.
+        let beganNow = subscription.hasTestClock || start >= created - 60_000
+        guard let resumed = resumption(subscription, subject, lineage, beganNow: beganNow) else {
+            return .none(.stale, lineage: lineage, facts: subject.facts)
+        }
         return .events([resumed])
     }
 
@@ -76,10 +81,10 @@ extension Mapping {
     func resumption(
         _ subscription: SubscriptionObject,
         _ subject: Subject,
-        _ lineage: SubscriptionID
+        _ lineage: SubscriptionID,
+        beganNow: Bool
     ) -> NormalizedEvent? {
         guard let span = subscription.current, let product = span.product else { return nil }
-        let beganNow = span.start >= created - 60_000
         return event(
             beganNow
                 ? .periodBegan(lineage, product: product, start: span.start.date)
@@ -94,7 +99,9 @@ extension Mapping {
 
     func trialWillEnd(_ subscription: SubscriptionObject) -> Outcome {
         let subject = subject(subscription)
-        guard let end = subscription.trialEnd, end > created else {
+        guard let end = subscription.trialEnd,
+            subscription.hasTestClock ? subscription.status == .trialing : end > created
+        else {
             return .none(.unchanged, lineage: subject.lineage, facts: subject.facts)
         }
         return .events([

@@ -35,6 +35,8 @@ struct ScheduleObject: WireObject, Sendable {
     let status: String?
     let phases: [Phase]
     let currentPhase: (start: Milliseconds?, end: Milliseconds?)
+    /// The time that its test clock has reached at least, where it has one.
+    let clock: Milliseconds?
     let endBehavior: String?
     let pausesAt: Milliseconds?
     let resumesAt: Milliseconds?
@@ -51,6 +53,9 @@ struct ScheduleObject: WireObject, Sendable {
         phases = try Self.phases(in: reader) ?? []
         let current = try reader.reader("current_phase")
         currentPhase = (try current?.time("start_date"), try current?.time("end_date"))
+        var ended = try reader.time("released_at")
+        if ended == nil { ended = try reader.time("canceled_at") }
+        clock = reader.optionalValue("test_clock") == nil ? nil : ended ?? currentPhase.start
         endBehavior = try reader.optionalString("end_behavior")
         var pause: Milliseconds?
         var resume: Milliseconds?

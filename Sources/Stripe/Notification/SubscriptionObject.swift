@@ -76,6 +76,8 @@ final class SubscriptionObject: WireObject, Sendable {
     let collectionPause: CollectionPause?
     let pausedAt: Milliseconds?
     let pendingItems: [Item]
+    /// Whether its times are those of a test clock, which stands still between two advances of it.
+    let hasTestClock: Bool
     let metadata: JSONObject?
     let anomalies: [String]
 
@@ -122,6 +124,7 @@ final class SubscriptionObject: WireObject, Sendable {
         }
         pausedAt = try reader.reader("status_details")?.reader("paused")?.time("transitioned_at")
         pendingItems = try Self.items(reader.reader("pending_update")?.list("subscription_items"))
+        hasTestClock = reader.optionalValue("test_clock") != nil
         metadata = reader.descriptiveMetadata()
         var anomalies = reader.anomalies
         if let details { anomalies += details.anomalies }
