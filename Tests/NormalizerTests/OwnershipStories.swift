@@ -134,6 +134,36 @@ struct OwnershipStories {
         }
     }
 
+    /// RevenueCat names the two of each claim, and not the others that came before.
+    @Test("who claims twice what was bought on the web keeps what was claimed first, under each name")
+    func linkedTwice() {
+        func name(_ id: String) -> Account.Identifier { .init(id, .appUserID) }
+        let story = [
+            Self.owned("W1", .rcBilling, by: Account("w1", .appUserID)), Self.linked([name("u"), name("w1")], at: 10),
+            Self.owned("W2", .paddle, by: Account("w2", .appUserID)), Self.linked([name("u"), name("w2")], at: 20),
+        ]
+        for story in [story, story.reversed()] {
+            let ledger = Self.ledger(story)
+            #expect(Self.stores("u", ledger) == [.rcBilling, .paddle])
+            #expect(Self.stores("w1", ledger) == [.rcBilling])
+            #expect(Self.stores("w2", ledger) == [.rcBilling, .paddle])
+            #expect(ledger.access(of: name("w1"), at: AccountStories.day(100)).conflicts == [])
+        }
+        // Nor does who was given a purchase lose it by a name that only one of the others is linked to.
+        let given = [
+            Self.owned("O1", .appStore, by: Account("u", .appUserID)), Self.moved(["u"], ["v", "x"], at: 5),
+            Self.linked([name("x"), name("y")], at: 10), Self.linked([name("y"), name("z")], at: 20),
+        ]
+        for story in [given, given.reversed()] {
+            let ledger = Self.ledger(story)
+            for id in ["v", "x", "y", "z"] { #expect(Self.stores(id, ledger) == [.appStore]) }
+            #expect(Self.stores("u", ledger) == [])
+            let moved = Self.ledger(story + [Self.moved(["z"], ["t"], at: 30)])
+            for id in ["v", "x", "y", "z"] { #expect(Self.stores(id, moved) == []) }
+            #expect(Self.stores("t", moved) == [.appStore])
+        }
+    }
+
     @Test("names that only look alike are two accounts")
     func canonicalEquivalents() throws {
         let (composed, decomposed) = ("jos\u{E9}", "jose\u{301}")
@@ -184,6 +214,9 @@ struct OwnershipStories {
                 guard Int.random(in: 0..<4, using: &random) == 0 else { continue }
                 let (to, from) = (["u1", "u2", "u4"].shuffled(using: &random), ["u3", "u2"].shuffled(using: &random))
                 var move = Self.moved(Array(from.prefix(1)), Array(to.prefix(2)), at: 0)
+                if Bool.random(using: &random) {
+                    move = Self.linked([to[0], from[0], "u5"].map { .init($0, .appUserID) }, at: 0)
+                }
                 move.assertedAt = event.assertedAt.addingTimeInterval(1)
                 _ = ledger.apply(move)
             }
@@ -193,7 +226,7 @@ struct OwnershipStories {
                 let all = ledger.states.filter { $0.environment == environment }
                 var groups = AliasGroups()
                 for state in all { groups.insert(state.claims) }
-                for id in ["u1", "u2", "u3", "u4"] {
+                for id in ["u1", "u2", "u3", "u4", "u5"] {
                     for source in [Account.Source.appUserID, .appAccountToken] {
                         let identifier = Account.Identifier(id, source)
                         let wanted = groups.representative(of: identifier)

@@ -173,11 +173,15 @@ private struct Binding {
                     && (destination.contains(identifier) || (claims[identifier]?.first.milliseconds ?? .max) <= moment)
             }
         guard always || isOwner else { return }
+        // Who is called by one more name loses none of the others, and has settled no claim of somebody else.
+        if !always, from == Set(to.map(\.name)) {
+            destination.formUnion(to)
+            return
+        }
         bound = bound.filter { !from.contains($0.value.name) }
         for identifier in to.inOrder.reversed() { bound[identifier.source] = identifier }
         destination = to
-        // Who is called by one more name has settled no claim of somebody else.
-        if from != Set(to.map(\.name)) { movedAt = moment }
+        movedAt = moment
     }
 
     var ownership: Ownership {
