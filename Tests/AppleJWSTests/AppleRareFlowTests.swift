@@ -264,6 +264,49 @@ struct AppleRareFlowTests {
         }
     }
 
+    /// A history is signed when it is asked for, and tells by the upgrade alone that the renewal did not begin.
+    @Test(
+        "a renewal that was charged ahead and overtaken does not begin for who imports the history",
+        arguments: [0, 0.1]
+    )
+    func importedOvertaken(_ gap: Double) throws {
+        var (basic, overtaken) = (period("1", 0, 30, "basic"), period("2", 30, 60, "basic"))
+        (basic.isUpgraded, overtaken.isUpgraded) = (true, true)
+        let history = [basic, overtaken, period("3", 29.5, 59.5)]
+        for order in [history, history.reversed(), [history[1], history[2], history[0]]] {
+            let events = try order.enumerated().flatMap { index, transaction in
+                let date = day(40 + Double(index) * gap)
+                return try fixture.adapter.receive(
+                    signedTransaction: try fixture.simulator.signed(transaction, at: date),
+                    signedRenewalInfo: nil,
+                    receivedAt: date
+                ).events
+            }
+            let state = try state(events)
+            for days in [31.0, 41, 59] {
+                #expect(state.access(at: day(days)).isGranted)
+                #expect(state.snapshot(at: day(days)).product == "pro")
+            }
+            #expect(!state.access(at: day(60)).isGranted)
+        }
+    }
+
+    @Test("who upgrades twice in a day has the higher product, and not what was there at first")
+    func upgradedTwice() throws {
+        var (basic, plus) = (period("1", 9, 39, "basic"), period("2", 9.5, 39.5, "plus"))
+        (basic.isUpgraded, plus.isUpgraded) = (true, true)
+        let story = [
+            try notified("SUBSCRIBED", "INITIAL_BUY", period("1", 9, 39, "basic"), renewal(39), at: 9.01),
+            try notified("CONSUMPTION_REQUEST", nil, basic, renewal(40), at: 11),
+            try notified("CONSUMPTION_REQUEST", nil, plus, renewal(40), at: 12),
+            try notified("DID_CHANGE_RENEWAL_PREF", "UPGRADE", period("3", 10, 40), renewal(40), at: 10),
+        ]
+        for events in [story, story.reversed()] {
+            let state = try state(events.flatMap(\.self))
+            #expect([9.7, 13, 31].map { state.snapshot(at: day($0)).product } == ["plus", "pro", "pro"])
+        }
+    }
+
     @Test("a renewal to a lower product that was charged ahead begins, whatever is said of the period before")
     func downgradeChargedAhead() throws {
         let story = [

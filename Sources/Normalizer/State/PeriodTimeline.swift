@@ -3,6 +3,8 @@
 struct PeriodTimeline {
     /// Two starts of one period as different channels know it lie no further apart than this.
     static let startTolerance: Int64 = 1000
+    /// How long before a period begins the App Store charges for it.
+    private static let chargedAhead: Int64 = 86_400_000
     /// How many periods after one are looked at that may run beside it. Stripe allows twenty items.
     private static let maximumBeside = 32
 
@@ -301,12 +303,24 @@ struct PeriodTimeline {
             else { continue }
             for ahead in index + 1..<min(index + Self.maximumBeside, periods.count) {
                 guard periods[ahead].start < changed.end else { break }
+                guard let charged = periods[ahead].firstStated, !periods[ahead].fact.isProvisional,
+                    !periods[ahead].entry.isOfSameProduct(as: changed.entry)
+                else { continue }
                 // What is said of it later, as when its money goes back, does not make it begin.
-                guard stated < periods[ahead].start, let charged = periods[ahead].firstStated, charged < stated,
-                    !periods[ahead].fact.isProvisional, !periods[ahead].entry.isOfSameProduct(as: changed.entry)
+                guard stated < periods[ahead].start && charged < stated || isReplacedByNothingLater(ahead, changed)
                 else { continue }
                 periods[ahead].replacement = Cut(at: periods[ahead].start, reason: .replaced, by: changed.by)
             }
+        }
+    }
+
+    /// Whether a period that began within a day of a change is said to be replaced, and nothing has begun since that could
+    /// have taken its place: then the change did. A transaction heard of afterwards, as of a history, tells no more.
+    private func isReplacedByNothingLater(_ index: Int, _ changed: Period) -> Bool {
+        let period = periods[index]
+        guard period.cut?.reason == .replaced, period.start - changed.start <= Self.chargedAhead else { return false }
+        return !periods[(index + 1)...].prefix(Self.maximumBeside).contains {
+            $0.start < period.end && !$0.fact.isProvisional && !$0.entry.isOfSameProduct(as: period.entry)
         }
     }
 
