@@ -177,6 +177,55 @@ struct RareFlowTests {
     }
 
     @Test(
+        "another quantity with a new anchor gives the credits of the time that is over, also where its invoice comes first",
+        arguments: PitfallTests.versions
+    )
+    func quantityAndAnchor(_ version: StripeSimulator.Version) throws {
+        let before = Self.active(.basic)
+        let time = Self.start + 10 * day
+        var after = before
+        after.items = [.init("si_1", .basic, quantity: 3)]
+        (after.start, after.end, after.latestInvoice) = (time, time + 30 * day, "in_2")
+        var line = StripeInvoice.Line(.basic, amount: 2997, from: time, to: time + 30 * day)
+        line.quantity = 3
+        let changed = Self.updated(after, from: before, at: time + 1, version)
+        let paid = Self.invoice(
+            "in_2",
+            reason: "subscription_update",
+            [
+                .init(.basic, amount: -666, from: time, to: before.end, isProration: true),
+                line,
+            ],
+            at: time + 2,
+            version
+        )
+        for order in [[changed, paid], [paid, changed]] {
+            let host = try Host(adapter(), [Self.began(before, version)] + order)
+            #expect(host.effects == [.reset(to: 200), .carryOver(to: 66)])
+        }
+    }
+
+    @Test(
+        "a change of product that gives nothing back is one, also where its invoice comes first",
+        arguments: PitfallTests.versions
+    )
+    func changeWithoutProration(_ version: StripeSimulator.Version) throws {
+        let before = Self.active(.basic)
+        let time = Self.start + 10 * day
+        var after = before
+        after.items = [.init("si_1", .pro)]
+        (after.start, after.end, after.latestInvoice) = (time, time + 30 * day, "in_2")
+        let changed = Self.updated(after, from: before, at: time, version)
+        let lines = [StripeInvoice.Line(.pro, from: time, to: time + 30 * day)]
+        let paid = Self.invoice("in_2", reason: "subscription_update", lines, at: time, version)
+        for order in [[changed, paid], [paid, changed]] {
+            let host = try Host(adapter(), [Self.began(before, version)] + order)
+            #expect(host.kinds == ["started", "product_changed"])
+            #expect(host.effects == [.reset(to: 200), .carryOver(to: 333)])
+        }
+    }
+
+    @Test(
         "a change of rhythm gives the credits of the time that is over, also where its invoice comes first",
         arguments: PitfallTests.versions
     )

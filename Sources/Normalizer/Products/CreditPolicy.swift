@@ -425,8 +425,9 @@ extension CreditPolicy {
             || (period.transaction?.namesRenewal == true && period.lineages == [lineage])
     }
 
-    /// Whether a period gave way ahead of time to another rhythm of its product, which Stripe sells under one name.
-    /// An invoice, which may come first, and a relay call it a renewal: there the length tells it from a new anchor.
+    /// Whether a period gave way ahead of time to another rhythm or quantity of its product, which Stripe sells under one
+    /// name. An invoice, which may come first, and a relay call it a renewal: there what the invoice says, or the length, tells
+    /// it from a new anchor.
     private func isSwitched(
         _ event: NormalizedEvent,
         _ before: PeriodTimeline.Period,
@@ -435,10 +436,8 @@ extension CreditPolicy {
         guard before.fact.phase != .trial else { return false }
         switch event.event {
         case .productChanged(let change): return change.timing == .immediate && change.from == before.fact.product
-        case .renewed where event.store == .stripe && period.end != .max:
-            let (old, new) = (before.end - before.start, period.end - period.start)
-            // Months differ by a tenth.
-            return max(old, new) > min(old, new) + min(old, new) / 4
+        case .renewed(let renewed) where event.store == .stripe:
+            return renewed.cause == .planChange || before.hasOtherRhythm(than: period.fact)
         default: return false
         }
     }

@@ -377,8 +377,10 @@ extension EventRefinement {
         case .trialConversion, .introductoryConversion, .recovery, .resumption, .topUp: return .renewed(renewed)
         }
         let start = period.period.startMilliseconds
-        // The payment for a period of one item, beside which something else runs on, such as a year. A trial does not.
-        if renewed.cause == .scheduled || renewed.cause == .unknown && before.fact.phase != .trial,
+        // The payment for a period of one item, beside which something else runs on, such as a year. A trial does not, nor
+        // does what is billed in one rhythm with it.
+        let isOfItsOwn = before.fact.phase != .trial && before.hasOtherRhythm(than: period)
+        if renewed.cause == .scheduled || renewed.cause == .unknown && isOfItsOwn,
             period.isProvisional, before.fact.product != period.product,
             before.start < start, before.goesOn(at: start)
         {

@@ -63,6 +63,14 @@ struct PeriodTimeline {
             return cut.map { $0.reason == .replaced && $0.at <= start } ?? false
         }
 
+        /// Whether it is longer or shorter than another by more than months differ: another rhythm.
+        func hasOtherRhythm(than other: Fact.Period) -> Bool {
+            guard end != .max, other.period.end != nil else { return false }
+            let (old, new) = (end - start, other.period.endMilliseconds - other.period.startMilliseconds)
+            let (shorter, longer) = (min(old, new), max(old, new))
+            return longer > shorter + shorter / 4
+        }
+
         func grants(at time: Int64) -> Bool { start <= time && time < accessEnd }
 
         /// Whether it goes on beside what begins at a moment: nothing took its place, and nothing ended it.

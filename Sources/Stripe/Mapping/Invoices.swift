@@ -96,7 +96,7 @@ extension Mapping {
                     id,
                     .renewed(
                         LifecycleEvent.Renewed(
-                            cause: invoice.replacesPrice ? .planChange : .unknown,
+                            cause: invoice.replacesItem ? .planChange : .unknown,
                             phase: .regular,
                             period: span.period,
                             price: invoice.price

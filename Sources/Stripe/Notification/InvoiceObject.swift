@@ -206,12 +206,15 @@ extension InvoiceObject {
         return lines.contains { $0.isSubscription && !$0.isProration && $0.start == start && ($0.amount ?? 0) > 0 }
     }
 
-    /// Whether the rest of a price that the new period is not charged at is given back, be it nothing: then the period took
-    /// the place of what was there, and did not begin beside it.
-    var replacesPrice: Bool {
-        let prices = Set(paidSpan?.items.map(\.price.id) ?? [])
+    /// Whether the rest of a price or quantity that the new period is not charged for is given back, be it nothing: then the
+    /// period took the place of what was there, and did not begin beside it.
+    var replacesItem: Bool {
+        let items = paidSpan?.items ?? []
         return lines.contains { line in
-            line.isProration && (line.amount ?? 0) <= 0 && line.price.map { !prices.contains($0.id) } ?? false
+            guard line.isProration, (line.amount ?? 0) <= 0, let price = line.price else { return false }
+            return !items.contains {
+                $0.price.id == price.id && ($0.quantity ?? line.quantity) == (line.quantity ?? $0.quantity)
+            }
         }
     }
 
