@@ -429,6 +429,24 @@ struct RareFlowTests {
         #expect(host.effects == [.reset(to: 200), .reset(to: 200)])
     }
 
+    @Test("a month that is upgraded before its invoice is paid pays out all the same", arguments: PitfallTests.versions)
+    func upgradedUnpaid(_ version: StripeSimulator.Version) throws {
+        let first = Self.active(.basic)
+        let second = Self.next(first, invoice: "in_2")
+        var upgraded = second
+        (upgraded.items, upgraded.latestInvoice) = ([.init("si_1", .pro)], "in_3")
+        let rolled = Self.updated(second, from: first, at: second.start + 5, version)
+        let changed = Self.updated(upgraded, from: second, at: second.start + 15 * day, version)
+        let paid = Self.paid(second, at: second.start + 20 * day, version)
+        let host = try Host(adapter(), [Self.began(first, version), rolled, changed, paid, paid])
+        #expect(host.kinds == ["started", "product_changed", "renewed"])
+        #expect(host.effects == [.reset(to: 200), .carryOver(to: 375), .grant(200)])
+        #expect(host.state.snapshot(at: date(second.start + 21 * day)).product == "prod_pro")
+        let inTime = Self.paid(second, at: second.start + 3600, version)
+        let other = try Host(adapter(), [Self.began(first, version), rolled, inTime, changed, inTime])
+        #expect(other.effects == [.reset(to: 200), .reset(to: 200), .carryOver(to: 375)])
+    }
+
     @Test("a paid invoice is news, also after its twin", arguments: PitfallTests.versions)
     func twinFirst(_ version: StripeSimulator.Version) throws {
         let first = Self.active(.basic)
@@ -567,6 +585,43 @@ struct RareFlowTests {
         for order in [[first, added, paid], [first, paid, added, first, paid], [paid, added, first, paid, added]] {
             #expect(try Host(adapter(), order).effects == [.reset(to: 100), .grant(0)])
         }
+    }
+
+    /// Between a renewal and its payment lies an hour at least.
+    @Test(
+        "a month pays out once it is paid for, also where an item was added or removed before",
+        arguments: ["extra", "zone"],
+        [true, false]
+    )
+    func addedUnpaid(_ product: String, _ isAdded: Bool) throws {
+        let next = Self.start + 30 * day
+        let other = StripePrice("price_" + product, product: product, amount: 100)
+        func month(_ product: String, _ start: Int64) -> JSONText { Self.item(product, start, start + 30 * day) }
+        let (plan, more) = (month("seats", next), month(product, next))
+        let (few, many) = ([plan], [plan, more])
+        let (now, then) = isAdded ? (few, many) : (many, few)
+        let old = isAdded ? ["seats"] : ["seats", product]
+        let before = old.map { month($0, Self.start) }
+        let first = Self.subscription("created", before, at: Self.start, "in_1")
+        let rolled = Self.subscription("updated", now, previous: before, at: next + 5, "in_2")
+        let changed = Self.subscription("updated", then, previous: now, at: next + 600, "in_3")
+        let lines = (isAdded ? [Self.seats] : [Self.seats, other]).map {
+            StripeInvoice.Line($0, from: next, to: next + 30 * day)
+        }
+        let paid = Self.invoice(
+            "in_2",
+            reason: "subscription_cycle",
+            lines,
+            at: next + 3600,
+            lookBackFrom: Self.start,
+            .endive
+        )
+        let host = try Host(adapter(), [first, rolled, changed, paid])
+        #expect(host.kinds == ["started", "product_changed", "renewed"])
+        // By name, "extra" stands for both items, and is what changes: its ten, or the hundred of the other.
+        let credits: Int64 = product == "extra" && !isAdded ? 10 : 100
+        let due: CreditAction.Effect = product == "extra" ? .grant(credits) : .reset(to: credits)
+        #expect(host.effects == [.reset(to: credits), due])
     }
 
     @Test("an item that is added in a rhythm of its own pays out beside what is there")

@@ -217,6 +217,10 @@ extension CreditPolicy {
             else { return [] }
             return correction(of: later, after: period, event, lineage, state)
         }
+        if isReplacedWithin(period, stated, event), let full = credits(of: stated) {
+            guard !isSpent(period, event) else { return [] }
+            return [action("payout", .grant(full), period, of: stated.product, event, lineage)]
+        }
         let before = later == nil ? before(index, in: timeline) : nil
         let isBeside =
             before.map { $0.fact.product != period.fact.product && $0.goesOn(at: period.start) } ?? false
@@ -228,16 +232,34 @@ extension CreditPolicy {
             // Another item may stand for the period from now on, which has paid out when it began. What is told again of its
             // beginning pays nothing out for that item either.
             let asserted = event.assertedAt.millisecondsSince1970
-            if period.firstStated.map({ $0 < asserted }) == true
-                || isCharged(period.start..<max(asserted, period.start), state)
-            {
-                guard credits(of: period) != nil else { return [] }
+            let isCharged = isCharged(period.start..<max(asserted, period.start), state)
+            if isCharged || period.firstStated.map({ $0 < asserted }) == true {
+                // A renewal that still waits for its payment is paid out by that.
+                let isRenewal = index > 0 && timeline.periods[index - 1].end == period.start
+                guard isCharged || !isRenewal, credits(of: period) != nil else { return [] }
                 return [action("payout", .grant(0), period, event, lineage)]
             }
         default:
             break
         }
         return payout(period, before, event, lineage, state)
+    }
+
+    /// Whether a period of Stripe's is told of as what it began as, and became something else since, as by an upgrade between
+    /// its start and its payment. What that paid out stays.
+    private func isReplacedWithin(
+        _ period: PeriodTimeline.Period,
+        _ stated: Fact.Period,
+        _ event: NormalizedEvent
+    ) -> Bool {
+        guard event.provider == .stripe, !period.fact.isProvisional, stated.product != period.fact.product,
+            stated.period.startMilliseconds == period.start
+        else { return false }
+        switch event.event {
+        case .started: return true
+        case .renewed(let renewed): return ![.planChange, .unknown, .resumption].contains(renewed.cause)
+        default: return false
+        }
     }
 
     /// The period before one. What is only inferred prorates nothing: when it is stated, that is news again, and corrects.
@@ -573,32 +595,40 @@ extension CreditPolicy {
         return [action("restored \(event.id)", .reset(to: share ?? full), period, event, lineage)]
     }
 
-    private func credits(of period: PeriodTimeline.Period) -> Int64? {
-        guard let allowance = allowances[period.fact.product] else { return nil }
-        return period.fact.phase == .trial ? allowance.trialCredits ?? allowance.credits : allowance.credits
+    private func credits(of period: PeriodTimeline.Period) -> Int64? { credits(of: period.fact) }
+
+    private func credits(of period: Fact.Period) -> Int64? {
+        guard let allowance = allowances[period.product] else { return nil }
+        return period.phase == .trial ? allowance.trialCredits ?? allowance.credits : allowance.credits
     }
 
     private func action(
         _ name: String,
         _ effect: CreditAction.Effect,
         _ period: PeriodTimeline.Period,
+        of product: String? = nil,
         _ event: NormalizedEvent,
         _ lineage: SubscriptionID
     ) -> CreditAction {
         CreditAction(
-            id: id(name, period, lineage),
+            id: id(name, period, of: product, lineage),
             effect: effect,
             effectiveAt: max(Date(millisecondsSince1970: period.start), minimum(event, period)),
             subscription: lineage
         )
     }
 
-    private func id(_ name: String, _ period: PeriodTimeline.Period, _ lineage: SubscriptionID) -> String {
+    private func id(
+        _ name: String,
+        _ period: PeriodTimeline.Period,
+        of product: String? = nil,
+        _ lineage: SubscriptionID
+    ) -> String {
         let start = String(period.start.flooredQuotient(dividingBy: 1000))
         // The App Store names a period anew each time it is restored on another device; its start stays.
         let subject = lineage.store == .appStore ? start : period.transaction ?? start
         // An order of Google Play is of one product, which a relay may know without its base plan.
-        let product = period.fact.product
+        let product = product ?? period.fact.product
         let named = lineage.store == .playStore ? product.subscriptionFamily : product
         return EventID(lineage.scope(of: subject), "credits_period", subject, named, name).description
     }

@@ -377,6 +377,8 @@ extension EventRefinement {
         case .trialConversion, .introductoryConversion, .recovery, .resumption, .topUp: return .renewed(renewed)
         }
         let start = period.period.startMilliseconds
+        // What was paid for as a whole is another product since, which was told by itself.
+        if period.isProvisional, before.start == start, !before.fact.isProvisional { return .renewed(renewed) }
         // The payment for a period of one item, beside which something else runs on, such as a year. A trial does not, nor
         // does what is billed in one rhythm with it.
         let isOfItsOwn = before.fact.phase != .trial && before.hasOtherRhythm(than: period)
