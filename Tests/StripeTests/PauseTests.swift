@@ -60,6 +60,50 @@ struct PauseTests {
         #expect(effects == [.reset(to: 200)])
     }
 
+    /// Drafts of invoices that are kept are finished and paid once the pause is over; void ones never are.
+    @Test("a month that began while collection was paused pays out where it is paid for", arguments: [true, false])
+    func voidMonth(isVoid: Bool) throws {
+        let adapter = try policed { $0.collectionPause = .pauses }
+        let version = StripeSimulator.Version.endive
+        let first = RareFlowTests.active(.basic)
+        var paused = first
+        paused.collectionPause = ["behavior": .string(isVoid ? "void" : "keep_as_draft")]
+        let second = RareFlowTests.next(paused, invoice: "in_2")
+        var resumed = second
+        resumed.collectionPause = nil
+        let third = RareFlowTests.next(resumed, invoice: "in_3")
+        func paid(_ period: StripeSubscription, at time: Int64) -> RareFlowTests.Taken {
+            RareFlowTests.invoice(
+                period.latestInvoice ?? "",
+                reason: "subscription_cycle",
+                [.init(.basic, from: period.start, to: period.end)],
+                at: time,
+                lookBackFrom: period.start - 30 * day,
+                version
+            )
+        }
+        let back = second.start + 10 * day
+        var host = try RareFlowTests.Host(
+            adapter,
+            [
+                RareFlowTests.began(first, version),
+                RareFlowTests.updated(paused, from: first, at: first.start + 10 * day, version),
+                RareFlowTests.updated(second, from: paused, at: second.start + 5, version),
+                RareFlowTests.updated(resumed, from: second, at: back, version),
+            ]
+        )
+        #expect(host.kinds == ["started", "paused", "renewed"])
+        #expect(host.state.access(at: date(back)).isGranted)
+        #expect(host.effects == [.reset(to: 200)])
+        if !isVoid {
+            try host.take(paid(second, at: back + day))
+            #expect(host.effects == [.reset(to: 200), .reset(to: 200)])
+        }
+        try host.take(RareFlowTests.updated(third, from: resumed, at: third.start + 5, version))
+        try host.take(paid(third, at: third.start + 3600))
+        #expect(host.effects == Array(repeating: .reset(to: 200), count: isVoid ? 2 : 3))
+    }
+
     @Test("a subscription of endive that goes on after a pause is resumed, not extended")
     func resumedTwin() throws {
         var paused = PitfallTests.active {

@@ -221,6 +221,7 @@ extension CreditPolicy {
             guard !isSpent(period, event) else { return [] }
             return [action("payout", .grant(full), period, of: stated.product, event, lineage)]
         }
+        if isUnpaidResumption(index, timeline, event, state) { return [] }
         let before = later == nil ? before(index, in: timeline) : nil
         let isBeside =
             before.map { $0.fact.product != period.fact.product && $0.goesOn(at: period.start) } ?? false
@@ -260,6 +261,22 @@ extension CreditPolicy {
         case .renewed(let renewed): return ![.planChange, .unknown, .resumption].contains(renewed.cause)
         default: return false
         }
+    }
+
+    /// Whether a subscription of Stripe's goes on in a period that began while it was paused: its invoice may have been void,
+    /// and pays out where it was not.
+    private func isUnpaidResumption(
+        _ index: Int,
+        _ timeline: PeriodTimeline,
+        _ event: NormalizedEvent,
+        _ state: SubscriptionState
+    ) -> Bool {
+        guard event.provider == .stripe, case .renewed(let renewed) = event.event, renewed.cause == .resumption else {
+            return false
+        }
+        let period = timeline.periods[index]
+        return index > 0 && timeline.periods[index - 1].end == period.start
+            && !isCharged(period.start..<max(period.end, period.start), state)
     }
 
     /// The period before one. What is only inferred prorates nothing: when it is stated, that is news again, and corrects.
