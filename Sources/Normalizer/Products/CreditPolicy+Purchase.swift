@@ -8,7 +8,9 @@ extension CreditPolicy {
         _ purchase: LifecycleEvent.OneTimePurchase,
         _ state: SubscriptionState
     ) -> [CreditAction] {
-        guard let product = event.product?.id, let name = event.transaction else { return [] }
+        guard let product = event.product?.id, let name = event.transaction ?? event.boughtTransaction else {
+            return []
+        }
         let grants = actions(
             "credits_purchased",
             credits(of: product, quantity: purchase.quantity).map { .grant($0) },
@@ -90,5 +92,13 @@ extension CreditPolicy {
         guard quantity > 1 else { return [quantity == 1 ? allowance.credits : 0] }
         let (all, overflows) = allowance.credits.multipliedReportingOverflow(by: quantity)
         return overflows ? [] : [allowance.credits, all - allowance.credits]
+    }
+}
+
+extension NormalizedEvent {
+    /// What names the purchase that it tells of where the store made no order for it, as Google Play for a promotion code.
+    fileprivate var boughtTransaction: String? {
+        for case .purchase(let purchase) in facts { return purchase.transaction }
+        return nil
     }
 }

@@ -1,0 +1,36 @@
+import ConformanceVectors
+import Foundation
+import Normalizer
+import Testing
+
+@testable import GooglePubSub
+
+/// Codes are redeemed in the Play Store app as well, and Google makes no order for them.
+@Suite("What was bought once without an order")
+struct PromotionCodeTests {
+    typealias Vectors = GoogleVectors
+    static let policy = CreditPolicy(["coins_100": .init(credits: 100)])
+
+    static func redeemed(_ token: String) throws -> [NormalizedEvent] {
+        let product = Vectors.Product(order: nil)
+        let resolved = try Play.resolved(
+            Vectors.oneTimeHint(1, token: token),
+            [Play.found(.product, token, product.json)]
+        )
+        return try ResolutionMapping(resolved: resolved, prior: nil).normalization.events
+    }
+
+    @Test("each promotion code that is redeemed gives its credits once, without an order")
+    func redeemed() throws {
+        var ledger = AccountLedger()
+        var actions: [String: CreditAction.Effect] = [:]
+        for token in ["token-1", "token-2", "token-1"] {
+            for event in try Self.redeemed(token) {
+                let application = ledger.apply(event)
+                let state = try #require(event.subscription.flatMap { ledger[$0] })
+                for action in Self.policy.actions(for: application, in: state) { actions[action.id] = action.effect }
+            }
+        }
+        #expect(Array(actions.values) == [.grant(100), .grant(100)])
+    }
+}
