@@ -170,13 +170,24 @@ extension PlayItem {
             ?? (order?.lineItems.count == 1 ? order?.lineItems.first : nil)
     }
 
-    private var priorPeriod: Fact.Period? {
+    private var priorEntry: SubscriptionState.PeriodEntry? {
         guard let periodName, let entry = prior?.periods[.transaction(periodName)] else { return nil }
-        return entry.statement.value.isProvisional ? nil : entry.statement.value
+        return entry.statement.value.isProvisional ? nil : entry
     }
 
+    private var priorPeriod: Fact.Period? { priorEntry?.statement.value }
+
     /// Whether the last paid order was known before.
-    var isOrderKnown: Bool { priorPeriod != nil }
+    var isOrderKnown: Bool { priorEntry != nil }
+
+    /// Whether its charge was told of before. What tells of the order since, such as a deferral that was delivered first,
+    /// does not tell of the charge.
+    var isChargeKnown: Bool {
+        guard let entry = priorEntry else { return false }
+        let by = entry.statement.latest.by
+        return by.provider != .google || by.subtype == type.map { String($0.rawValue) }
+            || entry.firstStated.map { $0 <= eventTime.millisecondsSince1970 } ?? false
+    }
 
     /// The end that the last paid order's period had before.
     var priorEnd: Date? { priorPeriod?.period.end }

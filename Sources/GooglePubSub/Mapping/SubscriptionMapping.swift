@@ -49,7 +49,7 @@ extension SubscriptionMapping {
         case .recovered?: return [renewed(recoveryCause)]
         // What a change left until its date may still be listed when that which comes next is charged ahead.
         case .renewed?:
-            return item.isOrderKnown || item.isContinued ? [] : [renewed(renewalCause)]
+            return item.isChargeKnown || item.isContinued ? [] : [renewed(renewalCause)]
         // Undone since, or a commitment that runs on.
         case .canceled?, .cancellationScheduled?:
             return item.isCancellationScheduled ? [disabled] : []
@@ -85,7 +85,7 @@ extension SubscriptionMapping {
             return endedBesideOthers
         // Bought and canceled within moments.
         case .purchased?: return [began] + disabled
-        case .renewed?: return item.isOrderKnown ? disabled : [renewed(renewalCause)] + disabled
+        case .renewed?: return item.isChargeKnown ? disabled : [renewed(renewalCause)] + disabled
         case .recovered?: return [renewed(recoveryCause)] + disabled
         case .deferred?: return [extended].compactMap(\.self) + disabled
         case .itemsChanged?: return itemsChanged + disabled
@@ -100,7 +100,7 @@ extension SubscriptionMapping {
         case nil, .revoked?: return [revoked]
         case .purchased?: return [began, expired]
         // Paid, and ended since.
-        case .renewed? where item.isRenewalOrder && !item.isOrderKnown: return [renewed(.unknown), expired]
+        case .renewed? where item.isRenewalOrder && !item.isChargeKnown: return [renewed(.unknown), expired]
         default: return [expired]
         }
     }
