@@ -44,4 +44,30 @@ struct LateNewsTests {
         #expect(kinds.prefix(3) == ["started", "extended", "renewed"])
         #expect(Array(effects.values) == [.reset(to: 200), .reset(to: 200)])
     }
+
+    @Test("an expiry that comes after a resubscription of days later was the customer's, and no replacement")
+    func resubscribedSince() throws {
+        let again = Vectors.purchase("ACTIVE").with {
+            $0.start = Self.start + 35 * Self.day
+            $0.items[0].order = "GPA.3312-4415-6677-88991"
+            $0.items[0].expiry = Self.start + 65 * Self.day
+            $0.extra["outOfAppPurchaseContext"] = #"{"expiredPurchaseToken":"\#(Vectors.token)"}"#
+        }
+        let expired = Vectors.purchase("EXPIRED").with {
+            $0.start = Self.start - 1000
+            $0.items[0].order = Vectors.order
+            $0.items[0].expiry = Self.start + 30 * Self.day
+        }
+        var ledger = AccountLedger()
+        let resubscribedAt = Self.start + 35 * Self.day
+        for event in try Play.map(4, again, token: "token-2", at: resubscribedAt).events { _ = ledger.apply(event) }
+        let late = try Play.map(
+            13,
+            expired,
+            at: Self.start + 30 * Self.day,
+            askedAt: resubscribedAt + 60_000,
+            prior: ledger.states.first
+        )
+        #expect(late.events.map(\.event) == [.expired(.init(reason: .customer))])
+    }
 }

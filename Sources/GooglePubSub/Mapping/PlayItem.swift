@@ -351,11 +351,15 @@ extension PlayItem {
         }
     }
 
-    /// Whether what was known before names another purchase of the same chain that goes on beyond this one's end.
+    /// Whether what was known before names another purchase of the same chain that began before this one's end, and goes on
+    /// beyond it. Who subscribes again some time after the end has replaced nothing.
     private var isReplacedByKnownPurchase: Bool {
         guard let prior else { return false }
+        // Between the end of the one and the start of the other lie seconds.
+        let latest = accessEnd.addingTimeInterval(60)
         return prior.periods.values.contains { entry in
             !entry.statement.value.isProvisional && !entry.lineages.contains(lineage)
+                && entry.statement.value.period.start <= latest
                 && entry.statement.value.period.endMilliseconds > accessEnd.millisecondsSince1970
                 && (purchase.startTime.map { $0 < entry.statement.value.period.start } ?? true)
         }
