@@ -226,6 +226,29 @@ struct RareFlowTests {
     }
 
     @Test(
+        "a new anchor of billing pays out its own period alone, also where the one before is told last",
+        arguments: PitfallTests.versions
+    )
+    func newAnchorFirst(_ version: StripeSimulator.Version) throws {
+        let before = Self.active(.basic)
+        let time = Self.start + 2 * day
+        var after = before
+        (after.start, after.end, after.latestInvoice) = (time, time + 30 * day, "in_2")
+        let paid = Self.invoice(
+            "in_2",
+            reason: "subscription_update",
+            [.init(.basic, from: time, to: time + 30 * day)],
+            at: time + 2,
+            version
+        )
+        // The creation was not answered with 200, and comes again for three days.
+        let told = [Self.updated(after, from: before, at: time + 1, version), paid, Self.began(before, version)]
+        for order in Self.permutations(told) where order[0].time != before.start {
+            #expect(try Host(adapter(), order).effects == [.reset(to: 200)])
+        }
+    }
+
+    @Test(
         "a change of rhythm gives the credits of the time that is over, also where its invoice comes first",
         arguments: PitfallTests.versions
     )

@@ -523,7 +523,9 @@ extension CreditPolicy {
         // On Google Play the replacement mode decides what a change costs, and the state does not know it.
         guard lineage.store != .playStore, let full = credits(of: period) else { return [] }
         if before.fact.product == period.fact.product {
+            // Billed anew in its own rhythm, it has paid out all that is due.
             guard before.cut?.reason == .replaced, before.cut?.at == period.start, before.fact.phase != .trial,
+                before.hasOtherRhythm(than: period.fact),
                 let share = used(full, Replaced(before, changedAt: period.start))
             else { return [] }
             return [action("correction", .grant(share), period, event, lineage)]
