@@ -121,4 +121,53 @@ struct PauseTests {
         let kinds = try adapter().take(body, at: created + 5 * day).kinds
         #expect(kinds == [], "\(kinds)")
     }
+
+    @Test("a pause and its end are news once, whichever of Stripe's two words for them comes first")
+    func toldTwice() throws {
+        let adapter = try adapter()
+        let trial = PitfallTests.active {
+            ($0.status, $0.trialStart, $0.trialEnd, $0.end) = ("trialing", $0.start, created, created)
+        }
+        var paused = trial
+        paused.status = "paused"
+        let resumedAt = created + 5 * day
+        var anew = paused
+        (anew.status, anew.start, anew.end) = ("active", resumedAt, resumedAt + 30 * day)
+        var within = paused
+        (within.status, within.end) = ("active", created + 20 * day)
+        for resumed in [anew, within] {
+            func told(_ object: StripeSubscription, from before: StripeSubscription, _ type: String, at time: Int64)
+                -> [[UInt8]]
+            {
+                [
+                    PitfallTests.body(
+                        "updated",
+                        object,
+                        previous: before.previous(object, .endive),
+                        at: time,
+                        id: "evt_u\(time)"
+                    ),
+                    PitfallTests.body(type, object, at: time, id: "evt_\(type)"),
+                ]
+            }
+            let pause = told(paused, from: trial, "paused", at: created)
+            let end = told(resumed, from: paused, "resumed", at: resumedAt)
+            for isTwinFirst in [true, false] {
+                var state = SubscriptionState(PitfallTests.lineage)
+                var seen: Set<EventID> = []
+                var acts: [String] = []
+                let began = PitfallTests.body("created", trial, at: trial.start, id: "evt_0")
+                for body in [began] + (isTwinFirst ? pause + end : pause.reversed() + end.reversed()) {
+                    let result = try adapter.take(body, at: resumedAt)
+                    if let statement = result.noChange?.statement { state.apply(statement) }
+                    for event in result.events {
+                        let application = state.apply(event)
+                        guard seen.insert(event.id).inserted, application.disposition == .applied else { continue }
+                        acts.append(application.event.kind.rawValue)
+                    }
+                }
+                #expect(acts == ["started", "paused", "renewed"], "\(isTwinFirst)")
+            }
+        }
+    }
 }

@@ -216,6 +216,9 @@ extension EventRefinement {
             {
                 return .applied
             }
+            if case .renewed(let renewed) = event.event, renewed.cause == .resumption, isToldByTwin(known.by) {
+                return .applied
+            }
             return .duplicate
         }
         if let newest = prior.timeline.newest, !newest.fact.isProvisional, newest.start > start {
@@ -247,7 +250,9 @@ extension EventRefinement {
     private func ending(_ end: Fact.PeriodEnd) -> Application.Disposition {
         let start = end.start.millisecondsSince1970
         if let known = prior.timeline.period(transaction: end.transaction, start: start) {
-            if let cut = known.cut, (cut.reason == .paused) == (end.reason == .paused) { return .duplicate }
+            if let cut = known.cut, (cut.reason == .paused) == (end.reason == .paused) {
+                return end.reason == .paused && isToldByTwin(cut.by) ? .applied : .duplicate
+            }
             if let newest = now.timeline.newest, newest.start > known.start, !newest.fact.isProvisional {
                 return .superseded
             }
@@ -255,6 +260,14 @@ extension EventRefinement {
             return .applied
         }
         return standing { if case .periodEnded = $0 { true } else { false } }.map(disposition(of:)) ?? .applied
+    }
+
+    /// Whether what is known comes from the update that Stripe sends beside its own word for a pause and for the end of one.
+    /// The update states as much and gives no event, so that this one is news also where it comes second.
+    private func isToldByTwin(_ known: Citation) -> Bool {
+        let distance = known.milliseconds - event.assertedAt.millisecondsSince1970
+        return event.provider == .stripe && known.provider == .stripe && known.type != event.origin.type
+            && distance.magnitude <= UInt64(PeriodTimeline.startTolerance)
     }
 
     private var billingIssue: Application.Disposition {
