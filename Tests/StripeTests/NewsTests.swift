@@ -268,4 +268,37 @@ struct NewsTests {
         #expect(facts(try event("won", previous: "under_review", at: created + day)) == [])
         #expect(facts(try event("warning_closed", previous: nil, at: created + day)) == [])
     }
+
+    @Test("a trial that Checkout began has started once, also where the update a second later comes first")
+    func updateBeforeCreation() throws {
+        let adapter = try adapter()
+        let trial = PitfallTests.active {
+            ($0.status, $0.start, $0.trialStart, $0.trialEnd) = ("trialing", created, created, $0.end)
+        }
+        var updated = trial
+        updated.metadata = ["plan": "basic"]
+        let creation = PitfallTests.body("created", trial, at: created, id: "evt_1")
+        let update = PitfallTests.body(
+            "updated",
+            updated,
+            previous: trial.previous(updated, .endive),
+            at: created + 1,
+            id: "evt_2"
+        )
+        for order in [[creation, update], [update, creation], [update, creation, update, creation]] {
+            var state = SubscriptionState(PitfallTests.lineage)
+            var seen: Set<EventID> = []
+            var acts: [String] = []
+            for body in order {
+                let result = try adapter.take(body, at: created + 1)
+                if let statement = result.noChange?.statement { state.apply(statement) }
+                for event in result.events {
+                    let application = state.apply(event)
+                    guard seen.insert(event.id).inserted, application.disposition == .applied else { continue }
+                    acts.append(application.event.kind.rawValue)
+                }
+            }
+            #expect(acts == ["started"])
+        }
+    }
 }

@@ -4,6 +4,8 @@ import FoundationEssentials
 struct EventRefinement {
     /// Between the end of a replaced purchase and the start of the one in its place lie seconds.
     static let replacementSlack: Int64 = 60_000
+    /// What Stripe sends of one request is dated seconds apart.
+    private static let twinTolerance: UInt64 = 10_000
 
     let event: NormalizedEvent
     let standings: [SubscriptionState.Standing]
@@ -216,10 +218,11 @@ extension EventRefinement {
             {
                 return .applied
             }
-            if case .renewed(let renewed) = event.event, renewed.cause == .resumption, isToldByTwin(known.by) {
-                return .applied
+            switch event.event {
+            case .started where isToldByTwin(known.by): return .applied
+            case .renewed(let renewed) where renewed.cause == .resumption && isToldByTwin(known.by): return .applied
+            default: return .duplicate
             }
-            return .duplicate
         }
         if let newest = prior.timeline.newest, !newest.fact.isProvisional, newest.start > start {
             // Charged ahead, and forestalled by this very change.
@@ -262,12 +265,13 @@ extension EventRefinement {
         return standing { if case .periodEnded = $0 { true } else { false } }.map(disposition(of:)) ?? .applied
     }
 
-    /// Whether what is known comes from the update that Stripe sends beside its own word for a pause and for the end of one.
-    /// The update states as much and gives no event, so that this one is news also where it comes second.
+    /// Whether what is known comes from an update that Stripe sends beside its own word for a start, a pause or the end of
+    /// one. The update states as much and gives no event, so that this one is news also where it comes second.
     private func isToldByTwin(_ known: Citation) -> Bool {
         let distance = known.milliseconds - event.assertedAt.millisecondsSince1970
-        return event.provider == .stripe && known.provider == .stripe && known.type != event.origin.type
-            && distance.magnitude <= UInt64(PeriodTimeline.startTolerance)
+        return event.provider == .stripe && known.provider == .stripe
+            && known.type.hasSuffix("customer.subscription.updated") && event.origin.type != known.type
+            && distance.magnitude <= Self.twinTolerance
     }
 
     private var billingIssue: Application.Disposition {
