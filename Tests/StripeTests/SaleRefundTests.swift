@@ -44,4 +44,55 @@ struct SaleRefundTests {
             #expect(actions.count == 2, "\(mode) \(version.name) \(actions) \(refund.map { $0.transaction ?? "" })")
         }
     }
+
+    static func refund(_ id: String, _ status: String) -> JSONText {
+        [
+            "id": .string(id), "object": "refund", "amount": 4900, "charge": "ch_1", "currency": "usd",
+            "payment_intent": "pi_1", "status": .string(status),
+        ]
+    }
+
+    @Test("a refund that failed and was made again takes the credits again, and each once", arguments: [1, 2])
+    func refundedAgain(_ failures: Int) throws {
+        let adapter = try adapter()
+        var told = [("checkout.session.completed", OneFactTests.session(invoice: nil, createsInvoice: false))]
+        for number in 1...failures {
+            told.append(("refund.created", Self.refund("re_\(number)", "succeeded")))
+            told.append(("refund.failed", Self.refund("re_\(number)", "failed")))
+        }
+        told.append(("refund.created", Self.refund("re_last", "succeeded")))
+        let events = try told.enumerated().map { number, told in
+            try OneFactTests.events(told.0, told.1, at: created + Int64(number) * day, adapter)
+        }
+        let policy = CreditPolicy(["cs_1": .init(credits: 5)])
+        func balances(_ order: [[NormalizedEvent]]) throws -> [Int64] {
+            var ledger = AccountLedger()
+            var done: Set<String> = []
+            var balance: Int64 = 0
+            return try order.map { events in
+                for event in events {
+                    let application = ledger.apply(event)
+                    let state = try #require(event.subscription.flatMap { ledger[$0] })
+                    for action in policy.actions(for: application, in: state) where done.insert(action.id).inserted {
+                        switch action.effect {
+                        case .grant(let credits): balance += credits
+                        case .withdraw(let credits): balance -= credits
+                        default: Issue.record("\(action.effect)")
+                        }
+                    }
+                }
+                return balance
+            }
+        }
+        let expected: [Int64] = [5] + (1...failures).flatMap { _ in [0, 5] as [Int64] } + [0]
+        #expect(try balances(events) == expected)
+        // Delivered again, all of it does nothing more; nor does it matter what came first.
+        #expect(try balances(events + events + events.reversed()).last == 0)
+        for shift in events.indices {
+            let order = Array(events[shift...]) + Array(events[..<shift])
+            #expect(try balances(order).last == 0, "\(shift)")
+            #expect(try balances(order + events).last == 0, "\(shift), twice")
+        }
+        #expect(try balances(events.reversed()).last == 0)
+    }
 }

@@ -22,19 +22,25 @@ extension CreditPolicy {
     }
 
     /// What was bought is taken back once the whole of it is refunded, whichever of the two was heard of first.
+    ///
+    /// - Parameter event: the refund that takes it back once more, after one that was undone.
     func withdrawn(
         _ purchase: Fact.OneTimePurchase,
         _ lineage: SubscriptionID,
-        _ state: SubscriptionState
+        _ state: SubscriptionState,
+        again event: EventID? = nil
     ) -> [CreditAction] {
         guard let refund = state.refunds[purchase.transaction]?.value, refund.isWhole(of: purchase) else { return [] }
-        return actions(
-            "credits_withdrawn",
-            credits(of: purchase.product, quantity: purchase.purchase.quantity).map { .withdraw($0) },
-            for: purchase.transaction,
-            at: refund.at,
-            lineage
-        )
+        let effects = credits(of: purchase.product, quantity: purchase.purchase.quantity).map {
+            CreditAction.Effect.withdraw($0)
+        }
+        func actions(_ name: FactKind, _ effects: [CreditAction.Effect]) -> [CreditAction] {
+            self.actions(name, effects, for: purchase.transaction, at: refund.at, lineage)
+        }
+        guard let event else { return actions("credits_withdrawn", effects) }
+        // The first refund may never have been heard of in time; it is not to take anything any more.
+        return actions("credits_withdrawn", effects.map { _ in .withdraw(0) })
+            + actions(FactKind(rawValue: "credits_withdrawn \(event)"), effects)
     }
 
     /// The reversal of a refund that had taken what was bought.
@@ -44,7 +50,8 @@ extension CreditPolicy {
         _ lineage: SubscriptionID
     ) -> [CreditAction] {
         actions(
-            "credits_regained",
+            // Of refunds that have names, each can be undone.
+            event.provider == .stripe ? FactKind(rawValue: "credits_regained \(event.id)") : "credits_regained",
             credits(of: purchase.product, quantity: purchase.purchase.quantity).map { .grant($0) },
             for: purchase.transaction,
             at: event.effectiveAt,

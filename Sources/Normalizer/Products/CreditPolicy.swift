@@ -591,7 +591,9 @@ extension CreditPolicy {
             guard application.disposition == .applied, application.isRestoration else { return [] }
             return purchase.map { regained($0, event, lineage) } ?? restored(event, lineage, timeline, state)
         }
-        if let purchase { return withdrawn(purchase, lineage, state) }
+        if let purchase {
+            return withdrawn(purchase, lineage, state, again: application.followsReversal ? event.id : nil)
+        }
         if case .refunded(let refund) = event.event, refund.affectsCurrentPeriod == false { return [] }
         // A refund of something else, which may be a purchase that is not known yet.
         guard let refund = event.refund, timeline.index(of: refund) != nil else { return [] }

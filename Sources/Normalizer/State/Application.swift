@@ -25,6 +25,9 @@ public struct Application: Hashable, Sendable, Codable {
     /// Whether the event gives back a period or a purchase that a refund or a lost dispute had taken away. A reversal that
     /// comes before its refund, or undoes a partial one, gives back nothing.
     public var isRestoration = false
+    /// Whether money goes back that had come again, by another refund than the one that was undone. Only Stripe names its
+    /// refunds, so that the second is news.
+    package var followsReversal = false
 
     private enum CodingKeys: String, CodingKey {
         case disposition, event
@@ -71,7 +74,8 @@ extension SubscriptionState {
             disposition: refinement.disposition,
             event: refined,
             nextCheckAt: begins.flatMap { event.tellsAhead(of: $0) ? $0 : nil },
-            isRestoration: refinement.isRestoration
+            isRestoration: refinement.isRestoration,
+            followsReversal: refinement.followsReversal
         )
     }
 

@@ -61,6 +61,14 @@ extension EventRefinement {
     }
 }
 
+extension EventRefinement {
+    /// As in `Application.followsReversal`.
+    var followsReversal: Bool {
+        guard event.provider == .stripe, event.refund?.scope != nil, let priorRefund else { return false }
+        return priorRefund.scope == nil && disposition == .applied
+    }
+}
+
 extension NormalizedEvent {
     /// Whether Google Play says that it renewed. What changes at once has a purchase token, and a start, of its own; a
     /// renewal may be charged minutes before the period before it ends.
