@@ -1,0 +1,168 @@
+import FoundationEssentials
+
+// What an immediate change leaves of the period before it, and gives of the next.
+extension CreditPolicy {
+    /// Whether a change was charged in full, or false if not at all, where the store says so. Else what was unused is set off
+    /// against the new price. Changes that cost nothing can be made again and again, and must give nothing.
+    func isChargedInFull(_ event: NormalizedEvent) -> Bool? {
+        guard case .productChanged(let change) = event.event, let proration = change.proration else { return nil }
+        return switch proration {
+        case .fullCharge: true
+        case .timeCredit, .deferred, .none: false
+        case .proratedCharge, .refund: nil
+        }
+    }
+
+    /// What an immediate change took the place of, with the moment of the change.
+    struct Replaced {
+        var product: String
+        var phase: Phase
+        var transaction: String?
+        var period: ServicePeriod
+        var changedAt: Date
+
+        init(_ period: PeriodTimeline.Period, changedAt moment: Int64) {
+            product = period.fact.product
+            phase = period.fact.phase
+            transaction = period.transaction
+            self.period = period.fact.period
+            changedAt = Date(millisecondsSince1970: moment)
+        }
+
+        init(_ product: String, _ period: ServicePeriod, changedAt moment: Date) {
+            self.product = product
+            phase = .regular
+            self.period = period
+            changedAt = moment
+        }
+    }
+
+    /// Whether nothing of a period was left to set off at a moment: its money had gone back, or it had ended for another
+    /// reason than a change. What is bought then is paid for in full.
+    func isOver(_ period: PeriodTimeline.Period, by moment: Int64) -> Bool {
+        guard let cut = period.cut else { return false }
+        switch cut.reason {
+        case .refunded: return cut.at <= moment
+        case .replaced, .paused: return false
+        // A store may tell the end of what was replaced without saying so, and a little before what took its place.
+        default: return cut.at + EventRefinement.replacementSlack < moment
+        }
+    }
+
+    func replaced(
+        by period: PeriodTimeline.Period,
+        _ before: PeriodTimeline.Period?,
+        _ event: NormalizedEvent,
+        _ state: SubscriptionState
+    ) -> Replaced? {
+        if event.isPlayRenewal || isTakenOverByRenewal(event, period) { return nil }
+        if let before, before.fact.product != period.fact.product || isSwitched(event, before, period),
+            period.start < before.end, before.end != .max, !isOver(before, by: period.start)
+        {
+            return Replaced(before, changedAt: period.start)
+        }
+        // Billed anew from the same start: the event itself says what was before and when it changed. A change that began
+        // the period takes effect with it, however much later it is told of.
+        if case .productChanged(let change) = event.event, change.timing == .immediate, let from = change.from,
+            from != period.fact.product, event.effectiveAt.millisecondsSince1970 > period.start, period.end != .max
+        {
+            return Replaced(from, period.fact.period, changedAt: event.effectiveAt)
+        }
+        return nil
+    }
+
+    /// Whether a change on Google Play is told of so late that its period is one that was charged for since, in full: a
+    /// deferred change that has come about, or a renewal of the new purchase. What the purchase before was paid with says
+    /// nothing of it.
+    func isTakenOverByRenewal(
+        _ event: NormalizedEvent,
+        _ period: PeriodTimeline.Period
+    ) -> Bool {
+        guard event.provider == .google, case .productChanged(let change) = event.event, change.from != change.to,
+            let lineage = event.subscription
+        else { return false }
+        return change.proration == .deferred
+            || (period.transaction?.namesRenewal == true && period.lineages == [lineage])
+    }
+
+    /// Whether a period gave way ahead of time to another rhythm or quantity of its product, which Stripe sells under one
+    /// name. An invoice, which may come first, and a relay call it a renewal: there what the invoice says, or the length, tells
+    /// it from a new anchor.
+    func isSwitched(
+        _ event: NormalizedEvent,
+        _ before: PeriodTimeline.Period,
+        _ period: PeriodTimeline.Period
+    ) -> Bool {
+        guard before.fact.phase != .trial else { return false }
+        switch event.event {
+        case .productChanged(let change): return change.timing == .immediate && change.from == before.fact.product
+        case .renewed(let renewed) where event.store == .stripe:
+            return renewed.cause == .planChange || before.hasOtherRhythm(than: period.fact)
+        default: return false
+        }
+    }
+
+    func prorated(
+        _ full: Int64,
+        _ previous: Replaced,
+        _ period: PeriodTimeline.Period,
+        _ event: NormalizedEvent,
+        _ state: SubscriptionState
+    ) -> Int64? {
+        guard previous.product != period.fact.product else { return used(full, previous) }
+        let listed = allowances[period.fact.product]?.price
+        let charged = period.transaction.flatMap { state.charges[$0]?.value.price.money } ?? event.price?.money
+        let oldListed = allowances[previous.product]?.price
+        var paid = previous.transaction.flatMap { state.charges[$0]?.value.price.money } ?? oldListed
+        guard
+            let newPrice = [listed, charged].compactMap(\.self).first(where: { $0.currency == paid?.currency })
+                ?? listed ?? charged
+        else { return nil }
+        if previous.phase == .trial { paid = Money(ExactDecimal(0), newPrice.currency) }
+        if paid?.currency != newPrice.currency { paid = oldListed }
+        guard let paid, let proration = try? Proration(of: previous.period, changedAt: previous.changedAt) else {
+            return nil
+        }
+        return try? proration.credits(of: full, paid: paid, newPrice: newPrice, rounding: rounding)
+    }
+
+    /// The part of an allowance that was used up by time, whatever it cost: it was paid out in full, the rest of it went
+    /// back, and another one is due.
+    func used(_ full: Int64, _ previous: Replaced) -> Int64? {
+        try? Proration(of: previous.period, changedAt: previous.changedAt).usedCredits(of: full, rounding: rounding)
+    }
+
+    /// The beginning of a period that turns out to have been replaced already: what was paid out for its successor in
+    /// full, when nothing was known of it, was too much. Of one product, whose credits go on, it was too little.
+    func correction(
+        of period: PeriodTimeline.Period,
+        after before: PeriodTimeline.Period,
+        _ event: NormalizedEvent,
+        _ lineage: SubscriptionID,
+        _ state: SubscriptionState
+    ) -> [CreditAction] {
+        // On Google Play the replacement mode decides what a change costs, and the state does not know it.
+        guard lineage.store != .playStore, let full = credits(of: period) else { return [] }
+        if before.fact.product == period.fact.product {
+            // Billed anew in its own rhythm, it has paid out all that is due.
+            guard before.cut?.reason == .replaced, before.cut?.at == period.start, before.fact.phase != .trial,
+                before.hasOtherRhythm(than: period.fact),
+                let share = used(full, Replaced(before, changedAt: period.start))
+            else { return [] }
+            return [action("correction", .grant(share), period, event, lineage)]
+        }
+        guard let previous = replaced(by: period, before, event, state),
+            let share = prorated(full, previous, period, event, state), share < full
+        else { return [] }
+        return [action("correction", .grant(share - full), period, event, lineage)]
+    }
+}
+
+extension String {
+    /// Whether it is an order of Google Play's that renews: `GPA.1234-…..0` and so on.
+    fileprivate var namesRenewal: Bool {
+        let parts = utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count > 2, let number = parts.last, parts[parts.count - 2].isEmpty else { return false }
+        return !number.isEmpty && number.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+}

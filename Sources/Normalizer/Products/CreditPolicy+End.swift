@@ -1,0 +1,84 @@
+import FoundationEssentials
+
+// What an end takes, and money that goes back.
+extension CreditPolicy {
+    func ended(
+        _ application: Application,
+        _ lineage: SubscriptionID,
+        _ timeline: PeriodTimeline,
+        _ state: SubscriptionState
+    ) -> [CreditAction] {
+        let event = application.event
+        // What is said twice of one end, in other words and under another id, takes once.
+        guard application.disposition != .duplicate || isToldInPassing(event, lineage) else { return [] }
+        let stated = max(event.effectiveAt, event.occurredAt).millisecondsSince1970
+        let moment = Date(millisecondsSince1970: timeline.reached(stated))
+        guard !timeline.periods.isEmpty, !state.access(at: moment.millisecondsSince1970, timeline).isGranted else {
+            return []
+        }
+        if let last = last(since: moment, event, timeline, state), !isSpent(last, event) { return [] }
+        return [
+            CreditAction(
+                id: EventID(lineage.scope(of: event.transaction ?? ""), "credits_revoked", event.id.description)
+                    .description,
+                effect: .revoke,
+                effectiveAt: moment,
+                subscription: lineage
+            )
+        ]
+    }
+
+    /// Whether an end may be known from a statement that took nothing for it: each of Apple's says all of a transaction,
+    /// whatever else it is about. The end of one has one id, so it still takes once.
+    func isToldInPassing(_ event: NormalizedEvent, _ lineage: SubscriptionID) -> Bool {
+        switch event.event {
+        case .refunded: lineage.store == .appStore
+        case .revoked: event.provider == .apple
+        default: false
+        }
+    }
+
+    /// Money that went back, of a period or of what was bought once, and money that went back and came again.
+    func refunded(
+        _ application: Application,
+        _ lineage: SubscriptionID,
+        _ timeline: PeriodTimeline,
+        _ state: SubscriptionState
+    ) -> [CreditAction] {
+        let event = application.event
+        let purchase = event.refund.flatMap { state.purchases[$0.transaction]?.value }
+        let isLoss =
+            switch event.event {
+            case .refunded: true
+            case .chargeback(let chargeback): chargeback.stage == .lost
+            default: false
+            }
+        guard isLoss else {
+            guard application.disposition == .applied, application.isRestoration else { return [] }
+            return purchase.map { regained($0, event, lineage) } ?? restored(event, lineage, timeline, state)
+        }
+        if let purchase {
+            return withdrawn(purchase, lineage, state, again: application.followsReversal ? event.id : nil)
+        }
+        if case .refunded(let refund) = event.event, refund.affectsCurrentPeriod == false { return [] }
+        // A refund of something else, which may be a purchase that is not known yet.
+        guard let refund = event.refund, timeline.index(of: refund) != nil else { return [] }
+        return ended(application, lineage, timeline, state)
+    }
+
+    func restored(
+        _ event: NormalizedEvent,
+        _ lineage: SubscriptionID,
+        _ timeline: PeriodTimeline,
+        _ state: SubscriptionState
+    ) -> [CreditAction] {
+        guard last(since: event.occurredAt, event, timeline, state) == nil, let refund = event.refund,
+            let index = timeline.index(of: refund)
+        else { return [] }
+        let period = timeline.periods[index]
+        guard let full = credits(of: period), !isSpent(period, event) else { return [] }
+        let share = replaced(by: period, before(index, in: timeline), event, state)
+            .flatMap { prorated(full, $0, period, event, state) }
+        return [action("restored \(event.id)", .reset(to: share ?? full), period, event, lineage)]
+    }
+}

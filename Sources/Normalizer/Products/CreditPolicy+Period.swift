@@ -1,0 +1,250 @@
+import FoundationEssentials
+
+// What a period pays out when it begins.
+extension CreditPolicy {
+    func begun(
+        _ application: Application,
+        _ lineage: SubscriptionID,
+        _ timeline: PeriodTimeline,
+        _ state: SubscriptionState
+    ) -> [CreditAction] {
+        let event = application.event
+        // A payment may only infer the period that it pays for, as Stripe's invoices do; it pays out all the same.
+        var stated: Fact.Period?
+        for case .period(let period) in event.facts where stated == nil || !period.isProvisional { stated = period }
+        guard let stated,
+            let index = timeline.index(transaction: stated.transaction, start: stated.period.startMilliseconds)
+        else { return [] }
+        // What is added beside a period that is only inferred begins none.
+        if case .productChanged(let change) = event.event, change.direction == .addOns, stated.isProvisional {
+            return []
+        }
+        // What goes on of a payment under another name was paid out by that payment's own period.
+        if stated.isProvisional, let paid = event.transaction, paid != stated.transaction,
+            timeline.periods.contains(where: { $0.transaction == paid && $0.fact.product == stated.product })
+        {
+            return []
+        }
+        let period = timeline.periods[index]
+        let later = timeline.periods[(index + 1)...].first {
+            isPaid($0, state) && !isOutstanding($0, stated, event, state)
+        }
+        // A renewal paid ahead pays out at its own time, and until then this period has its own.
+        if let later, hasBegun(later, event) {
+            guard application.disposition == .superseded, later.start < period.end, !isSpent(later, event),
+                last(since: Date(millisecondsSince1970: later.start), event, timeline, state) == nil
+            else { return [] }
+            return correction(of: later, after: period, event, lineage, state)
+        }
+        if isReplacedWithin(period, stated, event), let full = credits(of: stated) {
+            guard !isSpent(period, event) else { return [] }
+            return [action("payout", .grant(full), period, of: stated.product, event, lineage)]
+        }
+        if isUnpaidResumption(index, timeline, event, state) { return [] }
+        let before = later == nil ? before(index, in: timeline) : nil
+        let isBeside =
+            before.map { $0.fact.product != period.fact.product && $0.goesOn(at: period.start) } ?? false
+        switch event.event {
+        case .renewed where stated.isProvisional && isBeside:
+            return payoutBeside(period, event, lineage)
+        case .productChanged(let change) where change.direction == .addOns && change.from != change.to:
+            if isBeside { return payoutBeside(period, event, lineage) }
+            // Another item may stand for the period from now on, which has paid out when it began. What is told again of its
+            // beginning pays nothing out for that item either.
+            let asserted = event.assertedAt.millisecondsSince1970
+            let isCharged = isCharged(period.start..<max(asserted, period.start), state)
+            if isCharged || period.firstStated.map({ $0 < asserted }) == true {
+                // A renewal that still waits for its payment is paid out by that.
+                let isRenewal = index > 0 && timeline.periods[index - 1].end == period.start
+                guard isCharged || !isRenewal, credits(of: period) != nil else { return [] }
+                return [action("payout", .grant(0), period, event, lineage)]
+            }
+        default:
+            break
+        }
+        return payout(period, before, event, lineage, state)
+    }
+
+    /// Whether a period of Stripe's is told of as what it began as, and became something else since, as by an upgrade between
+    /// its start and its payment. What that paid out stays.
+    func isReplacedWithin(
+        _ period: PeriodTimeline.Period,
+        _ stated: Fact.Period,
+        _ event: NormalizedEvent
+    ) -> Bool {
+        guard event.provider == .stripe, !period.fact.isProvisional, stated.product != period.fact.product,
+            stated.period.startMilliseconds == period.start
+        else { return false }
+        switch event.event {
+        case .started: return true
+        case .renewed(let renewed): return ![.planChange, .unknown, .resumption].contains(renewed.cause)
+        default: return false
+        }
+    }
+
+    /// Whether a subscription of Stripe's goes on in a period that began while it was paused: its invoice may have been void,
+    /// and pays out where it was not.
+    func isUnpaidResumption(
+        _ index: Int,
+        _ timeline: PeriodTimeline,
+        _ event: NormalizedEvent,
+        _ state: SubscriptionState
+    ) -> Bool {
+        guard event.provider == .stripe, case .renewed(let renewed) = event.event, renewed.cause == .resumption else {
+            return false
+        }
+        let period = timeline.periods[index]
+        return index > 0 && timeline.periods[index - 1].end == period.start
+            && !isCharged(period.start..<max(period.end, period.start), state)
+    }
+
+    /// The period before one. What is only inferred prorates nothing: when it is stated, that is news again, and corrects.
+    func before(_ index: Int, in timeline: PeriodTimeline) -> PeriodTimeline.Period? {
+        timeline.periods[..<index].last.flatMap { $0.fact.isProvisional ? nil : $0 }
+    }
+
+    /// The last period that has begun since a moment, whose credits took the place of what was left.
+    func last(
+        since moment: Date,
+        _ event: NormalizedEvent,
+        _ timeline: PeriodTimeline,
+        _ state: SubscriptionState
+    ) -> PeriodTimeline.Period? {
+        timeline.periods.last {
+            $0.start > moment.millisecondsSince1970 && hasBegun($0, event) && isPaid($0, state)
+        }
+    }
+
+    /// Whether the period at a moment was charged for after it, as one is whose charge failed first.
+    func wasCharged(since moment: Date, _ timeline: PeriodTimeline, _ state: SubscriptionState) -> Bool {
+        let failed = moment.millisecondsSince1970
+        guard let period = timeline.periods.last(where: { $0.start <= failed }) else { return false }
+        return isCharged(failed + 1..<max(period.end, failed + 1), state)
+    }
+
+    /// Whether a period is stated, or inferred from its payment rather than from a failed one or from an end.
+    func isPaid(_ period: PeriodTimeline.Period, _ state: SubscriptionState) -> Bool {
+        if period.isForestalled { return false }
+        return !period.fact.isProvisional || isCharged(period.start..<max(period.end, period.start), state)
+    }
+
+    /// Whether a period has begun, and waits for its payment when one comes for a period before it: then no credits have
+    /// taken the place of those that are paid for now. Who pays by invoice may always be a month behind.
+    func isOutstanding(
+        _ period: PeriodTimeline.Period,
+        _ stated: Fact.Period,
+        _ event: NormalizedEvent,
+        _ state: SubscriptionState
+    ) -> Bool {
+        guard stated.isProvisional, event.occurredAt.millisecondsSince1970 >= period.start else { return false }
+        var paid: String?
+        for case .charge(let charge) in event.facts { paid = charge.transaction }
+        guard let paid else { return false }
+        return !state.charges.contains { transaction, charge in
+            transaction != paid && charge.value.at.millisecondsSince1970 >= period.start
+        }
+    }
+
+    func isCharged(_ time: Range<Int64>, _ state: SubscriptionState) -> Bool {
+        state.charges.values.contains { time.contains($0.value.at.millisecondsSince1970) }
+    }
+
+    /// Whether a period had begun when an event came, as far as that can be told: by the event's own time, or since the
+    /// store told of the period after it had begun. Stripe tells of none before, wherever a test clock stands.
+    func hasBegun(_ period: PeriodTimeline.Period, _ event: NormalizedEvent) -> Bool {
+        period.start <= max(event.receivedAt.millisecondsSince1970, period.by.milliseconds)
+            || (period.by.provider == .stripe && !period.fact.isProvisional)
+    }
+
+    /// Whether a period is known to give nothing any more: its money went back, it has run its course, or it was ended for
+    /// good. One that waits for its payment may still get it, and what is left of one that was replaced is carried over.
+    func isSpent(_ period: PeriodTimeline.Period, _ event: NormalizedEvent) -> Bool {
+        guard let cut = period.cut, cut.at <= max(event.receivedAt.millisecondsSince1970, cut.by.milliseconds) else {
+            return false
+        }
+        switch cut.reason {
+        case .billing, .paused, .replaced: return cut.at >= period.end
+        default: return true
+        }
+    }
+
+    func payout(
+        _ period: PeriodTimeline.Period,
+        _ before: PeriodTimeline.Period?,
+        _ event: NormalizedEvent,
+        _ lineage: SubscriptionID,
+        _ state: SubscriptionState
+    ) -> [CreditAction] {
+        guard let full = credits(of: period), !isSpent(period, event) else { return [] }
+        guard let previous = replaced(by: period, before, event, state) else {
+            return [action("payout", .reset(to: full), period, event, lineage)]
+        }
+        let isInFull = isChargedInFull(event)
+        let credits = isInFull.map { $0 ? full : 0 } ?? prorated(full, previous, period, event, state) ?? full
+        // Where nothing new was paid for, or no other product, what is left stays. Carried over, it would outlast the period
+        // that it was paid for with.
+        let isKept = isInFull == false || !carriesOver && previous.product == period.fact.product
+        let effect: CreditAction.Effect =
+            isKept ? .grant(credits) : carriesOver ? .carryOver(to: credits) : .prorate(to: credits)
+        return [action("payout", effect, period, event, lineage)]
+    }
+
+    /// A period that was paid for while one of something else goes on, as months do beside a year: what is left of that
+    /// stays.
+    func payoutBeside(
+        _ period: PeriodTimeline.Period,
+        _ event: NormalizedEvent,
+        _ lineage: SubscriptionID
+    ) -> [CreditAction] {
+        guard let full = credits(of: period), !isSpent(period, event) else { return [] }
+        return [action("payout", .carryOver(to: full), period, event, lineage)]
+    }
+
+    func credits(of period: PeriodTimeline.Period) -> Int64? { credits(of: period.fact) }
+
+    func credits(of period: Fact.Period) -> Int64? {
+        guard let allowance = allowances[period.product] else { return nil }
+        return period.phase == .trial ? allowance.trialCredits ?? allowance.credits : allowance.credits
+    }
+
+    func action(
+        _ name: String,
+        _ effect: CreditAction.Effect,
+        _ period: PeriodTimeline.Period,
+        of product: String? = nil,
+        _ event: NormalizedEvent,
+        _ lineage: SubscriptionID
+    ) -> CreditAction {
+        CreditAction(
+            id: id(name, period, of: product, lineage),
+            effect: effect,
+            effectiveAt: max(Date(millisecondsSince1970: period.start), minimum(event, period)),
+            subscription: lineage
+        )
+    }
+
+    func id(
+        _ name: String,
+        _ period: PeriodTimeline.Period,
+        of product: String? = nil,
+        _ lineage: SubscriptionID
+    ) -> String {
+        let start = String(period.start.flooredQuotient(dividingBy: 1000))
+        // The App Store names a period anew each time it is restored on another device; its start stays.
+        let subject = lineage.store == .appStore ? start : period.transaction ?? start
+        // An order of Google Play is of one product, which a relay may know without its base plan.
+        let product = product ?? period.fact.product
+        let named = lineage.store == .playStore ? product.subscriptionFamily : product
+        return EventID(lineage.scope(of: subject), "credits_period", subject, named, name).description
+    }
+
+    // A change that was billed from the start of a running period took effect when it happened.
+    func minimum(_ event: NormalizedEvent, _ period: PeriodTimeline.Period) -> Date {
+        if case .productChanged(let change) = event.event, change.timing == .immediate,
+            event.occurredAt.millisecondsSince1970 < period.end
+        {
+            return event.occurredAt
+        }
+        return Date(millisecondsSince1970: period.start)
+    }
+}
