@@ -53,14 +53,6 @@ struct Normalize: AsyncParsableCommand {
         ]
     }()
 
-    /// What is misspelled must not silently stay without effect, least of all what narrows down whom to believe.
-    private static func refuseUnknown(_ reader: ObjectReader, _ provider: Provider) throws(ValidationError) {
-        guard let known = members[provider] else { return }
-        for (name, _) in reader.object.members where !known.contains(name) {
-            throw ValidationError("the configuration has a member that is not one of \(known.sorted())")
-        }
-    }
-
     func run() async throws {
         let receiver: any VectorReceiver
         let headers: Delivery.Headers
@@ -72,7 +64,7 @@ struct Normalize: AsyncParsableCommand {
             )
             receiver = try VectorRunner.receiver(for: Provider(rawValue: provider), config: configured)
             let reader = try ObjectReader(configured)
-            try Self.refuseUnknown(reader, Provider(rawValue: provider))
+            try reader.refuseMembers(otherThan: Self.members[Provider(rawValue: provider)] ?? [])
             now = try reader.optionalInt64("now").map(Date.init(millisecondsSince1970:))
         } catch {
             throw ValidationError("\(error)")

@@ -36,7 +36,7 @@ struct PullSettings {
     }
 
     private init(_ reader: ObjectReader) throws {
-        try Self.refuseUnknown(reader, Self.members)
+        try reader.refuseMembers(otherThan: Self.members)
         subscription = try reader.string("subscription")
         var names = try reader.optionalStrings("packageNames") ?? []
         if let name = try reader.optionalString("packageName") { names.append(name) }
@@ -52,7 +52,7 @@ struct PullSettings {
         trustRoots = try reader.optionalString("trustRootsFile").map { .file(path: $0) } ?? .system
 
         let emulator = try reader.optionalValue("emulator").map { try ObjectReader($0) }
-        if let emulator { try Self.refuseUnknown(emulator, Self.emulatorMembers) }
+        if let emulator { try emulator.refuseMembers(otherThan: Self.emulatorMembers) }
         let pubsub = try emulator?.optionalString("pubsub").map { try Self.address($0) }
         worker = PullConfiguration(
             subscription: subscription,
@@ -97,12 +97,6 @@ struct PullSettings {
     }
 
     /// A member that is misspelled must not silently stay without effect.
-    private static func refuseUnknown(_ reader: ObjectReader, _ known: Set<String>) throws(ValidationError) {
-        for (name, _) in reader.object.members where !known.contains(name) {
-            throw ValidationError("the configuration has a member that is not one of \(known.sorted())")
-        }
-    }
-
     private static func address(_ text: String) throws -> (host: String, port: Int) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, let port = Int(parts[1]) else {

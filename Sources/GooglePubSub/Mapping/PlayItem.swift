@@ -122,42 +122,6 @@ extension Account.Source {
     public static let externalAccountID: Account.Source = "external_account_id"
 }
 
-/// `GPA.1234-5678-9012-34567..3`: the order that a token began with, and which of its renewals this is.
-struct PlayOrderID {
-    var base: String
-    /// 0 for the first renewal; nil for the order that the token began with.
-    var renewal: Int?
-
-    init(_ text: String) {
-        guard let dots = text.utf8.lastRange(of: "..") else {
-            (base, renewal) = (text, nil)
-            return
-        }
-        let suffix = text.utf8[dots.upperBound...]
-        guard !suffix.isEmpty, suffix.allSatisfy({ (0x30...0x39).contains($0) }),
-            let renewal = Int(String(text[dots.upperBound...]))
-        else {
-            (base, self.renewal) = (text, nil)
-            return
-        }
-        base = String(text[..<dots.lowerBound])
-        self.renewal = renewal
-    }
-}
-
-extension String.UTF8View {
-    fileprivate func lastRange(of dots: StaticString) -> Range<Index>? {
-        var later: Index?
-        for index in indices.reversed() {
-            if self[index] == UInt8(ascii: "."), let later, self[later] == UInt8(ascii: ".") {
-                return index..<self.index(after: later)
-            }
-            later = index
-        }
-        return nil
-    }
-}
-
 // MARK: Period
 
 extension PlayItem {

@@ -82,7 +82,7 @@ extension CreditPolicy {
             let lineage = event.subscription
         else { return false }
         return change.proration == .deferred
-            || (period.transaction?.namesRenewal == true && period.lineages == [lineage])
+            || (period.transaction.flatMap { PlayOrderID($0).renewal } != nil && period.lineages == [lineage])
     }
 
     /// Whether a period gave way ahead of time to another rhythm or quantity of its product, which Stripe sells under one
@@ -155,14 +155,5 @@ extension CreditPolicy {
             let share = prorated(full, previous, period, event, state), share < full
         else { return [] }
         return [action("correction", .grant(share - full), period, event, lineage)]
-    }
-}
-
-extension String {
-    /// Whether it is an order of Google Play's that renews: `GPA.1234-…..0` and so on.
-    fileprivate var namesRenewal: Bool {
-        let parts = utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count > 2, let number = parts.last, parts[parts.count - 2].isEmpty else { return false }
-        return !number.isEmpty && number.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 }

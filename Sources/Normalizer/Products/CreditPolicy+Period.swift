@@ -52,11 +52,10 @@ extension CreditPolicy {
             // Another item may stand for the period from now on, which has paid out when it began. What is told again of its
             // beginning pays nothing out for that item either.
             let asserted = event.assertedAt.millisecondsSince1970
-            let isCharged = isCharged(period.start..<max(asserted, period.start), state)
+            let isCharged = isCharged(period.start, before: asserted, state)
             if isCharged || period.firstStated.map({ $0 < asserted }) == true {
                 // A renewal that still waits for its payment is paid out by that.
-                let isRenewal = index > 0 && timeline.periods[index - 1].end == period.start
-                guard isCharged || !isRenewal, credits(of: period) != nil else { return [] }
+                guard isCharged || !timeline.continues(index), credits(of: period) != nil else { return [] }
                 return [action("payout", .grant(0), period, event, lineage)]
             }
         default:
@@ -94,8 +93,7 @@ extension CreditPolicy {
             return false
         }
         let period = timeline.periods[index]
-        return index > 0 && timeline.periods[index - 1].end == period.start
-            && !isCharged(period.start..<max(period.end, period.start), state)
+        return timeline.continues(index) && !isCharged(period.start, before: period.end, state)
     }
 
     /// The period before one. What is only inferred prorates nothing: when it is stated, that is news again, and corrects.
@@ -119,13 +117,13 @@ extension CreditPolicy {
     func wasCharged(since moment: Date, _ timeline: PeriodTimeline, _ state: SubscriptionState) -> Bool {
         let failed = moment.millisecondsSince1970
         guard let period = timeline.periods.last(where: { $0.start <= failed }) else { return false }
-        return isCharged(failed + 1..<max(period.end, failed + 1), state)
+        return isCharged(failed + 1, before: period.end, state)
     }
 
     /// Whether a period is stated, or inferred from its payment rather than from a failed one or from an end.
     func isPaid(_ period: PeriodTimeline.Period, _ state: SubscriptionState) -> Bool {
         if period.isForestalled { return false }
-        return !period.fact.isProvisional || isCharged(period.start..<max(period.end, period.start), state)
+        return !period.fact.isProvisional || isCharged(period.start, before: period.end, state)
     }
 
     /// Whether a period has begun, and waits for its payment when one comes for a period before it: then no credits have
@@ -145,15 +143,18 @@ extension CreditPolicy {
         }
     }
 
-    func isCharged(_ time: Range<Int64>, _ state: SubscriptionState) -> Bool {
-        state.charges.values.contains { time.contains($0.value.at.millisecondsSince1970) }
+    func isCharged(_ start: Int64, before end: Int64, _ state: SubscriptionState) -> Bool {
+        state.charges.values.contains { charge in
+            let time = charge.value.at.millisecondsSince1970
+            return start <= time && time < end
+        }
     }
 
     /// Whether a period had begun when an event came, as far as that can be told: by the event's own time, or since the
     /// store told of the period after it had begun. Stripe tells of none before, wherever a test clock stands.
     func hasBegun(_ period: PeriodTimeline.Period, _ event: NormalizedEvent) -> Bool {
         period.start <= max(event.receivedAt.millisecondsSince1970, period.by.milliseconds)
-            || (period.by.provider == .stripe && !period.fact.isProvisional)
+            || period.isStatedOnceBegun
     }
 
     /// Whether a period is known to give nothing any more: its money went back, it has run its course, or it was ended for

@@ -71,6 +71,9 @@ struct PeriodTimeline {
             return longer > shorter + shorter / 4
         }
 
+        /// Whether its store states no period before it has begun, be it by a test clock.
+        var isStatedOnceBegun: Bool { by.provider == .stripe && !fact.isProvisional }
+
         func grants(at time: Int64) -> Bool { start <= time && time < accessEnd }
 
         /// Whether it goes on beside what begins at a moment: nothing took its place, and nothing ended it.
@@ -138,6 +141,9 @@ struct PeriodTimeline {
     func period(transaction: String?, start: Int64?) -> Period? {
         index(transaction: transaction, start: start).map { periods[$0] }
     }
+
+    /// Whether a period begins where the one before it ends.
+    func continues(_ index: Int) -> Bool { index > 0 && periods[index - 1].end == periods[index].start }
 
     func period(before start: Int64) -> Period? {
         periods.last { $0.start < start }
@@ -251,13 +257,11 @@ struct PeriodTimeline {
         periods[index].grace = grace
     }
 
-    /// A moment by the store's clock, as far as it shows. Stripe states periods that have begun: one that lay ahead when it
-    /// was stated has begun by a test clock, whose customers' refunds and events are dated by Stripe's own time.
+    /// A moment by the store's clock, as far as it shows: a period that lay ahead when it was stated has begun by a test
+    /// clock, whose customers' refunds and events are dated by Stripe's own time.
     func reached(_ moment: Int64) -> Int64 {
         periods.reduce(moment) { reached, period in
-            guard period.by.provider == .stripe, !period.fact.isProvisional, period.by.milliseconds < period.start
-            else { return reached }
-            return max(reached, period.start)
+            period.isStatedOnceBegun && period.by.milliseconds < period.start ? max(reached, period.start) : reached
         }
     }
 

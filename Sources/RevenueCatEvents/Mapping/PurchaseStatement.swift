@@ -46,19 +46,8 @@ struct PurchaseStatement {
         SubscriptionID(
             store: store == .macAppStore ? .appStore : store,
             environment: environment,
-            id: store == .playStore ? firstOrder(id) : id
+            id: store == .playStore ? PlayOrderID(id).base : id
         )
-    }
-
-    /// Google Play's renewals are named after the first order: `GPA.1234-…`, `GPA.1234-…..0`, `GPA.1234-…..1`.
-    static func firstOrder(_ order: String) -> String {
-        guard let last = order.utf8.lastIndex(of: UInt8(ascii: ".")), last > order.startIndex else { return order }
-        let before = order.utf8.index(before: last)
-        let digits = order.utf8[order.utf8.index(after: last)...]
-        guard order.utf8[before] == UInt8(ascii: "."), before > order.startIndex, !digits.isEmpty,
-            digits.allSatisfy({ (0x30...0x39).contains($0) })
-        else { return order }
-        return String(order[..<before])
     }
 
     /// Google Play's subscriptions have base plans: `subscription:base-plan`.

@@ -8,6 +8,7 @@ package struct SHA256: ~Copyable {
         do throws(SignatureError) {
             context = try unsafe Owned(EVP_MD_CTX_new(), "no digest context")
         } catch {
+            // As in `require(_:)`: no input can cause it.
             preconditionFailure(error.description)
         }
         let started = unsafe EVP_DigestInit_ex2(context.pointer, Self.algorithm.object.pointer, nil)
@@ -56,6 +57,7 @@ package struct SHA256: ~Copyable {
         do throws(SignatureError) {
             return try DigestAlgorithm(named: "SHA256")
         } catch {
+            // As in `require(_:)`: no input can cause it.
             preconditionFailure(error.description)
         }
     }()

@@ -37,19 +37,19 @@ extension Mapping {
         let oldPhases = try previous.map { (reader) throws(JSONError) in try ScheduleObject.phases(in: reader) } ?? nil
         var events: [NormalizedEvent] = []
 
-        let next = schedule.phases.nextChange(after: schedule.clock ?? created)
+        let next = schedule.phases.nextChange(after: now(of: schedule))
         if let next, let from = product(next.from), let to = product(next.to) {
             subject.facts.append(.nextProduct(Fact.NextProduct(to.productID)))
             // Only phases that differ from those before arrange something; all other updates repeat it.
             if previous == nil || oldPhases != nil {
                 events.append(changeScheduled(from: from, to: to, next, lineage, subject))
             }
-        } else if let old = oldPhases?.nextChange(after: schedule.clock ?? created), let from = product(old.from) {
+        } else if let old = oldPhases?.nextChange(after: now(of: schedule)), let from = product(old.from) {
             subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
             events.append(changeReverted(to: from, at: old.to.start, lineage, subject))
         }
         if let event = try end(schedule, previous, lineage, subject) { events.append(event) }
-        if let pauses = schedule.pausesAt, pauses > schedule.clock ?? created,
+        if let pauses = schedule.pausesAt, pauses > now(of: schedule),
             previous == nil || previous?.has("pause_schedules") == true
         {
             subject.facts.append(.pause(Fact.PauseState(.scheduled, resumesAt: schedule.resumesAt?.date)))
@@ -148,12 +148,14 @@ extension Mapping {
         }
     }
 
+    /// By the schedule's own clock, where it has one.
+    private func now(of schedule: ScheduleObject) -> Milliseconds { schedule.clock ?? created }
+
     /// A schedule that let go of its subscription takes with it what it had arranged; what took effect before stays.
     func scheduleEnded(_ schedule: ScheduleObject) -> Outcome {
         guard let subscription = schedule.subscription else { return .none(.unchanged) }
         let lineage = lineage(subscription)
-        guard let change = schedule.phases.nextChange(after: schedule.clock ?? created), let from = product(change.from)
-        else {
+        guard let change = schedule.phases.nextChange(after: now(of: schedule)), let from = product(change.from) else {
             return .none(.unchanged, lineage: lineage)
         }
         var subject = subject(schedule, lineage)

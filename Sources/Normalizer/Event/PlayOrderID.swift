@@ -1,0 +1,19 @@
+/// `GPA.1234-5678-9012-34567..3`: the order that a purchase on Google Play began with, and which of its renewals this is.
+package struct PlayOrderID {
+    package var base: String
+    /// 0 for the first renewal; nil for the order that the purchase began with.
+    package var renewal: Int?
+
+    package init(_ text: String) {
+        (base, renewal) = (text, nil)
+        let octets = text.utf8
+        guard let last = octets.lastIndex(of: UInt8(ascii: ".")), last > octets.startIndex else { return }
+        let before = octets.index(before: last)
+        let number = octets[octets.index(after: last)...]
+        guard octets[before] == UInt8(ascii: "."), before > octets.startIndex,
+            number.allSatisfy({ (0x30...0x39).contains($0) }), let renewal = Int(String(Substring(number)))
+        else { return }
+        base = String(text[..<before])
+        self.renewal = renewal
+    }
+}
