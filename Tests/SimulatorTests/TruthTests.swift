@@ -43,6 +43,15 @@ extension Story.Act {
 }
 
 extension TruthTests {
+    /// The inferred period of the first grace begins a second after the one that its recovery states.
+    @Test("a second grace counts, also where a renewal before the first one was lost")
+    func secondGrace() async throws {
+        let simulator = try #require(try Simulators.all.get().first { $0.provider == .google })
+        let walk = RandomWalk(.google, seed: 169, steps: 10)
+        #expect(walk.story.steps.count { $0.act.name == "failed charge with grace" } == 2)
+        #expect(try await WalkedHost.difference(walk, simulator, losing: 169) == nil)
+    }
+
     /// Credits are left out: what is paid for by a notification that never arrives waits for it.
     @Test("what is lost is made good by the next word of the purchase", arguments: [Provider.apple, .google, .stripe])
     func losses(_ provider: Provider) async throws {
@@ -50,9 +59,8 @@ extension TruthTests {
         for seed in 1...Self.count {
             let walk = RandomWalk(provider, seed: seed, steps: 10)
             guard let difference = try await WalkedHost.difference(walk, simulator, losing: Int(seed)) else { continue }
-            // Of the long run. Google Play's next word gives no access here until a period begins that is known, to a host
-            // that hands in nothing of what it knew.
-            if provider == .google, [169, 337].contains(seed) {
+            // Of the long run: the start is lost and the renewal charged a day ahead, so that nothing is known of what runs.
+            if provider == .google, seed == 337 {
                 withKnownIssue { Issue.record("\(difference)") }
             } else {
                 Issue.record("\(difference)")

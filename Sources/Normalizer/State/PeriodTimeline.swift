@@ -277,7 +277,18 @@ struct PeriodTimeline {
         let asserted = register.by.milliseconds
         return periods.lastIndex {
             $0.lineages.contains(lineage) && ($0.firstStated ?? $0.start) <= asserted && !$0.isForestalled
+                && !isWithinStated($0, by: asserted)
         }
+    }
+
+    /// Whether a period is inferred within one that was stated by a moment: that of a failed charge, say, which was charged
+    /// in the end for the time from its beginning on.
+    private func isWithinStated(_ inferred: Period, by moment: Int64) -> Bool {
+        inferred.fact.isProvisional
+            && periods.contains { stated in
+                stated.start <= inferred.start && inferred.start < stated.end && !stated.isForestalled
+                    && stated.firstStated.map { $0 <= moment } == true
+            }
     }
 
     /// Whether a period still stands beside the later one: both by one statement, or this one by a later statement, such
