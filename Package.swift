@@ -27,6 +27,7 @@ let package = Package(
         .library(name: "NormalizerTesting", targets: ["NormalizerTesting"]),
         .library(name: "NotificationSimulator", targets: ["NotificationSimulator"]),
         .library(name: "RevenueCatEvents", targets: ["RevenueCatEvents"]),
+        .library(name: "ShadowComparison", targets: ["ShadowComparison"]),
         .library(name: "Stripe", targets: ["Stripe"]),
         .executable(name: "lifecycle", targets: ["lifecycle"]),
     ],
@@ -94,6 +95,12 @@ let package = Package(
             dependencies: ["HTTPTransport", "Normalizer", "SignatureCore", "WireJSON"],
             swiftSettings: strict
         ),
+        // Apart from `Normalizer`, since only who moves from one channel to another has a use for it.
+        .target(
+            name: "ShadowComparison",
+            dependencies: ["Normalizer", "SignatureCore"],
+            swiftSettings: strict
+        ),
         .target(
             name: "SignatureIssuing",
             dependencies: ["CLifecycleOpenSSL", "SignatureCore"],
@@ -139,6 +146,7 @@ let package = Package(
                 "HTTPTransport",
                 "NotificationSimulator",
                 "Normalizer",
+                "ShadowComparison",
                 "WireJSON",
                 .target(name: "LoopbackServer", condition: .when(traits: ["CommandLineTool"])),
                 .product(
@@ -246,6 +254,7 @@ let package = Package(
                 "NotificationSimulator",
                 "Normalizer",
                 "RevenueCatEvents",
+                "ShadowComparison",
                 "SignatureCore",
                 "WireJSON",
             ],
@@ -262,6 +271,7 @@ let package = Package(
                 "NotificationSimulator",
                 "Normalizer",
                 "RevenueCatEvents",
+                "ShadowComparison",
                 "SignatureCore",
                 "SignatureIssuing",
             ],

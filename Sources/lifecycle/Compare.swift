@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import Normalizer
+import ShadowComparison
 
 /// `lifecycle compare`
 struct Compare: ParsableCommand {

@@ -2,6 +2,7 @@ import ConformanceVectors
 import FoundationEssentials
 import NotificationSimulator
 import Normalizer
+import ShadowComparison
 import Testing
 
 /// What a backend does with events: it acts on news, and once on each identity.

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import NotificationSimulator
 import Normalizer
+import ShadowComparison
 import Testing
 
 @Suite("Comparison of two channels")

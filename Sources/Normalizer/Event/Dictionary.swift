@@ -3,5 +3,5 @@ extension Dictionary where Key: Comparable {
     var keysInOrder: [Key] { Array(keys).sorted() }
 
     /// The values in the order of their keys.
-    var valuesInOrder: [Value] { keysInOrder.compactMap { self[$0] } }
+    package var valuesInOrder: [Value] { keysInOrder.compactMap { self[$0] } }
 }

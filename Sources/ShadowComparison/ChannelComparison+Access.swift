@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Normalizer
 
 extension ChannelComparison {
     mutating func compareAccess(

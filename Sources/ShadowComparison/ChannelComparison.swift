@@ -1,4 +1,5 @@
 public import FoundationEssentials
+public import Normalizer
 import SignatureCore
 
 /// What two channels said of the same purchases over the same time: where they agree, what only one of them saw, and

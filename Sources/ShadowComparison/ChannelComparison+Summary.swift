@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Normalizer
 
 extension ChannelComparison {
     /// How a comparison came out, in numbers.
