@@ -291,6 +291,33 @@ struct AppleRareFlowTests {
         }
     }
 
+    /// Apple charges up to a day before the period begins, and a customer may restore what was bought in that very day.
+    @Test(
+        "what was replaced or refunded long ago keeps no renewal from beginning when it is imported",
+        arguments: ["upgraded", "refunded"]
+    )
+    func importedBeforeRenewal(_ fate: String) throws {
+        var year = period("1", 0, 365, "basic")
+        if fate == "upgraded" { year.isUpgraded = true } else { year.revocationDate = day(50) }
+        let ahead = try notified("DID_RENEW", nil, period("4", 160, 190), renewal(190), at: 159.4)
+        let imported = try [period("4", 160, 190), period("3", 130, 160), period("2", 100, 130), year].enumerated()
+            .flatMap { index, transaction in
+                let date = day(159.7 + Double(index) * 0.001)
+                return try fixture.adapter.receive(
+                    signedTransaction: try fixture.simulator.signed(transaction, at: date),
+                    signedRenewalInfo: nil,
+                    receivedAt: date
+                ).events
+            }
+        let again = try notified("CONSUMPTION_REQUEST", nil, year, renewal(190), at: 170)
+        for events in [ahead + imported, imported, imported.reversed(), imported + ahead, imported + again] {
+            let state = try state(events)
+            for days in [159.8, 160.1, 175, 189.9] { #expect(state.access(at: day(days)).isGranted, "\(days)") }
+            #expect(state.snapshot(at: day(175)).product == "pro")
+            #expect(!state.access(at: day(190)).isGranted)
+        }
+    }
+
     @Test("who upgrades twice in a day has the higher product, and not what was there at first")
     func upgradedTwice() throws {
         var (basic, plus) = (period("1", 9, 39, "basic"), period("2", 9.5, 39.5, "plus"))

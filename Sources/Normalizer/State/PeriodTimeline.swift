@@ -329,8 +329,10 @@ struct PeriodTimeline {
                 guard let charged = periods[ahead].firstStated, !periods[ahead].fact.isProvisional,
                     !periods[ahead].entry.isOfSameProduct(as: changed.entry)
                 else { continue }
+                // What began before the charge, told of late as by a restored purchase, took nothing's place.
+                guard periods[ahead].start - changed.start <= Self.chargedAhead else { continue }
                 // What is said of it later, as when its money goes back, does not make it begin.
-                guard stated < periods[ahead].start && charged < stated || isReplacedByNothingLater(ahead, changed)
+                guard stated < periods[ahead].start && charged < stated || isReplacedByNothingLater(ahead)
                 else { continue }
                 periods[ahead].replacement = Cut(at: periods[ahead].start, reason: .replaced, by: changed.by)
             }
@@ -339,9 +341,9 @@ struct PeriodTimeline {
 
     /// Whether a period that began within a day of a change is said to be replaced, and nothing has begun since that could
     /// have taken its place: then the change did. A transaction heard of afterwards, as of a history, tells no more.
-    private func isReplacedByNothingLater(_ index: Int, _ changed: Period) -> Bool {
+    private func isReplacedByNothingLater(_ index: Int) -> Bool {
         let period = periods[index]
-        guard period.cut?.reason == .replaced, period.start - changed.start <= Self.chargedAhead else { return false }
+        guard period.cut?.reason == .replaced else { return false }
         return !periods[(index + 1)...].prefix(Self.maximumBeside).contains {
             $0.start < period.end && !$0.fact.isProvisional && !$0.entry.isOfSameProduct(as: period.entry)
         }
