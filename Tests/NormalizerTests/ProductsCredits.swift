@@ -615,6 +615,16 @@ struct ProductsCredits {
         #expect(actions.count == 1)
     }
 
+    @Test("an application that was written before it said what it gives back is read, and gives nothing back")
+    func olderApplication() throws {
+        var state = SubscriptionState(Self.lineage)
+        let application = state.apply(Self.begins("t1", "basic", from: 0, to: 31))
+        let text = String(decoding: try CanonicalJSON.bytes(application), as: UTF8.self)
+        let older = text.replacing(#","is_restoration":false"#, with: "")
+        #expect(older != text)
+        #expect(try CanonicalJSON.value(Application.self, from: Array(older.utf8)) == application)
+    }
+
     @Test("actions and policies survive being written and read")
     func codable() throws {
         for effect: CreditAction.Effect in [.grant(-5), .reset(to: 1), .prorate(to: 2), .carryOver(to: 3), .revoke] {

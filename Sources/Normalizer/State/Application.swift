@@ -28,11 +28,34 @@ public struct Application: Hashable, Sendable, Codable {
     /// Whether money goes back that had come again, by another refund than the one that was undone. Only Stripe names its
     /// refunds, so that the second is news.
     package var followsReversal = false
+}
 
+extension Application {
     private enum CodingKeys: String, CodingKey {
         case disposition, event
         case nextCheckAt = "next_check_at"
         case isRestoration = "is_restoration"
+        case followsReversal = "follows_reversal"
+    }
+
+    /// Reads what `encode(to:)` wrote; an absent flag is false.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        disposition = try container.decode(Disposition.self, forKey: .disposition)
+        event = try container.decode(NormalizedEvent.self, forKey: .event)
+        _nextCheckAt = try container.decode(OptionalEventTime.self, forKey: .nextCheckAt)
+        isRestoration = try container.decodeIfPresent(Bool.self, forKey: .isRestoration) ?? false
+        followsReversal = try container.decodeIfPresent(Bool.self, forKey: .followsReversal) ?? false
+    }
+
+    /// Writes all members, without `next_check_at` and `follows_reversal` where there is nothing to say.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(disposition, forKey: .disposition)
+        try container.encode(event, forKey: .event)
+        try container.encode(_nextCheckAt, forKey: .nextCheckAt)
+        try container.encode(isRestoration, forKey: .isRestoration)
+        if followsReversal { try container.encode(true, forKey: .followsReversal) }
     }
 }
 
