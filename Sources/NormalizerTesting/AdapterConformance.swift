@@ -15,7 +15,8 @@ public struct AdapterConformance<Adapter: ProviderAdapter>: Sendable {
         case samples
         /// A genuine delivery is accepted, gives events or says why not, and is answered with 2xx.
         case genuine
-        /// The same delivery gives the same result each time; repeated later, the same events under the same ids.
+        /// The same delivery gives the same result each time; repeated later, the same events under the same ids. Where
+        /// nothing is asked, what the same bytes say later is dated as before, too: by the provider, not by the receipt.
         case deterministic
         /// Events have the adapter's provider, evidence of how they were proven, and ids that differ.
         case identity

@@ -23,8 +23,9 @@ struct AcornAdapter: ProviderAdapter {
         var start: Double
         var end: Double
         var at: Double
-        /// Whether its end is lost when it is written, which is one of the mistakes.
+        /// Whether its end is lost when it is written, which is one of the mistakes, or its moment, which is another.
         var isLossy: Bool?
+        var isUndated: Bool?
 
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
@@ -34,7 +35,7 @@ struct AcornAdapter: ProviderAdapter {
             try container.encode(invoice, forKey: .invoice)
             try container.encode(start, forKey: .start)
             try container.encode(isLossy == true ? start : end, forKey: .end)
-            try container.encode(at, forKey: .at)
+            try container.encode(isUndated == true ? start : at, forKey: .at)
         }
     }
 
@@ -42,6 +43,7 @@ struct AcornAdapter: ProviderAdapter {
     enum Mistake: CaseIterable {
         case none, trustsAnybody, readsAnything, callsForgeriesAuthentic, leaksBody, forgetsEvidence, numbersEvents
         case refusesUnknown, guessesType, losesType, losesTimes, givesUp, changesEventsUnreachable
+        case losesMoment, assertsAtReceipt
     }
 
     let secret: String
@@ -74,6 +76,7 @@ struct AcornAdapter: ProviderAdapter {
             decoded = Notification(id: "", type: "began", subscription: "", invoice: "", start: 0, end: 0, at: 0)
         }
         decoded?.isLossy = mistake == .losesTimes
+        decoded?.isUndated = mistake == .losesMoment
         guard let notification = decoded else {
             throw DeliveryError(.malformed, "body is not a notification", isAuthentic: isProven)
         }
@@ -152,7 +155,7 @@ struct AcornAdapter: ProviderAdapter {
                 period: period,
                 occurredAt: at,
                 effectiveAt: period.start,
-                assertedAt: at,
+                assertedAt: mistake == .assertsAtReceipt ? resolved.receivedAt : at,
                 receivedAt: resolved.receivedAt,
                 facts: facts,
                 origin: Origin(

@@ -53,7 +53,7 @@ import WireJSON
             (.callsForgeriesAuthentic, [.forged, .tampered, .garbage]), (.leaksBody, [.silent]),
             (.forgetsEvidence, [.identity]), (.numbersEvents, [.deterministic]), (.refusesUnknown, [.genuine]),
             (.guessesType, [.unknown]), (.losesType, [.unknown]), (.losesTimes, [.coding]), (.givesUp, [.unreachable]),
-            (.changesEventsUnreachable, [.unreachable]),
+            (.changesEventsUnreachable, [.unreachable]), (.losesMoment, [.coding]),
         ] as [(AcornAdapter.Mistake, Set<AdapterConformance<AcornAdapter>.Check>)]
     )
     func everyMistakeIsFound(
@@ -62,6 +62,13 @@ import WireJSON
     ) async {
         let findings = await Self.conformance(mistake).findings()
         #expect(Set(findings.map(\.check)) == checks, "\(findings)")
+    }
+
+    @Test("Statements that are dated by their receipt make the order of arrival decide")
+    func datingByReceiptIsAFinding() async {
+        var conformance = Self.conformance(.assertsAtReceipt)
+        conformance.unreachable = nil
+        #expect(await conformance.findings().map(\.check) == [.deterministic, .deterministic, .deterministic])
     }
 
     @Test func checkingNothingIsAFinding() async {
