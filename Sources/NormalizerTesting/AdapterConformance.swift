@@ -11,7 +11,8 @@ public struct AdapterConformance<Adapter: ProviderAdapter>: Sendable {
     /// What was promised.
     @nonexhaustive
     public enum Check: String, Hashable, Sendable, CaseIterable {
-        /// There is something to check: genuine deliveries, forgeries, and one of an unknown type.
+        /// There is something to check: genuine deliveries, forgeries, and one of an unknown type; and in those that are
+        /// genuine there is something that the proof covers.
         case samples
         /// A genuine delivery is accepted, gives events or says why not, and is answered with 2xx.
         case genuine

@@ -171,7 +171,9 @@ struct ConformanceRun<Adapter: ProviderAdapter> {
     }
 
     private mutating func checkTampering(_ sample: Conformance.Sample, _ genuine: Normalization) async {
-        for altered in Tampering.deliveries(sample.delivery, conformance.proof) {
+        let deliveries = Tampering.deliveries(sample.delivery, conformance.proof)
+        require(.samples, sample.name, !deliveries.isEmpty, "it has nothing that the proof covers")
+        for altered in deliveries {
             let outcome = await receive(altered)
             switch outcome {
             case .success(let normalization):

@@ -71,6 +71,13 @@ import WireJSON
         #expect(await conformance.findings().map(\.check) == [.deterministic, .deterministic, .deterministic])
     }
 
+    @Test("A header that no delivery has covers nothing: there is nothing to change")
+    func misspelledProofIsAFinding() async {
+        var conformance = Self.conformance(.none)
+        conformance.proof = .header("Acorn-Checksums")
+        #expect(await conformance.findings().map(\.check) == [.samples, .samples, .samples])
+    }
+
     @Test func checkingNothingIsAFinding() async {
         var conformance = Self.conformance(.none)
         (conformance.genuine, conformance.forged, conformance.unknown) = ([], [], [])
