@@ -21,6 +21,25 @@ struct ChaosTests {
         }
     }
 
+    @Test("a purchase that goes on under another token leaves one balance, whenever the two turn out to be linked")
+    func linkedBalances() async throws {
+        let google = try #require(try Simulators.all.get().first { $0.provider == .google })
+        let story = Story(
+            "renewed-again",
+            "A customer leaves, comes back, and renews.",
+            [
+                .init(.after(.zero), .subscribe(.proMonthly)), .init(.atPeriodEnd, .renew),
+                .init(.after(.seconds(86_400)), .cancel), .init(.atPeriodEnd, .expire(.customer)),
+                .init(.after(.seconds(86_400)), .subscribe(.basicMonthly)), .init(.atPeriodEnd, .renew),
+            ]
+        )
+        let chaos = try await Chaos(story, by: google, from: Simulators.start)
+        // The renewal under each token comes before the purchase that links the two.
+        for order in [[1, 5, 4, 0, 3, 2], [5, 1, 4, 0, 3, 2], [1, 5, 0, 2, 3, 4]] {
+            try await chaos.check(order, .prompt)
+        }
+    }
+
     @Test("a notification that never arrives is told as what is missing, and where")
     func missing() async throws {
         for simulator in try Simulators.all.get() {

@@ -5,7 +5,8 @@ import Normalizer
 /// bought.
 struct CreditBalances: Sendable {
     private var policy = CreditPolicy([:], carriesOver: false)
-    private var left: [SubscriptionID: Int64] = [:]
+    /// What is left, and of which payout: of lineages that turn out to be linked, that of the later one counts.
+    private var left: [SubscriptionID: (credits: Int64, paidAt: Date)] = [:]
     private(set) var bought: Int64 = 0
     private var done: Set<String> = []
 
@@ -15,16 +16,19 @@ struct CreditBalances: Sendable {
     mutating func perform(_ application: Application, in ledger: AccountLedger) {
         guard let lineage = application.event.subscription, let state = ledger[lineage] else { return }
         learn(application.event.facts)
-        // Lineages may have been linked since.
-        left = Dictionary(left.map { (ledger[$0.key]?.subscription ?? $0.key, $0.value) }, uniquingKeysWith: +)
+        left = Dictionary(left.map { (ledger[$0.key]?.subscription ?? $0.key, $0.value) }) {
+            $0.paidAt < $1.paidAt ? $1 : $0
+        }
         let name = state.subscription
         for action in policy.actions(for: application, in: state) where done.insert(action.id).inserted {
+            let before = left[name]?.credits ?? 0
             switch action.effect {
-            case .grant(let credits): if credits < 0 { left[name, default: 0] += credits } else { bought += credits }
-            case .reset(let credits), .prorate(let credits): left[name] = credits
-            case .carryOver(let credits): (left[name], bought) = (credits, bought + left[name, default: 0])
+            case .grant(let credits):
+                if credits < 0 { left[name]?.credits += credits } else { bought += credits }
+            case .reset(let credits), .prorate(let credits): left[name] = (credits, action.effectiveAt)
+            case .carryOver(let credits): (left[name], bought) = ((credits, action.effectiveAt), bought + before)
             case .withdraw(let credits): bought -= credits
-            case .revoke: left[name] = 0
+            case .revoke: left[name]?.credits = 0
             }
         }
     }
@@ -46,7 +50,7 @@ struct CreditBalances: Sendable {
     /// What is left where there is access.
     func subscription(in ledger: AccountLedger, at time: Date) -> Int64 {
         left.reduce(0) { sum, entry in
-            ledger[entry.key]?.access(at: time).isGranted == true ? sum + entry.value : sum
+            ledger[entry.key]?.access(at: time).isGranted == true ? sum + entry.value.credits : sum
         }
     }
 }
