@@ -10,6 +10,7 @@ struct StoredRowsTests {
     struct Host {
         private var rows: [SubscriptionID: [UInt8]] = [:]
         private var links: [SubscriptionID: Set<SubscriptionID>] = [:]
+        private var accounts: [Account.Identifier: Set<SubscriptionID>] = [:]
 
         mutating func apply(_ event: NormalizedEvent) throws -> (Application, SubscriptionState?) {
             guard let lineage = event.subscription else {
@@ -20,19 +21,53 @@ struct StoredRowsTests {
                 links[lineage, default: []].insert(other)
                 links[other, default: []].insert(lineage)
             }
-            var linked: Set<SubscriptionID> = [lineage]
-            var open = [lineage]
-            while let next = open.popLast() {
-                open += (links[next] ?? []).filter { linked.insert($0).inserted }
-            }
-            var ledger = AccountLedger(
-                try linked.compactMap { rows[$0] }.map { try CanonicalJSON.value(SubscriptionState.self, from: $0) }
-            )
+            for account in event.account?.identifiers ?? [] { accounts[account, default: []].insert(lineage) }
+            var ledger = try ledger(linkedTo: [lineage])
             let read = try CanonicalJSON.value(NormalizedEvent.self, from: try CanonicalJSON.bytes(event))
             let application = ledger.apply(read)
             let state = ledger[lineage]
             rows[lineage] = try state.map { try CanonicalJSON.bytes($0) }
             return (application, state)
+        }
+
+        /// What an account has, whatever its purchases are called by now.
+        func access(of account: Account.Identifier, at time: Date) throws -> AccessDecision {
+            try ledger(linkedTo: accounts[account] ?? []).access(of: account, at: time).decision
+        }
+
+        private func ledger(linkedTo lineages: Set<SubscriptionID>) throws -> AccountLedger {
+            var linked = lineages
+            var open = Array(lineages)
+            while let next = open.popLast() {
+                open += (links[next] ?? []).filter { linked.insert($0).inserted }
+            }
+            return AccountLedger(
+                try linked.compactMap { rows[$0] }.map { try CanonicalJSON.value(SubscriptionState.self, from: $0) }
+            )
+        }
+    }
+
+    /// A relay knows the account by one name, and the store the purchase by another. What the store says of it is written to
+    /// the store's row.
+    @Test("give an account what it has under every name of its purchases", arguments: ["pause", "top-up", "upgrade"])
+    func accounts(_ id: String) async throws {
+        let story = try #require(Story.named(id))
+        let stated = try await Simulators.play(story, .google).events
+        let relayed = try await Simulators.play(story, .revenuecat).events
+        let told = (stated + relayed).sorted { $0.receivedAt < $1.receivedAt }
+        for events in [told, told.reversed()] {
+            var memory = AccountLedger()
+            var host = Host()
+            for event in events where event.subscription != nil {
+                _ = memory.apply(event)
+                _ = try host.apply(event)
+                for account in memory.accounts {
+                    for days in [0.0, 10, 40] {
+                        let time = event.receivedAt.addingTimeInterval(days * 86_400)
+                        #expect(try host.access(of: account, at: time) == memory.access(of: account, at: time).decision)
+                    }
+                }
+            }
         }
     }
 
