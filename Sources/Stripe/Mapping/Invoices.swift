@@ -9,9 +9,8 @@ extension Mapping {
         return invoice.completed(with: lines)
     }
 
-    private func subject(_ invoice: InvoiceObject) -> Subject {
-        let span = invoice.paidSpan
-        return Subject(
+    private func subject(_ invoice: InvoiceObject, _ span: SubscriptionObject.Span?) -> Subject {
+        Subject(
             lineage: invoice.subscription.map { lineage($0) },
             transaction: invoice.id,
             account: account(customer: invoice.customer, metadata: invoice.metadata),
@@ -52,7 +51,7 @@ extension Mapping {
 
     func invoicePaid(_ invoice: InvoiceObject) -> Outcome {
         let invoice = completed(invoice)
-        var subject = subject(invoice)
+        var subject = subject(invoice, invoice.paidSpan)
         subject.facts = paidFacts(invoice, subject, phase: phase(invoice))
         guard let lineage = subject.lineage else { return standalonePaid(invoice, subject) }
         guard !invoice.needsLines else { return .none(.needsLookup, lineage: lineage, facts: subject.facts) }
@@ -141,14 +140,15 @@ extension Mapping {
     /// The twin of `invoice.paid`. It leaves the charge to that: by it a state knows whether the payment is news, and the
     /// twin may come first.
     func invoiceSettled(_ invoice: InvoiceObject) -> Outcome {
-        let subject = subject(invoice)
+        let subject = subject(invoice, invoice.paidSpan)
         let facts = paidFacts(invoice, subject, phase: phase(invoice)).filter { $0.kind != .charge }
         return .none(.reportedElsewhere, lineage: subject.lineage, facts: subject.lineage == nil ? [] : facts)
     }
 
     func invoiceFailed(_ invoice: InvoiceObject, _ actionRequired: Bool) -> Outcome {
         let invoice = completed(invoice)
-        var subject = subject(invoice)
+        let span = invoice.billedSpan
+        var subject = subject(invoice, span)
         subject.price = nil
         if let account = subject.account { subject.facts.append(.owner(account)) }
         // A fetched invoice is as it is now: what was paid or dropped meanwhile is no trouble any more, and its end is told by
@@ -165,7 +165,7 @@ extension Mapping {
         // A first payment renews nothing, and there is no access to lose.
         if invoice.purpose == .start { return .events([pending(subject, lineage, subscription)]) }
         guard !invoice.needsLines else { return .none(.needsLookup, lineage: lineage, facts: subject.facts) }
-        let access = failedAccess(start: invoice.paidSpan?.start, end: invoice.paidSpan?.end ?? invoice.lastEnd)
+        let access = failedAccess(start: span?.start, end: span?.end ?? invoice.lastEnd)
         let retry = invoice.nextAttempt?.date
         switch access {
         case .grace(let until):
@@ -185,16 +185,17 @@ extension Mapping {
     }
 
     func invoiceUpcoming(_ invoice: InvoiceObject) -> Outcome {
-        var subject = subject(invoice)
+        let span = invoice.billedSpan
+        var subject = subject(invoice, span)
         subject.price = invoice.money(invoice.amountDue).map { Price($0, .renewal) }
-        let due = invoice.nextAttempt ?? invoice.paidSpan?.start
+        let due = invoice.nextAttempt ?? span?.start
         var facts: [String: String] = [:]
         facts["renews_at"] = due.map { RFC3339.string($0) }
         return .events([notice(.renewalUpcoming, facts, subject, effectiveAt: due)])
     }
 
     func invoiceNotice(_ invoice: InvoiceObject) -> Outcome {
-        var subject = subject(invoice)
+        var subject = subject(invoice, invoice.billedSpan)
         subject.price = invoice.money(invoice.amountDue).map { Price($0, .list) }
         let name = notification.canonicalType.split(separator: ".").last.map(String.init) ?? ""
         let isIssued = name == "finalized"

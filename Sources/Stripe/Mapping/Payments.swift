@@ -52,7 +52,7 @@ extension Mapping {
             scope: lineage(payment.charge ?? id),
             transaction: sale ?? (isOfNoSubscription ? id : invoiceID ?? id),
             statedTransaction: sale ?? (subscription == nil ? id : invoiceID ?? id),
-            periodStart: subscription == nil ? nil : invoice?.paidSpan?.start,
+            periodStart: subscription == nil ? nil : invoice?.billedSpan?.start,
             isSale: subscription == nil,
             customer: invoice?.customer ?? payment.customer
         )

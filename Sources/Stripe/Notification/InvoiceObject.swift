@@ -70,6 +70,7 @@ struct InvoiceObject: WireObject, Sendable {
     let lookBack: (start: Milliseconds?, end: Milliseconds?)
     let paidAt: Milliseconds?
     let created: Milliseconds?
+    private let hasTestClock: Bool
     private(set) var lines: [Line]
     /// Whether there are lines that are not shown.
     private(set) var hasMoreLines: Bool
@@ -101,6 +102,7 @@ struct InvoiceObject: WireObject, Sendable {
         lookBack = (try reader.time("period_start"), try reader.time("period_end"))
         paidAt = try reader.reader("status_transitions")?.time("paid_at")
         created = try reader.time("created")
+        hasTestClock = reader.optionalValue("test_clock") != nil
         var lines: [Line] = []
         if let values = try reader.list("lines") {
             lines.reserveCapacity(values.count)
@@ -177,10 +179,19 @@ extension InvoiceObject {
     /// The period that the invoice pays for, with its items; nil where not all lines are known.
     ///
     /// Of the lines for the subscription itself, prorations left out, those that begin last: lines for metered usage
-    /// bill the period before.
-    var paidSpan: SubscriptionObject.Span? {
+    /// bill the period before. A period that is billed ahead is told of when it begins.
+    var paidSpan: SubscriptionObject.Span? { span(beginningBy: latestBeginning) }
+
+    /// What it bills: the same, or else a period that is billed ahead.
+    var billedSpan: SubscriptionObject.Span? { paidSpan ?? span(beginningBy: .max) }
+
+    private func span(beginningBy latest: Milliseconds) -> SubscriptionObject.Span? {
         guard !hasMoreLines else { return nil }
-        let candidates = lines.filter { $0.isSubscription && !$0.isProration && $0.start != nil && $0.end != nil }
+        let billed = lines.filter { line in
+            guard line.isSubscription, line.end != nil, let start = line.start else { return false }
+            return start <= latest
+        }
+        let candidates = billed.filter { !$0.isProration }
         guard let start = candidates.compactMap(\.start).max() else { return nil }
         let paid = candidates.filter { $0.start == start }
         guard let end = paid.compactMap(\.end).max(), start < end else { return nil }
@@ -191,6 +202,14 @@ extension InvoiceObject {
                 line.price.map { SubscriptionObject.Item(price: $0, quantity: line.quantity) }
             }
         )
+    }
+
+    /// When a period begins at the latest that is not billed ahead (`billing_schedules`): when the invoice was made, which
+    /// under a test clock the end of its window tells at least as well. The hour is for what Stripe does not do at once.
+    private var latestBeginning: Milliseconds {
+        let end = created == nil || hasTestClock ? lookBack.end : nil
+        guard let made = end.map({ max($0, created ?? $0) }) ?? created else { return .max }
+        return made + 3_600_000
     }
 
     /// Whether all that is billed was used before: the period that `paidSpan` names is over.

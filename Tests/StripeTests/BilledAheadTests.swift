@@ -1,0 +1,95 @@
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import Stripe
+import Testing
+
+/// Periods that are paid for before they begin (`billing_schedules`, since 2026-05-27), and such that are shorter than a full one.
+@Suite("Stripe, billed ahead or in part")
+struct BilledAheadTests {
+    private typealias Flow = RareFlowTests
+    private static let month = Flow.active(.basic)
+
+    private static func paid(
+        _ id: String,
+        reason: String,
+        _ lines: [StripeInvoice.Line],
+        at time: Int64,
+        lookBackFrom: Int64? = nil,
+        _ version: StripeSimulator.Version = .endive,
+        _ change: (String) -> String = { $0 }
+    ) -> Flow.Taken {
+        var invoice = StripeInvoice(id, reason: reason, lines: lines, created: time, lookBackFrom: lookBackFrom)
+        invoice.paidAt = time
+        let object = JSONText.raw(change(JSONText.object(invoice.object(version)).text))
+        return (simulator(version).event("invoice.paid", id: "evt_\(id)", created: time, object: object).bytes, time)
+    }
+
+    private static func line(_ number: Int64, of months: Int64 = 1) -> StripeInvoice.Line {
+        .init(.basic, from: month.start + (number * 30) * day, to: month.start + (number + months) * 30 * day)
+    }
+
+    /// The next period, which no invoice bills any more.
+    private static func roll(_ before: StripeSubscription) -> (after: StripeSubscription, told: Flow.Taken) {
+        let after = Flow.next(before, invoice: before.latestInvoice ?? "")
+        return (after, Flow.updated(after, from: before, at: after.start + 5, .endive))
+    }
+
+    @Test("months that are paid for at the start pay out one after the other", arguments: [false, true])
+    func monthsAtTheStart(_ isOneLine: Bool) throws {
+        let lines = isOneLine ? [Self.line(0, of: 3)] : (0..<3).map { Self.line($0) }
+        let paid = Self.paid("in_1", reason: "subscription_create", lines, at: Self.month.start)
+        let began = Flow.began(Self.month, .endive)
+        for order in [[began, paid], [paid, began]] {
+            var host = try Flow.Host(adapter(), order)
+            #expect(host.kinds == ["started"])
+            #expect(host.effects == [.reset(to: 200)])
+            #expect(host.state.snapshot(at: date(Self.month.start + day)).period?.end == date(Self.month.end))
+            var current = Self.month
+            for number in 2...3 {
+                let (after, told) = Self.roll(current)
+                try host.take(told)
+                #expect(host.kinds.count == number)
+                #expect(host.effects == Array(repeating: .reset(to: 200), count: number))
+                current = after
+            }
+        }
+    }
+
+    @Test("a renewal that is paid for a week ahead pays out when its period begins")
+    func renewalAhead() throws {
+        let time = Self.month.end - 7 * day
+        var billed = Self.month
+        billed.latestInvoice = "in_2"
+        let told = Flow.updated(billed, from: Self.month, at: time, .endive)
+        let paid = Self.paid("in_2", reason: "subscription_update", [Self.line(1)], at: time)
+        for order in [[told, paid], [paid, told]] {
+            var host = try Flow.Host(adapter(), [Flow.began(Self.month, .endive)] + order)
+            #expect(host.kinds == ["started"])
+            #expect(host.effects == [.reset(to: 200)])
+            #expect(host.state.snapshot(at: date(time + 60)).period?.end == date(Self.month.end))
+            try host.take(Self.roll(billed).told)
+            #expect(host.kinds == ["started", "renewed"])
+            #expect(host.effects == [.reset(to: 200), .reset(to: 200)])
+        }
+    }
+
+    @Test("a renewal that cannot be paid for ahead takes nothing of the period that runs")
+    func renewalAheadFails() throws {
+        let time = Self.month.end - 7 * day
+        var invoice = StripeInvoice("in_2", reason: "subscription_update", lines: [Self.line(1)], created: time)
+        invoice.status = "open"
+        let failed = simulator().event(
+            "invoice.payment_failed",
+            id: "evt_f",
+            created: time,
+            object: .object(invoice.object(.endive))
+        ).bytes
+        let host = try Flow.Host(
+            policed { $0.pastDue = .grace(.seconds(3 * day)) },
+            [Flow.began(Self.month, .endive), (failed, time)]
+        )
+        #expect(host.kinds == ["started", "billing_issue"])
+        #expect(host.state.access(at: date(Self.month.end - day)).isGranted)
+    }
+}
