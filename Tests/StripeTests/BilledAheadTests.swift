@@ -92,4 +92,30 @@ struct BilledAheadTests {
         #expect(host.kinds == ["started", "billing_issue"])
         #expect(host.state.access(at: date(Self.month.end - day)).isGranted)
     }
+
+    @Test("a part of a period between a trial and the anchor of billing is paid for", arguments: PitfallTests.versions)
+    func partAfterTrial(_ version: StripeSimulator.Version) throws {
+        var trial = Self.month
+        trial.status = "trialing"
+        (trial.end, trial.trialStart, trial.trialEnd) = (trial.start + 7 * day, trial.start, trial.start + 7 * day)
+        var part = trial
+        (part.status, part.latestInvoice) = ("active", "in_2")
+        (part.start, part.end) = (trial.end, trial.start + 17 * day)
+        let converted = Flow.updated(part, from: trial, at: part.start + 5, version)
+        for isProration in [false, true] {
+            let paid = Self.paid(
+                "in_2",
+                reason: "subscription_cycle",
+                [.init(.basic, amount: 333, from: part.start, to: part.end)],
+                at: part.start + 3600,
+                lookBackFrom: trial.start,
+                version
+            ) { $0.replacing("\"proration\":false", with: "\"proration\":\(isProration)") }
+            for order in [[converted, paid], [paid, converted]] {
+                let host = try Flow.Host(adapter(), [Flow.began(trial, version)] + order)
+                #expect(host.kinds == ["started", "renewed"], "\(isProration)")
+                #expect(host.effects == [.reset(to: 200), .reset(to: 200)], "\(isProration)")
+            }
+        }
+    }
 }

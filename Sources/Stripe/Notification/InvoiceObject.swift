@@ -12,6 +12,9 @@ struct InvoiceObject: WireObject, Sendable {
         let end: Milliseconds?
         let isProration: Bool
         let isSubscription: Bool
+        /// Whether the subscription bills a part of a period by itself, such as the time between a trial and the anchor of
+        /// billing. What is prorated because of a change stands on an invoice item.
+        let isPartOfPeriod: Bool
 
         init(_ value: JSONValue) throws(JSONError) {
             let reader = try ObjectReader(value)
@@ -32,6 +35,8 @@ struct InvoiceObject: WireObject, Sendable {
             isProration = prorated ?? false
             let type = try reader.optionalString("type")
             isSubscription = item != nil || type == "subscription" || (parent == nil && type == nil)
+            isPartOfPeriod =
+                isProration && (item.map { $0.optionalValue("invoice_item") == nil } ?? (type == "subscription"))
         }
 
         private static func price(in reader: ObjectReader) throws(JSONError) -> PriceObject? {
@@ -191,7 +196,10 @@ extension InvoiceObject {
             guard line.isSubscription, line.end != nil, let start = line.start else { return false }
             return start <= latest
         }
-        let candidates = billed.filter { !$0.isProration }
+        var candidates = billed.filter { !$0.isProration }
+        if candidates.isEmpty, purpose == .start || purpose == .renewal {
+            candidates = billed.filter(\.isPartOfPeriod)
+        }
         guard let start = candidates.compactMap(\.start).max() else { return nil }
         let paid = candidates.filter { $0.start == start }
         guard let end = paid.compactMap(\.end).max(), start < end else { return nil }
