@@ -421,6 +421,46 @@ struct LookupTests {
         #expect(kept.noChange?.statement?.subscription == PitfallTests.lineage)
     }
 
+    @Test("a subscription of many items is asked for page by page", arguments: PitfallTests.versions)
+    func manyItems(_ version: StripeSimulator.Version) async throws {
+        var subscription = StripeSubscription(
+            status: "active",
+            items: (0..<150).map { .init("si_\($0)", StripePrice("price_\($0)", product: "prod_\($0)", amount: 100)) },
+            from: created,
+            to: created + 30 * day,
+            latestInvoice: "in_1"
+        )
+        subscription.items[149].price.product = "a_prod"
+        func page(_ range: Range<Int>, isLast: Bool) -> JSONText {
+            var shown = subscription
+            shown.items = Array(subscription.items[range])
+            let list = (shown.object(version)["items"] ?? nil).text
+            return .raw(list.replacing("\"has_more\":false", with: "\"has_more\":\(!isLast)"))
+        }
+        respond(to: "/v1/subscription_items", query: "subscription=sub_1&limit=100", page(0..<100, isLast: false))
+        respond(
+            to: "/v1/subscription_items",
+            query: "subscription=sub_1&limit=100&starting_after=si_99",
+            page(100..<150, isLast: true)
+        )
+        var narrow = subscription
+        narrow.items = Array(subscription.items.prefix(10))
+        let shown = JSONText.object(narrow.object(version)).text.replacing(
+            "\"has_more\":false,\"total_count\":10",
+            with: "\"has_more\":true,\"total_count\":150"
+        )
+        func told(_ object: JSONText) -> [UInt8] {
+            simulator(version).event("customer.subscription.created", id: "evt_1", created: created, object: object)
+                .bytes
+        }
+        let adapter = try adapter()
+        let started = try await receive(adapter, told(.raw(shown)))
+        let whole = try await receive(adapter, told(.object(subscription.object(version))))
+        #expect(started.events.map(\.product?.id) == ["a_prod"])
+        #expect(started.events.map(\.id) == whole.events.map(\.id))
+        #expect(started.events.map(\.facts) == whole.events.map(\.facts))
+    }
+
     @Test("a redirect is not followed")
     func redirect() async throws {
         transport.on(.any, respond: HTTPTransportResponse(status: 302, headers: ["Location": "https://evil.example/"]))

@@ -27,8 +27,6 @@ struct LookupRequest: Sendable {
     static let object = "object"
     /// The invoice payments of a payment.
     static let invoicePayments = "invoice_payments"
-    /// The items of a subscription that does not show all of them.
-    static let subscriptionItems = "subscription_items"
     /// The schedule with its prices.
     static let schedule = "schedule"
     /// The checkout session with its line items.
@@ -74,25 +72,26 @@ struct LookupRequest: Sendable {
             guard let invoice = try? InvoiceObject(value), let id = invoice.id,
                 row == .invoicePaid ? invoice.needsLinesOncePaid : invoice.needsLines
             else { return nil }
-            return InvoiceLines(notification).nextPage.map { page in
+            return ListPages(invoiceLinesFor: notification).nextPage.map { page in
                 LookupRequest(
                     name: page.name,
                     path: ["v1", "invoices", id, "lines"],
-                    query: [("limit", "100")] + (page.after.map { [("starting_after", $0)] } ?? []),
+                    query: page.query,
                     answer: .list
                 )
             }
         case .subscriptionCreated, .subscriptionUpdated, .subscriptionResumed, .subscriptionTold:
-            // A subscription has twenty items at most.
-            guard notification.answers[subscriptionItems] == nil, let reader = try? ObjectReader(value),
-                (try? reader.hasMore("items")) == true, let id = try? reader.string("id")
+            guard let reader = try? ObjectReader(value), (try? reader.hasMore("items")) == true,
+                let id = try? reader.string("id")
             else { return nil }
-            return LookupRequest(
-                name: subscriptionItems,
-                path: ["v1", "subscription_items"],
-                query: [("subscription", id), ("limit", "100")],
-                answer: .list
-            )
+            return ListPages(itemsFor: notification).nextPage.map { page in
+                LookupRequest(
+                    name: page.name,
+                    path: ["v1", "subscription_items"],
+                    query: [("subscription", id)] + page.query,
+                    answer: .list
+                )
+            }
         default:
             return nil
         }

@@ -5,7 +5,9 @@ import WireJSON
 extension Mapping {
     /// The invoice with all its lines, where they were asked for.
     private func completed(_ invoice: InvoiceObject) -> InvoiceObject {
-        guard invoice.needsLinesOncePaid, let lines = InvoiceLines(notification).all else { return invoice }
+        guard invoice.needsLinesOncePaid, let lines = ListPages(invoiceLinesFor: notification).all else {
+            return invoice
+        }
         return invoice.completed(with: lines)
     }
 

@@ -5,12 +5,8 @@ extension Mapping {
     /// The subscription with all its items, any of which can be the one that stands for all; nil where some are missing.
     func completed(_ subscription: SubscriptionObject) -> SubscriptionObject? {
         guard subscription.hasMoreItems else { return subscription }
-        guard let root = notification.answers[LookupRequest.subscriptionItems]?.document?.root,
-            let list = try? ObjectReader(root), (try? list.optionalBool("has_more")) != true,
-            let values = try? list.array("data")
+        guard let items = ListPages(itemsFor: notification).all, !items.isEmpty, let subject = notification.subject
         else { return nil }
-        let items = values.compactMap { try? SubscriptionObject.Item($0) }
-        guard !items.isEmpty, let subject = notification.subject else { return nil }
         return try? SubscriptionObject(subject, items: items)
     }
 

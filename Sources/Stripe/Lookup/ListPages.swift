@@ -1,0 +1,75 @@
+import WireJSON
+
+/// The elements of a list of which an object shows the first ones only, page by page as they were asked for.
+struct ListPages<Element> {
+    /// A page to ask for: the name of its answer, and the element that it comes after.
+    struct Page {
+        let name: String
+        let after: String?
+
+        /// What Stripe's lists are asked with.
+        var query: [(String, String)] { [("limit", "100")] + (after.map { [("starting_after", $0)] } ?? []) }
+    }
+
+    /// Every element; nil as long as a page is missing.
+    let all: [Element]?
+    /// What to ask for; nil where everything is there, or what is missing will not come.
+    let nextPage: Page?
+
+    /// - Parameters:
+    ///   - list: names the answers.
+    ///   - read: an element; nil for one that is passed over.
+    fileprivate init(
+        _ list: String,
+        _ notification: StripeNotification,
+        _ read: (JSONValue) throws(JSONError) -> Element?
+    ) {
+        var elements: [Element] = []
+        var last: String?
+        // Ten pages of a hundred: Stripe bounds an invoice and a subscription well below.
+        for number in 1...10 {
+            let name = "\(list)/\(number)"
+            guard let answer = notification.answers[name] else {
+                (all, nextPage) = (nil, Page(name: name, after: last))
+                return
+            }
+            guard let root = answer.document?.root, let page = try? Self.page(root, read) else { break }
+            elements += page.elements
+            guard page.hasMore else {
+                (all, nextPage) = (elements, nil)
+                return
+            }
+            // A page that does not lead on would be asked for again and again.
+            guard let id = page.last, id != last else { break }
+            last = id
+        }
+        (all, nextPage) = (nil, nil)
+    }
+
+    private static func page(
+        _ root: JSONValue,
+        _ read: (JSONValue) throws(JSONError) -> Element?
+    ) throws(JSONError) -> (elements: [Element], last: String?, hasMore: Bool) {
+        let reader = try ObjectReader(root)
+        var elements: [Element] = []
+        var last: String?
+        for value in try reader.array("data") {
+            if let element = try read(value) { elements.append(element) }
+            last = try ObjectReader(value).optionalString("id")
+        }
+        return (elements, last, try reader.optionalBool("has_more") ?? false)
+    }
+}
+
+extension ListPages<InvoiceObject.Line> {
+    init(invoiceLinesFor notification: StripeNotification) {
+        self.init("invoice_lines", notification) { (value) throws(JSONError) in try InvoiceObject.Line(value) }
+    }
+}
+
+extension ListPages<SubscriptionObject.Item> {
+    init(itemsFor notification: StripeNotification) {
+        self.init("subscription_items", notification) { (value) throws(JSONError) in try? SubscriptionObject.Item(value)
+        }
+    }
+}
