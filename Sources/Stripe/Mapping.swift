@@ -304,7 +304,7 @@ extension Mapping {
     }
 
     /// Whom something belongs to: the host's own id where one is stated, then Stripe's customer.
-    func account(customer: String?, clientReference: String? = nil, metadata: JSONObject?) -> Account? {
+    func account(customer: CustomerReference?, clientReference: String? = nil, metadata: JSONObject?) -> Account? {
         var account: Account?
         func add(_ id: String?, _ source: Account.Source) {
             guard let id, !id.isEmpty else { return }
@@ -318,7 +318,8 @@ extension Mapping {
             add(try? metadata?[MemberName(key)]?.string(), .metadata)
         }
         add(clientReference, .clientReferenceID)
-        add(customer, .stripeCustomer)
+        add(customer?.id, .stripeCustomer)
+        add(customer?.account, .stripeCustomer)
         return account
     }
 

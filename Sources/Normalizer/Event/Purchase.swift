@@ -139,7 +139,7 @@ public struct Account: Hashable, Sendable, Codable {
         public static let obfuscatedProfileID: Source = "obfuscated_profile_id"
         /// RevenueCat's `app_user_id`, `original_app_user_id` or an alias.
         public static let appUserID: Source = "app_user_id"
-        /// Stripe's customer, `cus_…`.
+        /// Stripe's customer, `cus_…`, or the account that stands for it, `acct_…`.
         public static let stripeCustomer: Source = "stripe_customer"
         /// Stripe Checkout's `client_reference_id`, set by the host.
         public static let clientReferenceID: Source = "client_reference_id"

@@ -161,7 +161,7 @@ extension Mapping {
             facts["removed"] = before.subtracting(now).sorted().joined(separator: ",")
         }
         if try reader.reader("entitlements")?.optionalBool("has_more") == true { facts["is_partial"] = "true" }
-        let customer = try reader.reference("customer")
+        let customer = try reader.customer()
         return .events([
             notice(.other, facts, Subject(account: account(customer: customer, metadata: nil)))
         ])
@@ -183,7 +183,11 @@ extension Mapping {
     func customerDeleted(_ value: JSONValue) throws(JSONError) -> Outcome {
         let customer = try ObjectReader(value).string("id")
         return .events([
-            notice(.other, ["customer": "deleted"], Subject(account: account(customer: customer, metadata: nil)))
+            notice(
+                .other,
+                ["customer": "deleted"],
+                Subject(account: account(customer: .init(id: customer), metadata: nil))
+            )
         ])
     }
 }

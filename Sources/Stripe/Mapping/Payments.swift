@@ -9,7 +9,7 @@ struct Payment: Sendable {
     let charge: String?
     let invoice: String?
     let invoiceObject: InvoiceObject?
-    let customer: String?
+    let customer: CustomerReference?
 
     /// - Parameter value: a charge, a refund or a dispute.
     init(_ value: JSONValue) throws(JSONError) {
@@ -20,7 +20,7 @@ struct Payment: Sendable {
         let reference = try InvoiceReference(reader)
         invoice = reference.id
         invoiceObject = reference.object
-        customer = try reader.reference("customer")
+        customer = try reader.customer()
     }
 }
 
@@ -36,7 +36,7 @@ extension Mapping {
         let periodStart: Milliseconds?
         /// Whether it paid for something bought once, as far as is known.
         let isSale: Bool
-        let customer: String?
+        let customer: CustomerReference?
     }
 
     private func paidBy(_ payment: Payment) -> PaidBy? {

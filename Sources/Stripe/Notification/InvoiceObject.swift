@@ -57,7 +57,7 @@ struct InvoiceObject: WireObject, Sendable {
     /// Absent from the preview of an upcoming invoice before clover.
     let id: String?
     let status: String?
-    let customer: String?
+    let customer: CustomerReference?
     let subscription: String?
     /// Stated before basil.
     let paymentIntent: String?
@@ -86,7 +86,7 @@ struct InvoiceObject: WireObject, Sendable {
         let reader = try ObjectReader(value)
         id = try reader.optionalString("id")
         status = try reader.optionalString("status")
-        customer = try reader.reference("customer")
+        customer = try reader.customer()
         let details = try reader.reader("parent")?.reader("subscription_details")
         let reference = reader.optionalValue("subscription") ?? details?.optionalValue("subscription")
         subscription = try reference?.referenceID()

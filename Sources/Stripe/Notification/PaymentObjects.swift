@@ -4,7 +4,7 @@ import WireJSON
 /// A `charge`.
 struct ChargeObject: WireObject, Sendable {
     let id: String
-    let customer: String?
+    let customer: CustomerReference?
     let paymentIntent: String?
     let invoice: InvoiceReference
     let currency: String
@@ -17,7 +17,7 @@ struct ChargeObject: WireObject, Sendable {
     init(_ value: JSONValue) throws(JSONError) {
         let reader = try ObjectReader(value)
         id = try reader.string("id")
-        customer = try reader.reference("customer")
+        customer = try reader.customer()
         paymentIntent = try reader.reference("payment_intent")
         invoice = try InvoiceReference(reader)
         currency = try reader.string("currency")
@@ -101,7 +101,7 @@ struct CheckoutSessionObject: WireObject, Sendable {
     let id: String
     let mode: String
     let paymentStatus: String?
-    let customer: String?
+    let customer: CustomerReference?
     let clientReference: String?
     let subscription: String?
     let paymentIntent: String?
@@ -120,7 +120,7 @@ struct CheckoutSessionObject: WireObject, Sendable {
         id = try reader.string("id")
         mode = try reader.string("mode")
         paymentStatus = try reader.optionalString("payment_status")
-        customer = try reader.reference("customer")
+        customer = try reader.customer()
         clientReference = try reader.optionalString("client_reference_id")
         subscription = try reader.reference("subscription")
         paymentIntent = try reader.reference("payment_intent")

@@ -31,7 +31,7 @@ struct ScheduleObject: WireObject, Sendable {
 
     let id: String
     let subscription: String?
-    let customer: String?
+    let customer: CustomerReference?
     let status: String?
     let phases: [Phase]
     let currentPhase: (start: Milliseconds?, end: Milliseconds?)
@@ -48,7 +48,7 @@ struct ScheduleObject: WireObject, Sendable {
         var subscription = try reader.reference("subscription")
         if subscription == nil { subscription = try reader.reference("released_subscription") }
         self.subscription = subscription
-        customer = try reader.reference("customer")
+        customer = try reader.customer()
         status = try reader.optionalString("status")
         phases = try Self.phases(in: reader) ?? []
         let current = try reader.reader("current_phase")

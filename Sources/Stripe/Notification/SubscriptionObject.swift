@@ -56,7 +56,7 @@ final class SubscriptionObject: WireObject, Sendable {
 
     let id: String
     let status: Status
-    let customer: String?
+    let customer: CustomerReference?
     let items: [Item]
     /// Whether there are items that are not shown.
     let hasMoreItems: Bool
@@ -96,7 +96,7 @@ final class SubscriptionObject: WireObject, Sendable {
         var reader = try ObjectReader(value)
         id = try reader.string("id")
         status = Status(try reader.string("status"))
-        customer = try reader.reference("customer")
+        customer = try reader.customer()
         if let all { items = all } else { items = try Self.items(in: reader) ?? [] }
         hasMoreItems = all == nil ? try reader.hasMore("items") : false
         let end = try reader.time("current_period_end")

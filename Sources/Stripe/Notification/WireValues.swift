@@ -27,11 +27,23 @@ extension WireObject {
     var anomalies: [String] { [] }
 }
 
+/// The names of a customer: the customer object, and the account of Accounts v2 that it stands for.
+struct CustomerReference: Sendable {
+    let id: String?
+    var account: String?
+}
+
 extension ObjectReader {
     /// An expandable field: an id, an object with an id, or nothing.
     func reference(_ name: MemberName) throws(JSONError) -> String? {
         guard let value = optionalValue(name) else { return nil }
         return try value.referenceID()
+    }
+
+    /// Who buys; nil where nobody is named.
+    func customer() throws(JSONError) -> CustomerReference? {
+        let customer = CustomerReference(id: try reference("customer"), account: try reference("customer_account"))
+        return customer.id == nil && customer.account == nil ? nil : customer
     }
 
     /// A time in whole seconds, within the years 1970…9999.

@@ -1,0 +1,50 @@
+import NotificationSimulator
+import Normalizer
+import Stripe
+import Testing
+
+/// Since 2025-12-15 a customer can be an account of Accounts v2, and the host may know no other name of it.
+@Suite("Stripe, accounts as customers")
+struct CustomerAccountTests {
+    private static func told(_ type: String, _ object: JSONText, _ customer: String) -> [UInt8] {
+        let text = object.text.replacing(
+            "\"customer\":\"cus_1\"",
+            with: "\"customer\":\(customer),\"customer_account\":\"acct_9\""
+        )
+        return simulator().event(type, id: "evt_1", created: created, object: .raw(text)).bytes
+    }
+
+    private static let checkout: JSONText = [
+        "id": "cs_1", "object": "checkout.session", "mode": "subscription", "payment_status": "paid",
+        "customer": "cus_1",
+        "subscription": "sub_1", "client_reference_id": nil, "metadata": [:],
+    ]
+
+    private static let paid: JSONText = {
+        var invoice = StripeInvoice(
+            "in_1",
+            reason: "subscription_cycle",
+            lines: [.init(.basic, from: created, to: created + 30 * day)],
+            created: created
+        )
+        invoice.paidAt = created
+        return .object(invoice.object(.endive))
+    }()
+
+    static let told: [(type: String, object: JSONText)] = [
+        ("customer.subscription.created", .object(RareFlowTests.active(.basic).object(.endive))),
+        ("invoice.paid", paid),
+        ("checkout.session.completed", checkout),
+    ]
+
+    @Test("the account is a name of the customer", arguments: told.indices)
+    func names(_ index: Int) throws {
+        let (type, object) = Self.told[index]
+        let both = try adapter().take(Self.told(type, object, "\"cus_1\""))
+        let account = Account("cus_1", .stripeCustomer, aliases: [.init("acct_9", .stripeCustomer)])
+        #expect(both.events.map(\.account) == [account])
+        #expect(both.events.allSatisfy { $0.facts.contains(.owner(account)) })
+        let alone = try adapter().take(Self.told(type, object, "null"))
+        #expect(alone.events.map(\.account) == [Account("acct_9", .stripeCustomer)])
+    }
+}
