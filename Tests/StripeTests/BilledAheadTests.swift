@@ -93,6 +93,48 @@ struct BilledAheadTests {
         #expect(host.state.access(at: date(Self.month.end - day)).isGranted)
     }
 
+    /// Says until when a subscription is billed ahead.
+    private static func billed(until time: Int64, _ told: Flow.Taken) -> Flow.Taken {
+        let schedules = """
+            "billing_schedules":[{"applies_to":[{"price":"price_basic_month","type":"price"}],\
+            "bill_until":{"computed_timestamp":\(time),"type":"timestamp"},"key":"ahead"}],
+            """
+        let body = String(decoding: told.body, as: UTF8.self)
+            .replacing("\"cancel_at\":", with: schedules + "\"cancel_at\":", maxReplacements: 1)
+        return (Array(body.utf8), told.time)
+    }
+
+    @Test(
+        "a period that is billed ahead begins also beside an invoice for usage, or for the rest of it",
+        arguments: [false, true]
+    )
+    func renewalBesideInvoice(_ isRest: Bool) throws {
+        var before = Self.month
+        before.items.append(.init("si_2", .usage))
+        let after = Flow.next(before, invoice: "in_2")
+        let rolled = Self.billed(
+            until: isRest ? after.start + 15 * day : after.end,
+            Flow.updated(after, from: before, at: after.start + 5, .endive)
+        )
+        let line =
+            isRest
+            ? StripeInvoice.Line(.basic, amount: 500, from: after.start + 15 * day, to: after.end)
+            : .init(.usage, from: before.start, to: before.end)
+        let paid = Self.paid(
+            "in_2",
+            reason: "subscription_cycle",
+            [line],
+            at: after.start + 3600,
+            lookBackFrom: before.start
+        )
+        for order in [[rolled, paid], [paid, rolled]] {
+            let host = try Flow.Host(adapter(), [Flow.began(before, .endive)] + order)
+            #expect(host.kinds == ["started", "renewed"])
+            #expect(host.effects == [.reset(to: 200), .reset(to: 200)])
+            #expect(host.state.snapshot(at: date(after.start + 7200)).period?.start == date(after.start))
+        }
+    }
+
     @Test("a part of a period between a trial and the anchor of billing is paid for", arguments: PitfallTests.versions)
     func partAfterTrial(_ version: StripeSimulator.Version) throws {
         var trial = Self.month

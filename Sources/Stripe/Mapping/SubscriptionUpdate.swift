@@ -447,8 +447,9 @@ extension Mapping {
         if before.rolled(to: subscription) || isEarlyConversion {
             // The invoice of the period tells of its renewal, about an hour from now. Where there is none, or it bills
             // what was used in the period before, this is the only word of it.
-            guard !before.hasNewInvoice || subscription.isMetered || isEarlyConversion, let product = span.product
-            else { return }
+            let isToldByInvoice =
+                before.hasNewInvoice && !subscription.isMetered && !subscription.isBilledAhead && !isEarlyConversion
+            guard !isToldByInvoice, let product = span.product else { return }
             events.append(
                 event(
                     .periodBegan(lineage, product: product, start: span.start.date),

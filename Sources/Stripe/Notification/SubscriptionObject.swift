@@ -76,6 +76,8 @@ final class SubscriptionObject: WireObject, Sendable {
     let collectionPause: CollectionPause?
     let pausedAt: Milliseconds?
     let pendingItems: [Item]
+    /// Until when prices are billed ahead (`billing_schedules`); a schedule without a price is for all of them.
+    let billedAhead: [(price: String?, until: Milliseconds)]
     /// Whether its times are those of a test clock, which stands still between two advances of it.
     let hasTestClock: Bool
     let metadata: JSONObject?
@@ -124,6 +126,7 @@ final class SubscriptionObject: WireObject, Sendable {
         }
         pausedAt = try reader.reader("status_details")?.reader("paused")?.time("transitioned_at")
         pendingItems = try Self.items(reader.reader("pending_update")?.list("subscription_items"))
+        billedAhead = try Self.billedAhead(in: reader)
         hasTestClock = reader.optionalValue("test_clock") != nil
         metadata = reader.descriptiveMetadata()
         var anomalies = reader.anomalies
@@ -131,6 +134,23 @@ final class SubscriptionObject: WireObject, Sendable {
         anomalies += pauseAnomalies
         for item in items { anomalies += item.price.anomalies }
         self.anomalies = anomalies
+    }
+
+    private static func billedAhead(
+        in reader: ObjectReader
+    ) throws(JSONError) -> [(price: String?, until: Milliseconds)] {
+        guard let schedules = try reader.list("billing_schedules") else { return [] }
+        var billed: [(price: String?, until: Milliseconds)] = []
+        for value in schedules {
+            let schedule = try ObjectReader(value)
+            guard let until = try schedule.reader("bill_until")?.time("computed_timestamp") else { continue }
+            guard let prices = try schedule.optionalArray("applies_to"), !prices.isEmpty else {
+                billed.append((nil, until))
+                continue
+            }
+            for price in prices { billed.append((try ObjectReader(price).reference("price"), until)) }
+        }
+        return billed
     }
 
     /// The items of a subscription or of its previous attributes; the lone plan of the oldest ones counts as one.
@@ -209,6 +229,13 @@ extension SubscriptionObject {
     var isEnding: Bool { cancelAt != nil || cancelAtPeriodEnd }
 
     var product: String? { current?.product ?? items.primary?.price.productID }
+
+    /// Whether the current period, or a part of it, was billed before it began. The invoice that is made when it begins is
+    /// then for something else.
+    var isBilledAhead: Bool {
+        guard let current, let price = current.primary?.price.id else { return false }
+        return billedAhead.contains { $0.until > current.start && ($0.price ?? price) == price }
+    }
 
     /// Whether every item is billed for what was used, after the period.
     var isMetered: Bool { !items.isEmpty && items.allSatisfy(\.price.isMetered) }
