@@ -127,11 +127,38 @@ extension AppleSnapshot {
     var revokedAt: Date? { transaction.isUpgraded && !isStatedRefund ? nil : transaction.revocationDate }
 
     var refundScope: LifecycleEvent.Refund.Scope {
-        guard let thousandths = transaction.revocationPercentage,
+        guard let thousandths = transaction.revocationPercentage ?? refundedItems,
             transaction.revocationType != .refundFull, thousandths < 100_000,
             let fraction = ExactDecimal(coefficient: Int128(thousandths), scale: 5)
         else { return .full }
         return .fraction(fraction)
+    }
+
+    /// What names the refund. Of items more can go back later, and that is another refund.
+    var refundName: String {
+        guard transaction.revocationPercentage == nil, case .fraction(let fraction) = refundScope else {
+            return purchaseID
+        }
+        return "\(purchaseID)*\(fraction)"
+    }
+
+    /// How much of an Advanced Commerce purchase went back, in thousandths of a percent; nil where that is all, or is not told.
+    /// Such transactions have neither type nor percentage, and list refunds by item (StoreKit, `Transaction.revocationType`).
+    private var refundedItems: Int64? {
+        guard let items = transaction.advancedCommerce?.items,
+            let price = transaction.price?.milliunits, price > 0,
+            !items.allSatisfy({ $0.refunds.contains { $0.type == "FULL" } })
+        else { return nil }
+        var refunded: Int128 = 0
+        for item in items {
+            for refund in item.refunds {
+                guard let amount = (refund.amount ?? (refund.type == "FULL" ? item.price : nil))?.milliunits else {
+                    return nil
+                }
+                refunded += amount
+            }
+        }
+        return refunded > 0 && refunded < price ? Int64(refunded * 100_000 / price) : nil
     }
 
     var ownership: Fact.Ownership { isFamilyShared ? .familyShared : .purchased }
@@ -196,6 +223,11 @@ extension AppleSnapshot {
             return [refund(refundScope, at: revoked)]
         }
         switch type {
+        case .refund?:
+            // Money can go back for items that nobody takes away.
+            let items = transaction.advancedCommerce?.items ?? []
+            guard let date = items.flatMap(\.refunds).compactMap(\.date).max() else { return [] }
+            return [refund(refundScope, at: date, endsAccess: items.allSatisfy { $0.revocationDate != nil })]
         case .refundReversed?:
             return [refund(nil, at: assertedAt)]
         case .expired?:
@@ -218,14 +250,18 @@ extension AppleSnapshot {
         )
     }
 
-    private func refund(_ scope: LifecycleEvent.Refund.Scope?, at date: Date) -> Fact {
+    private func refund(
+        _ scope: LifecycleEvent.Refund.Scope?,
+        at date: Date,
+        endsAccess: Bool = true
+    ) -> Fact {
         .refund(
             Fact.RefundState(
                 transaction: purchaseID,
                 scope: scope,
                 at: date,
                 periodStart: isSubscription ? transaction.purchaseDate : nil,
-                endsAccess: scope != nil
+                endsAccess: endsAccess && scope != nil
             )
         )
     }
@@ -262,6 +298,11 @@ extension AppleSnapshot {
             familyShared: isFamilyShared
         )
     }
+}
+
+extension Money {
+    /// Apple's amounts have three decimals.
+    fileprivate var milliunits: Int128 { amount.coefficient * ExactDecimal.power(3 - min(amount.scale, 3)) }
 }
 
 extension AppleTransaction {

@@ -263,7 +263,7 @@ extension AppleSnapshot {
         default: reason = .unknown
         }
         return EventDraft(
-            id: .refunded(lineage, refund: purchaseID),
+            id: .refunded(lineage, refund: refundName),
             event: .refunded(
                 .init(
                     transaction: purchaseID,

@@ -1,0 +1,126 @@
+import AppleJWS
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import Testing
+
+/// Transactions of the Advanced Commerce API state refunds by item, and neither a type nor a percentage of their own.
+@Suite("Refunds of items")
+struct AppleItemRefundTests {
+    private let start = AppleFixture.start
+    private let fixture: AppleFixture
+    private func day(_ days: Double) -> Date { start.addingTimeInterval(days * 86_400) }
+
+    init() throws { fixture = try AppleFixture() }
+
+    private func transaction(_ type: String, revokedAt: Date?) -> AppleSimulator.Transaction {
+        var transaction = AppleSimulator.Transaction(
+            transactionId: "100",
+            originalTransactionId: "100",
+            productId: "generic",
+            purchaseDate: start,
+            type: type
+        )
+        transaction.originalPurchaseDate = start
+        (transaction.price, transaction.currency) = (9990, "USD")
+        if type == "Auto-Renewable Subscription" { transaction.expiresDate = day(30) }
+        transaction.revocationDate = revokedAt
+        return transaction
+    }
+
+    private func item(_ sku: String, price: Int64, refunds: [(type: String, amount: Int64)]) -> JSONText {
+        let refunds = refunds.map { refund -> JSONText in
+            [
+                "refundAmount": .integer(refund.amount), "refundDate": .integer(day(10).millisecondsSince1970),
+                "refundReason": "OTHER", "refundType": .string(refund.type),
+            ]
+        }
+        return ["SKU": .string(sku), "price": .integer(price), "refunds": .array(refunds)]
+    }
+
+    private func told(
+        _ type: String,
+        _ transaction: AppleSimulator.Transaction,
+        status: Int64? = nil,
+        _ items: [JSONText],
+        at date: Date
+    ) throws -> [NormalizedEvent] {
+        let simulator = fixture.simulator
+        var payload = simulator.payload(transaction, at: date)
+        payload.append("advancedCommerceInfo", ["requestReferenceId": "r-1", "items": .array(items)])
+        var data = JSONMembers([
+            ("appAppleId", .integer(simulator.appAppleId)), ("bundleId", .string(simulator.bundleId)),
+            ("environment", "Production"),
+            ("signedTransactionInfo", .string(String(decoding: try simulator.jws(payload.bytes), as: UTF8.self))),
+        ])
+        if let status { data.append("status", .integer(status)) }
+        let notification: JSONText = [
+            "notificationType": .string(type), "notificationUUID": .string("\(type)-\(date.timeIntervalSince1970)"),
+            "version": "2.0", "signedDate": .integer(date.millisecondsSince1970), "data": .object(data),
+        ]
+        let signed = try simulator.jws(Array(notification.text.utf8))
+        return try fixture.adapter.events(AppleSimulator.delivery(of: signed, receivedAt: date))
+    }
+
+    private func scopes(_ events: [NormalizedEvent]) -> [LifecycleEvent.Refund.Scope] {
+        events.compactMap { if case .refunded(let refund) = $0.event { refund.scope } else { nil } }
+    }
+
+    @Test("a part of the money for coins goes back, and takes no coins; all of it takes all")
+    func coins() throws {
+        let policy = CreditPolicy(["generic": .init(credits: 100)])
+        var ledger = AccountLedger()
+        var done: Set<String> = []
+        func effects(_ events: [NormalizedEvent]) -> [CreditAction.Effect] {
+            events.flatMap { event in
+                let application = ledger.apply(event)
+                return policy.actions(for: application, in: ledger.states[0])
+                    .filter { done.insert($0.id).inserted }.map(\.effect)
+            }
+        }
+        func refund(_ refunds: [(type: String, amount: Int64)], at date: Date) throws -> [NormalizedEvent] {
+            let items = [
+                item("coins", price: 5990, refunds: refunds),
+                item("gems", price: 4000, refunds: refunds.last?.type == "FULL" ? [("FULL", 4000)] : []),
+            ]
+            return try told("REFUND", transaction("Consumable", revokedAt: day(10)), items, at: date)
+        }
+        let bought = try told(
+            "ONE_TIME_CHARGE",
+            transaction("Consumable", revokedAt: nil),
+            [item("coins", price: 5990, refunds: []), item("gems", price: 4000, refunds: [])],
+            at: day(0.1)
+        )
+        #expect(effects(bought) == [.grant(100)])
+        let part = try refund([("CUSTOM", 1000)], at: day(10.1))
+        #expect(scopes(part) == [.fraction(try #require(ExactDecimal("0.1001")))])
+        #expect(effects(part) == [])
+        let more = try refund([("CUSTOM", 1000), ("PRORATED", 500)], at: day(10.2))
+        #expect(scopes(more) == [.fraction(try #require(ExactDecimal("0.15015")))])
+        #expect(more.map(\.id) != part.map(\.id), "another refund is another fact")
+        #expect(effects(more) == [])
+        let all = try refund([("CUSTOM", 1000), ("FULL", 4990)], at: day(10.3))
+        #expect(scopes(all) == [.full])
+        #expect(effects(all) == [.withdraw(100)])
+    }
+
+    @Test("what is given back without taking anything away leaves the subscription")
+    func kept() throws {
+        let policy = CreditPolicy(["generic": .init(credits: 100)])
+        var ledger = AccountLedger()
+        let subscription = transaction("Auto-Renewable Subscription", revokedAt: nil)
+        let items = [item("basic", price: 5990, refunds: []), item("extra", price: 4000, refunds: [])]
+        var events = try told("SUBSCRIBED", subscription, status: 1, items, at: day(0.1))
+        #expect(events.map(\.kind.rawValue) == ["unmapped"])
+        let refunded = [
+            item("basic", price: 5990, refunds: []), item("extra", price: 4000, refunds: [("PRORATED", 2000)]),
+        ]
+        events += try told("REFUND", subscription, status: 1, refunded, at: day(10.1))
+        #expect(scopes(events) == [.fraction(try #require(ExactDecimal("0.2002")))])
+        for event in events {
+            let application = ledger.apply(event)
+            #expect(!policy.actions(for: application, in: ledger.states[0]).map(\.effect).contains(.revoke))
+        }
+        #expect(ledger.states[0].access(at: day(11)).isGranted)
+    }
+}
