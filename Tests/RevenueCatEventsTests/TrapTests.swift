@@ -93,6 +93,29 @@ struct TrapTests {
         #expect(isGranted(try ledger(purchase, refund, renewal), t1 + day) == true)
     }
 
+    @Test("2: what was bought on the web can be refunded and kept", arguments: ["STRIPE", "RC_BILLING", "PADDLE"])
+    func refundLeavesAccess(_ store: String) throws {
+        let lineage = SubscriptionID(store: Store(rawValue: store.lowercased()), environment: .production, id: "O1")
+        let stored: KeyValuePairs<String, JSONText?> = ["store": .string(store)]
+        let bought = event("INITIAL_PURCHASE", t0 + 5000, .first, stored)
+        for (end, isKept) in [(t1, true), (t0 + 10 * day - 15 * minute, false)] {
+            let refund = event(
+                "CANCELLATION",
+                t0 + 10 * day,
+                Period(t0, end, "O1"),
+                ["store": .string(store), "cancel_reason": "CUSTOMER_SUPPORT"]
+            )
+            let refunded = try ledger(bought, refund)
+            #expect(try one(refund).kind == .refunded)
+            #expect(isGranted(refunded, t0 + 11 * day, lineage) == isKept)
+            #expect(isGranted(refunded, t1 + day, lineage) == false)
+            #expect(
+                isGranted(try ledger(bought, refund, event("RENEWAL", t1 + 5000, .second, stored)), t1 + day, lineage)
+                    == true
+            )
+        }
+    }
+
     @Test("3: a refund undone restores the period, which may be over")
     func refundReversed() throws {
         let refund = event(

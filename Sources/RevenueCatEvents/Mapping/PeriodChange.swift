@@ -31,7 +31,7 @@ extension Mapping {
             scope: .full,
             at: at,
             periodStart: isPeriod ? event.purchasedAt : nil,
-            endsAccess: true
+            endsAccess: !purchase.outlivesRefund
         )
         return .events([
             EventDraft(

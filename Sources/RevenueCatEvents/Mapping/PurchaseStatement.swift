@@ -139,6 +139,17 @@ struct PurchaseStatement {
         )
     }
 
+    /// Whether access goes on after a refund. On the web a merchant may give money back and take nothing, and RevenueCat then
+    /// states the end that was paid for; the stores take back what they refund.
+    var outlivesRefund: Bool {
+        switch store {
+        case .stripe, .paddle, .rcBilling: break
+        default: return false
+        }
+        guard let timestamp = event.timestamp, let expiration = event.expirationAt else { return false }
+        return expiration > timestamp
+    }
+
     /// The period that a statement about something else mentions. Its end may be that of a grace period or of a refund,
     /// so any statement of the period itself takes its place.
     var provisional: [Fact] {
