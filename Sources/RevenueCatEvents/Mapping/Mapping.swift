@@ -23,9 +23,30 @@ final class Mapping {
         digest = resolved.bodyDigest
     }
 
+    private init(_ mapping: Mapping, _ notification: RevenueCatNotification) {
+        self.notification = notification
+        receivedAt = mapping.receivedAt
+        channel = mapping.channel
+        evidence = mapping.evidence
+        digest = mapping.digest
+    }
+
     var event: RevenueCatEvent { notification.webhook.event }
 
     func normalization() -> Normalization {
+        guard notification.webhook.row.isOfAllItems, let items = event.ofItems else { return whole() }
+        var result = Mapping(self, RevenueCatNotification(notification, event: items[0])).whole()
+        // What is incomplete for the base product is for the others, too.
+        guard !result.events.contains(where: { $0.kind == .unmapped }) else { return result }
+        for item in items.dropFirst() {
+            let more = Mapping(self, RevenueCatNotification(notification, event: item)).whole()
+            result.events += more.events
+            if let statement = more.noChange?.statement { result.furtherStatements.append(statement) }
+        }
+        return result
+    }
+
+    private func whole() -> Normalization {
         let purchase = PurchaseStatement(notification.webhook)
         let outcome: Outcome
         switch notification.webhook.row {

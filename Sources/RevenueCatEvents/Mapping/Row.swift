@@ -16,6 +16,16 @@ extension Mapping {
         case invoice, virtualCurrency, experiment, paywall, test
         case unknown
 
+        /// Whether it holds for every product of a subscription with add-ons, which has one lifecycle.
+        var isOfAllItems: Bool {
+            switch self {
+            case .initialPurchase, .renewal, .refund, .familySharingEnded, .autoRenewOff, .autoRenewOn, .pauseScheduled,
+                .paused, .expired, .billingIssue, .extended:
+                true
+            default: false
+            }
+        }
+
         /// Whether it says something about one purchase, which lives in one environment and was bought in one app.
         var isAboutPurchase: Bool {
             switch self {

@@ -28,9 +28,9 @@ public struct RevenueCatEvent: Sendable, Hashable {
     public let aliases: [String]
 
     /// `product_id`; of a product change the old one.
-    public let productID: String?
+    public private(set) var productID: String?
     /// `new_product_id`
-    public let newProductID: String?
+    public private(set) var newProductID: String?
     /// `entitlement_ids`. Nil and none both mean none.
     public let entitlementIDs: [String]
     /// `period_type`
@@ -38,15 +38,15 @@ public struct RevenueCatEvent: Sendable, Hashable {
     /// `purchased_at_ms`: the start of the period, which may lie in the future.
     public let purchasedAt: Date?
     /// `expiration_at_ms`: the end of the transaction, a grace period included; of a refund the moment of the refund.
-    public let expirationAt: Date?
+    public private(set) var expirationAt: Date?
     /// `grace_period_expiration_at_ms`
     public let gracePeriodExpirationAt: Date?
     /// `auto_resume_at_ms`
     public let autoResumeAt: Date?
     /// `transaction_id`
-    public let transactionID: String?
+    public private(set) var transactionID: String?
     /// `original_transaction_id`
-    public let originalTransactionID: String?
+    public private(set) var originalTransactionID: String?
     /// `is_family_share`
     public let isFamilyShare: Bool
     /// `is_trial_conversion`
@@ -59,14 +59,18 @@ public struct RevenueCatEvent: Sendable, Hashable {
     public let offerCode: String?
 
     /// `price`: an estimate in US dollars; negative of a refund.
-    public let priceInUSD: ExactDecimal?
+    public private(set) var priceInUSD: ExactDecimal?
     /// `price_in_purchased_currency`, in whole units of ``currency``.
-    public let priceInPurchasedCurrency: ExactDecimal?
+    public private(set) var priceInPurchasedCurrency: ExactDecimal?
     /// `currency`
-    public let currency: String?
+    public private(set) var currency: String?
 
     /// `quantity`: how many of a product were bought; older webhooks do not say.
     public let quantity: Int64?
+
+    /// `items`: on Play, the products of a subscription with add-ons; the members above are then the base product's, and the
+    /// price is that of all.
+    public let items: [Item]
 
     /// `transferred_from`
     public let transferredFrom: [String]
@@ -83,6 +87,20 @@ public struct RevenueCatEvent: Sendable, Hashable {
     public let isPaywallInteraction: Bool
     /// What else a notice is made of, under RevenueCat's names; lifecycle events have none.
     let notes: [String: String]
+
+    /// One of the `items`.
+    public struct Item: Sendable, Hashable {
+        /// `product_id`
+        public let productID: String
+        /// `expiration_at_ms`
+        public let expirationAt: Date?
+        /// `price`, an estimate in US dollars.
+        public let priceInUSD: ExactDecimal?
+        /// `price_in_purchased_currency`
+        public let priceInPurchasedCurrency: ExactDecimal?
+        /// `currency`
+        public let currency: String?
+    }
 
     /// One of the `adjustments` of a virtual currency.
     public struct CurrencyAdjustment: Sendable, Hashable {
@@ -141,6 +159,7 @@ public struct RevenueCatEvent: Sendable, Hashable {
             priceInPurchasedCurrency: fields.amount("price_in_purchased_currency"),
             currency: fields.identifier("currency"),
             quantity: fields.integer("quantity"),
+            items: items(&fields),
             transferredFrom: fields.identifiers("transferred_from"),
             transferredTo: fields.identifiers("transferred_to"),
             redeemedFrom: fields.identifiers("redeemed_from"),
@@ -151,6 +170,28 @@ public struct RevenueCatEvent: Sendable, Hashable {
         )
         anomalies += fields.reader.anomalies
         return event
+    }
+
+    private static func items(_ fields: inout FieldReader) throws(JSONError) -> [Item] {
+        let store: StoreName? = try fields.open("store")
+        guard fields.isStrict, store == .playStore, let values = try fields.reader.optionalArray("items") else {
+            return []
+        }
+        var items: [Item] = []
+        for value in values {
+            var fields = FieldReader(try ObjectReader(value), isStrict: true)
+            guard let productID = try fields.identifier("product_id") else { continue }
+            items.append(
+                Item(
+                    productID: productID,
+                    expirationAt: try fields.date("expiration_at_ms"),
+                    priceInUSD: try fields.amount("price"),
+                    priceInPurchasedCurrency: try fields.amount("price_in_purchased_currency"),
+                    currency: try fields.identifier("currency")
+                )
+            )
+        }
+        return items
     }
 
     private static func notes(_ fields: inout FieldReader) -> [String: String] {
@@ -185,6 +226,36 @@ public struct RevenueCatEvent: Sendable, Hashable {
 }
 
 extension RevenueCatEvent {
+    /// What the event says of each product of a subscription with add-ons, the base product first; nil of any other event.
+    ///
+    /// Add-ons are named as Google's own channel names them: in a lineage of their own, by the order and the product.
+    var ofItems: [RevenueCatEvent]? {
+        guard store == .playStore, let productID, items.contains(where: { $0.productID != productID }) else {
+            return nil
+        }
+        var base = self
+        if let item = items.first(where: { $0.productID == productID }) { base.price(as: item) }
+        return [base]
+            + items.filter { $0.productID != productID }.map { item in
+                let name = String(item.productID.prefix { $0 != ":" })
+                var addOn = self
+                addOn.price(as: item)
+                addOn.productID = item.productID
+                addOn.newProductID = nil
+                // A refund ends all of them, whatever their items still say.
+                addOn.expirationAt = [item.expirationAt, expirationAt].compactMap(\.self).min()
+                addOn.transactionID = transactionID.map { "\($0)/\(name)" }
+                addOn.originalTransactionID = (originalTransactionID ?? transactionID)
+                    .map { "\(PlayOrderID($0).base):\(name)" }
+                return addOn
+            }
+    }
+
+    private mutating func price(as item: Item) {
+        (priceInUSD, priceInPurchasedCurrency) = (item.priceInUSD, item.priceInPurchasedCurrency)
+        currency = item.currency ?? currency
+    }
+
     /// Every id of the customer, the one in use first, each once.
     public var customerIDs: [String] {
         var customer = DistinctIDs(capacity: 2 + aliases.count)

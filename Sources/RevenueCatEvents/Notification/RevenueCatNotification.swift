@@ -19,6 +19,12 @@ public struct RevenueCatNotification: Sendable, Hashable {
         webhook = try Webhook(payload: payload)
     }
 
+    /// The same with another event, about one product of several.
+    init(_ notification: RevenueCatNotification, event: RevenueCatEvent) {
+        webhook = Webhook(notification.webhook, event: event)
+        answer = notification.answer
+    }
+
     /// What was received, shared by all copies of the notification.
     final class Webhook: Sendable, Hashable {
         let payload: [UInt8]
@@ -38,6 +44,12 @@ public struct RevenueCatNotification: Sendable, Hashable {
             self.event = event
             self.anomalies = anomalies
             self.payload = payload
+        }
+
+        init(_ webhook: Webhook, event: RevenueCatEvent) {
+            (payload, apiVersion, row) = (webhook.payload, webhook.apiVersion, webhook.row)
+            self.event = event
+            anomalies = webhook.anomalies
         }
 
         // All the rest was read from the body.

@@ -1,0 +1,96 @@
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import RevenueCatEvents
+import Testing
+
+private let t0: Int64 = 1_767_225_600_000
+private let t1: Int64 = 1_769_904_000_000
+private let t2: Int64 = 1_772_323_200_000
+private let day: Int64 = 86_400_000
+
+private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+
+/// RevenueCat tells of a Play subscription and its add-ons in one webhook, with `items`.
+@Suite("Add-ons on Play")
+struct AddOnTests {
+    private static let order = "GPA.3312-6386-1703-32297"
+    private static let base = SubscriptionID(store: .playStore, environment: .production, id: order)
+    private static let addOn = SubscriptionID(store: .playStore, environment: .production, id: "\(order):hifi")
+
+    private func item(_ product: String, _ price: String, until end: Int64) -> JSONText {
+        [
+            "currency": "EUR", "expiration_at_ms": .integer(end), "price": .raw(price),
+            "price_in_purchased_currency": .raw(price), "product_id": .string(product),
+            "type": .string(product == "music:monthly" ? "base" : "addon"),
+        ]
+    }
+
+    private func told(
+        _ type: String,
+        _ at: Int64,
+        from start: Int64,
+        to end: Int64,
+        _ order: String,
+        _ changes: KeyValuePairs<String, JSONText?> = [:]
+    ) throws -> [NormalizedEvent] {
+        var event: [(String, JSONText)] = [
+            ("type", .string(type)), ("id", .string("\(type)-\(at)")), ("event_timestamp_ms", .integer(at)),
+            ("app_user_id", "u1"), ("environment", "PRODUCTION"), ("store", "PLAY_STORE"), ("period_type", "NORMAL"),
+            ("product_id", "music:monthly"), ("purchased_at_ms", .integer(start)), ("expiration_at_ms", .integer(end)),
+            ("transaction_id", .string(order)), ("original_transaction_id", .string(Self.order)), ("currency", "EUR"),
+            ("price", .raw("12.08")), ("price_in_purchased_currency", .raw("12.08")),
+            ("items", .array([item("music:monthly", "10.99", until: end), item("hifi:monthly", "1.09", until: end)])),
+        ]
+        for (name, value) in changes { event.append((name, value ?? nil)) }
+        let body = JSONMembers([("api_version", "1.0"), ("event", .object(JSONMembers(event)))]).bytes
+        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
+        let delivery = try RevenueCatSimulator(authorization: Secret("a")).delivery(body, receivedAt: date(at + 20_000))
+        return try adapter.normalize(try adapter.authenticate(delivery)).events
+    }
+
+    @Test("each product has its own access, price and credits, and all end together")
+    func lifecycle() throws {
+        let policy = CreditPolicy(["music:monthly": .init(credits: 100), "hifi:monthly": .init(credits: 10)])
+        var ledger = AccountLedger()
+        var effects: [CreditAction.Effect] = []
+        func take(_ events: [NormalizedEvent]) -> [String] {
+            for event in events {
+                let application = ledger.apply(event)
+                guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
+                effects += policy.actions(for: application, in: state).map(\.effect)
+            }
+            return events.map { "\($0.kind.rawValue) \($0.product?.id ?? "") \($0.transaction ?? "")" }
+        }
+        func isGranted(_ lineage: SubscriptionID, _ time: Int64) -> Bool? {
+            ledger[lineage]?.access(at: date(time)).isGranted
+        }
+        let bought = try told("INITIAL_PURCHASE", t0 + 5000, from: t0, to: t1, Self.order)
+        #expect(take(bought) == ["started music \(Self.order)", "started hifi \(Self.order)/hifi"])
+        #expect(bought.map(\.subscription) == [Self.base, Self.addOn])
+        #expect(bought.compactMap { $0.price?.money.amount } == [ExactDecimal("10.99"), ExactDecimal("1.09")])
+        #expect(bought[1].id == .periodBegan(Self.addOn, transaction: "\(Self.order)/hifi"))
+        #expect(effects == [.reset(to: 100), .reset(to: 10)])
+        #expect(isGranted(Self.addOn, t0 + day) == true)
+
+        let off = try told("CANCELLATION", t0 + 5 * day, from: t0, to: t1, Self.order, ["cancel_reason": "UNSUBSCRIBE"])
+        #expect(take(off).count == 2)
+        #expect(ledger[Self.addOn]?.snapshot(at: date(t0 + 6 * day)).willRenew == false)
+
+        let renewed = try told("RENEWAL", t1 + 5000, from: t1, to: t2, "\(Self.order)..0")
+        #expect(take(renewed) == ["renewed music \(Self.order)..0", "renewed hifi \(Self.order)..0/hifi"])
+        #expect(effects.suffix(2) == [.reset(to: 100), .reset(to: 10)])
+        #expect([Self.base, Self.addOn].map { isGranted($0, t1 + day) } == [true, true])
+
+        let refunded = try told(
+            "CANCELLATION",
+            t1 + 5 * day,
+            from: t1,
+            to: t1 + 5 * day,
+            "\(Self.order)..0",
+            ["cancel_reason": "CUSTOMER_SUPPORT"]
+        )
+        #expect(take(refunded).count == 2)
+        #expect([Self.base, Self.addOn].map { isGranted($0, t1 + 6 * day) } == [false, false])
+    }
+}
