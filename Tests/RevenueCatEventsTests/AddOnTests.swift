@@ -22,7 +22,7 @@ struct AddOnTests {
         [
             "currency": "EUR", "expiration_at_ms": .integer(end), "price": .raw(price),
             "price_in_purchased_currency": .raw(price), "product_id": .string(product),
-            "type": .string(product == "music:monthly" ? "base" : "addon"),
+            "type": .string(product.hasPrefix("music") ? "base" : "addon"),
         ]
     }
 
@@ -32,6 +32,8 @@ struct AddOnTests {
         from start: Int64,
         to end: Int64,
         _ order: String,
+        base: String = "music:monthly",
+        itemsTo itemEnd: Int64? = nil,
         _ changes: KeyValuePairs<String, JSONText?> = [:]
     ) throws -> [NormalizedEvent] {
         var event: [(String, JSONText)] = [
@@ -40,7 +42,12 @@ struct AddOnTests {
             ("product_id", "music:monthly"), ("purchased_at_ms", .integer(start)), ("expiration_at_ms", .integer(end)),
             ("transaction_id", .string(order)), ("original_transaction_id", .string(Self.order)), ("currency", "EUR"),
             ("price", .raw("12.08")), ("price_in_purchased_currency", .raw("12.08")),
-            ("items", .array([item("music:monthly", "10.99", until: end), item("hifi:monthly", "1.09", until: end)])),
+            (
+                "items",
+                .array([
+                    item(base, "10.99", until: itemEnd ?? end), item("hifi:monthly", "1.09", until: itemEnd ?? end),
+                ])
+            ),
         ]
         for (name, value) in changes { event.append((name, value ?? nil)) }
         let body = JSONMembers([("api_version", "1.0"), ("event", .object(JSONMembers(event)))]).bytes
@@ -88,9 +95,39 @@ struct AddOnTests {
             from: t1,
             to: t1 + 5 * day,
             "\(Self.order)..0",
+            itemsTo: t2,
             ["cancel_reason": "CUSTOMER_SUPPORT"]
         )
         #expect(take(refunded).count == 2)
         #expect([Self.base, Self.addOn].map { isGranted($0, t1 + 6 * day) } == [false, false])
+    }
+
+    @Test("the base product is no add-on, however its item names it")
+    func baseNamedOtherwise() throws {
+        let bought = try told("INITIAL_PURCHASE", t0 + 5000, from: t0, to: t1, Self.order, base: "music")
+        #expect(bought.map(\.subscription) == [Self.base, Self.addOn])
+    }
+
+    @Test("one product alone, other stores and a null have no add-ons", arguments: ["PLAY_STORE", "APP_STORE"])
+    func none(store: String) throws {
+        let items: [JSONText] =
+            store == "PLAY_STORE" ? [nil, .array([item("music:monthly", "12.08", until: t1)])] : ["?"]
+        for value in items {
+            let body: JSONText = [
+                "api_version": "1.0",
+                "event": [
+                    "type": "INITIAL_PURCHASE", "id": "1", "event_timestamp_ms": .integer(t0), "app_user_id": "u1",
+                    "environment": "PRODUCTION", "store": .string(store), "period_type": "NORMAL",
+                    "product_id": "music:monthly", "purchased_at_ms": .integer(t0), "expiration_at_ms": .integer(t1),
+                    "transaction_id": "1", "original_transaction_id": "1", "items": value,
+                ],
+            ]
+            let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
+            let delivery = try RevenueCatSimulator(authorization: Secret("a")).delivery(
+                body.bytes,
+                receivedAt: date(t0)
+            )
+            #expect(try adapter.normalize(try adapter.authenticate(delivery)).events.count == 1)
+        }
     }
 }

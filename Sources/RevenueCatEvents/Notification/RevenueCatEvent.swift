@@ -92,6 +92,8 @@ public struct RevenueCatEvent: Sendable, Hashable {
     public struct Item: Sendable, Hashable {
         /// `product_id`
         public let productID: String
+        /// `type`: `base` or `addon`.
+        public let type: String?
         /// `expiration_at_ms`
         public let expirationAt: Date?
         /// `price`, an estimate in US dollars.
@@ -184,6 +186,7 @@ public struct RevenueCatEvent: Sendable, Hashable {
             items.append(
                 Item(
                     productID: productID,
+                    type: try fields.identifier("type"),
                     expirationAt: try fields.date("expiration_at_ms"),
                     priceInUSD: try fields.amount("price"),
                     priceInPurchasedCurrency: try fields.amount("price_in_purchased_currency"),
@@ -230,13 +233,13 @@ extension RevenueCatEvent {
     ///
     /// Add-ons are named as Google's own channel names them: in a lineage of their own, by the order and the product.
     var ofItems: [RevenueCatEvent]? {
-        guard store == .playStore, let productID, items.contains(where: { $0.productID != productID }) else {
-            return nil
-        }
+        guard store == .playStore, let productID else { return nil }
+        func isBase(_ item: Item) -> Bool { item.type == "base" || item.productID == productID }
+        guard items.contains(where: { !isBase($0) }) else { return nil }
         var base = self
-        if let item = items.first(where: { $0.productID == productID }) { base.price(as: item) }
+        if let item = items.first(where: isBase) { base.price(as: item) }
         return [base]
-            + items.filter { $0.productID != productID }.map { item in
+            + items.filter { !isBase($0) }.map { item in
                 let name = String(item.productID.prefix { $0 != ":" })
                 var addOn = self
                 addOn.price(as: item)
