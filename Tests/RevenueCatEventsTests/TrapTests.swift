@@ -106,7 +106,9 @@ struct TrapTests {
                 ["store": .string(store), "cancel_reason": "CUSTOMER_SUPPORT"]
             )
             let refunded = try ledger(bought, refund)
-            #expect(try one(refund).kind == .refunded)
+            let told = try one(refund)
+            #expect(told.kind == .refunded)
+            #expect(told.event.accessEffect == (isKept ? .none : .removes))
             #expect(isGranted(refunded, t0 + 11 * day, lineage) == isKept)
             #expect(isGranted(refunded, t1 + day, lineage) == false)
             #expect(

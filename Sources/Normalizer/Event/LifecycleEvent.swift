@@ -606,8 +606,8 @@ extension LifecycleEvent {
         public var scope: Scope
         /// Why.
         public var reason: Reason
-        /// Whether the refunded transaction is the one that access rests on now; absent where the provider does not
-        /// say and the state has to decide.
+        /// Whether the refund takes the access of now: true only where that rests on the refunded transaction and ends with
+        /// it. Absent where the provider does not say and the state has to decide, and where nothing is taken, as by Stripe.
         public var affectsCurrentPeriod: Bool?
 
         /// Makes the detail of a refund.

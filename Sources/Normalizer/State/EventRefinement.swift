@@ -503,6 +503,7 @@ extension EventRefinement {
         if purchase != nil { return true }
         var stated: Fact.RefundState?
         for case .refund(let state) in event.facts where state.transaction == refund.transaction { stated = state }
+        if let stated, !stated.endsAccess { return nil }
         let start = stated?.periodStart?.millisecondsSince1970
         let timeline = now.timeline
         guard let subject = timeline.index(transaction: refund.transaction, start: start) else { return nil }

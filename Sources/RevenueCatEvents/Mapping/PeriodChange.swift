@@ -42,7 +42,7 @@ extension Mapping {
                         scope: .full,
                         reason: event.cancelReason == .developerInitiated ? .developer : .unknown,
                         // RevenueCat reports no refund of an earlier period.
-                        affectsCurrentPeriod: true
+                        affectsCurrentPeriod: refund.endsAccess ? true : nil
                     )
                 ),
                 facts: (isPeriod ? purchase.provisional : []) + [.refund(refund)] + purchase.owner,
