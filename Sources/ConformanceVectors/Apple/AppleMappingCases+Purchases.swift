@@ -132,6 +132,24 @@ extension AppleMappingCases {
             refunded()(&$0)
         }
         let coins = world.oneTime("Consumable", product: "com.example.app.coins", at: at)
+        /// Two items of an Advanced Commerce purchase, with what went back of each.
+        func items(_ amounts: [Int64?], type: String = "PRORATED") -> JSONText {
+            let prices: [Int64] = [5990, 4000]
+            let items = zip(prices, amounts).enumerated().map { number, item -> JSONText in
+                var members: [(String, JSONText)] = [
+                    ("SKU", .string("sku-\(number)")), ("price", .integer(item.0)),
+                ]
+                if let amount = item.1 {
+                    let refund: JSONText = [
+                        "refundAmount": .integer(amount), "refundDate": .integer(revoked), "refundReason": "OTHER",
+                        "refundType": .string(type),
+                    ]
+                    members.append(("refunds", [refund]))
+                }
+                return .object(JSONMembers(members))
+            }
+            return ["requestReferenceId": "r-1", "items": .array(items)]
+        }
         let reference = LifecycleEvent.TransactionReference(transaction: World.renewal)
         func request(_ id: String, _ transaction: JSONMembers, reason: String?, _ name: String) throws -> AppleCase {
             try self.one(
@@ -236,6 +254,36 @@ extension AppleMappingCases {
                 info: off,
                 status: 5,
                 event(half, .unknown, current: true)
+            ),
+            try one(
+                "of-items-in-part",
+                world.renewal(at: at) {
+                    $0["revocationDate"] = .integer(revoked)
+                    $0["advancedCommerceInfo"] = items([1000, nil])
+                },
+                info: off,
+                status: 5,
+                note: "Advanced Commerce: neither type nor percentage; the items say what went back",
+                event(.fraction(ExactDecimal("0.1001") ?? ExactDecimal(-1)), .unknown, current: true)
+            ),
+            try one(
+                "of-all-items",
+                world.renewal(at: at) {
+                    $0["revocationDate"] = .integer(revoked)
+                    $0["advancedCommerceInfo"] = items([5990, 4000], type: "FULL")
+                },
+                info: off,
+                status: 5,
+                event(.full, .unknown, current: true)
+            ),
+            try one(
+                "of-items-kept",
+                world.renewal(at: at) { $0["advancedCommerceInfo"] = items([nil, 2000]) },
+                info: world.renewalInfo(at: at),
+                status: 1,
+                facts: withRefund,
+                note: "money went back, and nothing was taken away",
+                event(.fraction(ExactDecimal("0.2002") ?? ExactDecimal(-1)), .unknown, current: false)
             ),
             try one(
                 "of-upgraded",

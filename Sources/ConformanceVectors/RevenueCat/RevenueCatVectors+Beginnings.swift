@@ -10,6 +10,13 @@ extension RevenueCatVectors {
             Event("RENEWAL", id: id, at: t1 + 5000, .second, ["is_trial_conversion": false, "renewal_number": 2])
                 .with(changes)
         }
+        /// One of the products of a Play subscription.
+        func item(_ product: String, _ type: String, _ amount: String) -> JSONText {
+            [
+                "product_id": .string(product), "type": .string(type), "expiration_at_ms": .integer(t1),
+                "price": .raw(amount), "price_in_purchased_currency": .raw(amount), "currency": "USD",
+            ]
+        }
         let dollars = try price("9.99")
         let euros = try price("8.99", "EUR")
         return [
@@ -39,6 +46,23 @@ extension RevenueCatVectors {
                 "what is prepaid does not renew",
                 purchase("E-4", ["period_type": "PREPAID", "store": "PLAY_STORE"]).priced("9.99"),
                 .event(.started(.init(origin: .new, phase: .prepaid, period: first, price: dollars)), began)
+            ),
+            try proven(
+                "initial-purchase/add-ons",
+                "a Play subscription with an add-on: each has a price and a lineage of its own",
+                purchase(
+                    "E-4A",
+                    [
+                        "store": "PLAY_STORE", "currency": "USD",
+                        "items": [item("pro_m", "base", "8.99"), item("hifi", "addon", "1.00")],
+                    ]
+                ).priced("9.99"),
+                .events(
+                    try ["8.99", "1.00"].map {
+                        .started(.init(origin: .new, phase: .regular, period: first, price: try price($0)))
+                    },
+                    facts: began
+                )
             ),
             try proven(
                 "initial-purchase/promotional-period",

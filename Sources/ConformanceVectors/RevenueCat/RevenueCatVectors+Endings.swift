@@ -52,6 +52,15 @@ extension RevenueCatVectors {
                 .event(refund(), [.refund, .owner])
             ),
             try proven(
+                "refund/kept",
+                "on the web money can go back and access stay: the end is that of the period",
+                cancellation("E-44K", "CUSTOMER_SUPPORT", ["store": "STRIPE"]).priced("-9.99"),
+                .event(
+                    .refunded(.init(transaction: "O1", scope: .full, reason: .unknown, affectsCurrentPeriod: nil)),
+                    refunded
+                )
+            ),
+            try proven(
                 "refund/family",
                 "who shared got the money back; the member loses access and paid nothing",
                 cancellation(

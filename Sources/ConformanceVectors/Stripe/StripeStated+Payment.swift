@@ -72,6 +72,7 @@ extension StripeStated {
     static let invoices: [String: [Event]] = [
         "invoice/first": [firstPaid(charged("9.99"))],
         "invoice/first-metered": [firstPaid(charged("9.99"))],
+        "invoice/first-months-ahead": [firstPaid(charged("29.97"))],
         "invoice/first-discounted": [firstPaid(charged("0"))],
         "invoice/renewal": [cyclePaid("scheduled", basic, charged("9.99"))],
         "invoice/renewal-proration": [cyclePaid("scheduled", basic, charged("12.99"))],

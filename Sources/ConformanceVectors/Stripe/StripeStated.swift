@@ -33,7 +33,8 @@ package enum StripeStated {
         .needsLookup: ["invoice/renewal-lines", "thin/not-asked"],
         .stale: ["thin/deleted-stale", "thin/unpaid-stale"],
         .reportedElsewhere: [
-            "invoice/arrears", "invoice/first-trial", "invoice/first-trial-fee", "invoice/renewal-twin",
+            "invoice/arrears", "invoice/first-trial", "invoice/first-trial-fee", "invoice/renewal-ahead",
+            "invoice/renewal-twin",
             "invoice/threshold", "invoice/unknown-reason", "invoice/update", "payment/charge-succeeded",
             "payment/dispute-funds", "payment/invoice-payment", "payment/refund-charge-twin",
             "payment/refund-charge-twin-full", "payment/refund-new-failed-twin", "payment/refund-old-twin",

@@ -100,7 +100,28 @@ extension StripeVectors {
                 },
                 []
             )
+            try add(
+                "first-months-ahead",
+                "three months are paid for at the start, and the first one begins",
+                "paid",
+                first {
+                    $0.lines += [1, 2].map {
+                        .init(.basic, from: created + 30 * $0 * day, to: created + 30 * ($0 + 1) * day)
+                    }
+                },
+                ["started"]
+            )
             try add("renewal", "a renewal", "paid", cycle(), ["renewed"])
+            try add(
+                "renewal-ahead",
+                "a period is paid for a week before it begins, which the subscription will tell",
+                "paid",
+                cycle {
+                    $0.reason = "subscription_update"
+                    $0.lines = [.init(.basic, from: created + 7 * day, to: created + 37 * day)]
+                },
+                []
+            )
             try add("renewal-twin", "the same moment again", "payment_succeeded", cycle(), [])
             try add("renewal-tax", "tax is stated", "paid", cycle { $0.tax = 160 }, ["renewed"])
             try add("renewal-jpy", "a currency without minor unit", "paid", cycle(.yen), ["renewed"])
