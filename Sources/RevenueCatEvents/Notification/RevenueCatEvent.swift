@@ -131,6 +131,7 @@ public struct RevenueCatEvent: Sendable, Hashable {
         let ofPurchase: Environment? = try fields.open("purchase_environment")
         let type = EventType(rawValue: name)
         fields.isStrict = type.isLifecycle && !isPaywall
+        let store: StoreName? = try fields.open("store")
         // Through the memberwise initializer: one that throws on the way makes the event twice.
         let event = try RevenueCatEvent(
             type: type,
@@ -138,7 +139,7 @@ public struct RevenueCatEvent: Sendable, Hashable {
             timestamp: fields.date("event_timestamp_ms"),
             appID: appID,
             environment: stated ?? ofPurchase,
-            store: fields.open("store"),
+            store: store,
             appUserID: fields.identifier("app_user_id"),
             originalAppUserID: fields.identifier("original_app_user_id"),
             aliases: fields.identifiers("aliases"),
@@ -161,7 +162,7 @@ public struct RevenueCatEvent: Sendable, Hashable {
             priceInPurchasedCurrency: fields.amount("price_in_purchased_currency"),
             currency: fields.identifier("currency"),
             quantity: fields.integer("quantity"),
-            items: items(&fields),
+            items: store == .playStore && fields.isStrict ? items(fields.reader) : [],
             transferredFrom: fields.identifiers("transferred_from"),
             transferredTo: fields.identifiers("transferred_to"),
             redeemedFrom: fields.identifiers("redeemed_from"),
@@ -174,11 +175,8 @@ public struct RevenueCatEvent: Sendable, Hashable {
         return event
     }
 
-    private static func items(_ fields: inout FieldReader) throws(JSONError) -> [Item] {
-        let store: StoreName? = try fields.open("store")
-        guard fields.isStrict, store == .playStore, let values = try fields.reader.optionalArray("items") else {
-            return []
-        }
+    private static func items(_ reader: ObjectReader) throws(JSONError) -> [Item] {
+        guard let values = try reader.optionalArray("items") else { return [] }
         var items: [Item] = []
         for value in values {
             var fields = FieldReader(try ObjectReader(value), isStrict: true)
