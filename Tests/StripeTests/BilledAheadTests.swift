@@ -135,6 +135,47 @@ struct BilledAheadTests {
         }
     }
 
+    @Test("what was used beside a year that is billed ahead begins no period of its own")
+    func usageBesideYear() throws {
+        func item(_ id: String, _ product: String, _ usage: String, _ from: Int64, _ days: Int64) -> JSONText {
+            [
+                "id": .string(id), "object": "subscription_item", "current_period_start": .integer(from),
+                "current_period_end": .integer(from + days * day), "quantity": usage == "metered" ? nil : 1,
+                "price": [
+                    "id": .string("price_" + product), "object": "price", "product": .string(product),
+                    "currency": "usd", "unit_amount": 1000,
+                    "recurring": [
+                        "interval": .string(days == 365 ? "year" : "month"), "interval_count": 1,
+                        "usage_type": .string(usage),
+                    ],
+                ],
+            ]
+        }
+        let start = Self.month.start
+        let year = item("si_y", "year", "licensed", start, 365)
+        let months = [0, 1].map { item("si_m", "calls", "metered", start + $0 * 30 * day, 30) }
+        let object: JSONText = [
+            "id": "sub_1", "object": "subscription", "customer": "cus_1", "status": "active",
+            "start_date": .integer(start), "cancel_at_period_end": false, "cancel_at": nil, "latest_invoice": "in_2",
+            "billing_schedules": [
+                [
+                    "applies_to": nil, "key": "ahead",
+                    "bill_until": ["computed_timestamp": .integer(start + 730 * day), "type": "timestamp"],
+                ]
+            ],
+            "items": ["object": "list", "data": .array([year, months[1]]), "has_more": false],
+        ]
+        let time = start + 30 * day + 5
+        let event = simulator().event(
+            "customer.subscription.updated",
+            id: "evt_m",
+            created: time,
+            object: object,
+            previous: ["items": ["data": .array([year, months[0]])], "latest_invoice": "in_1"]
+        )
+        #expect(try adapter().take(event.bytes, at: time).kinds == [])
+    }
+
     @Test("a part of a period between a trial and the anchor of billing is paid for", arguments: PitfallTests.versions)
     func partAfterTrial(_ version: StripeSimulator.Version) throws {
         var trial = Self.month

@@ -233,8 +233,9 @@ extension SubscriptionObject {
     /// Whether the current period, or a part of it, was billed before it began. The invoice that is made when it begins is
     /// then for something else.
     var isBilledAhead: Bool {
-        guard let current, let price = current.primary?.price.id else { return false }
-        return billedAhead.contains { $0.until > current.start && ($0.price ?? price) == price }
+        // Usage is never billed ahead, also where a schedule is for all prices.
+        guard let current, let price = current.primary?.price, !price.isMetered else { return false }
+        return billedAhead.contains { $0.until > current.start && ($0.price ?? price.id) == price.id }
     }
 
     /// Whether every item is billed for what was used, after the period.
