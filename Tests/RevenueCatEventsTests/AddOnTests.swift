@@ -49,7 +49,10 @@ struct AddOnTests {
                 ])
             ),
         ]
-        for (name, value) in changes { event.append((name, value ?? nil)) }
+        for (name, value) in changes {
+            event.removeAll { $0.0 == name }
+            event.append((name, value ?? nil))
+        }
         let body = JSONMembers([("api_version", "1.0"), ("event", .object(JSONMembers(event)))]).bytes
         let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
         let delivery = try RevenueCatSimulator(authorization: Secret("a")).delivery(body, receivedAt: date(at + 20_000))
@@ -106,6 +109,57 @@ struct AddOnTests {
     func baseNamedOtherwise() throws {
         let bought = try told("INITIAL_PURCHASE", t0 + 5000, from: t0, to: t1, Self.order, base: "music")
         #expect(bought.map(\.subscription) == [Self.base, Self.addOn])
+    }
+
+    /// What RevenueCat's guide calls different introductory periods: each product is charged by its own.
+    private func told(
+        _ type: String,
+        _ phase: String,
+        music: (price: String, end: Int64),
+        hifi: (price: String, end: Int64)
+    ) throws -> [NormalizedEvent] {
+        try told(
+            type,
+            t0 + 5000,
+            from: t0,
+            to: music.end,
+            Self.order,
+            [
+                "period_type": .string(phase), "cancel_reason": "UNSUBSCRIBE",
+                "items": .array([
+                    item("music:monthly", music.price, until: music.end),
+                    item("hifi:monthly", hifi.price, until: hifi.end),
+                ]),
+            ]
+        )
+    }
+
+    @Test("what is paid for beside a free trial, and what is free beside a paid product, has its own end and credits")
+    func trials() throws {
+        let policy = CreditPolicy([
+            "music:monthly": .init(credits: 100, trialCredits: 5), "hifi:monthly": .init(credits: 10, trialCredits: 1),
+        ])
+        for isAddOnPaid in [true, false] {
+            let (trial, paid) = (("0", t0 + 7 * day), ("1.09", t1))
+            let phase = isAddOnPaid ? "TRIAL" : "NORMAL"
+            let (music, hifi) = isAddOnPaid ? (trial, paid) : (paid, trial)
+            let events = try told("INITIAL_PURCHASE", phase, music: music, hifi: hifi)
+            var ledger = AccountLedger()
+            var effects: [CreditAction.Effect] = []
+            for event in events {
+                let application = ledger.apply(event)
+                guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
+                effects += policy.actions(for: application, in: state).map(\.effect)
+            }
+            #expect(effects == (isAddOnPaid ? [.reset(to: 5), .reset(to: 10)] : [.reset(to: 100), .reset(to: 1)]))
+            let time = date(t0 + 8 * day)
+            #expect(ledger[Self.base]?.access(at: time).isGranted == !isAddOnPaid)
+            #expect(ledger[Self.addOn]?.access(at: time).isGranted == isAddOnPaid)
+            let ends = try told("CANCELLATION", phase, music: music, hifi: hifi).compactMap { event in
+                if case .autoRenewDisabled(let disabled) = event.event { disabled.accessUntil } else { nil }
+            }
+            #expect(ends == [date(music.1), date(hifi.1)])
+        }
     }
 
     @Test("one product alone, other stores and a null have no add-ons", arguments: ["PLAY_STORE", "APP_STORE"])

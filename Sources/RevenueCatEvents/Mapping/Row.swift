@@ -26,6 +26,14 @@ extension Mapping {
             }
         }
 
+        /// Whether access to all of them ends with it, whatever each of them was paid for.
+        var endsAllItems: Bool {
+            switch self {
+            case .refund, .familySharingEnded, .paused, .expired, .billingIssue, .autoRenewOff(.billing): true
+            default: false
+            }
+        }
+
         /// Whether it says something about one purchase, which lives in one environment and was bought in one app.
         var isAboutPurchase: Bool {
             switch self {

@@ -34,7 +34,7 @@ public struct RevenueCatEvent: Sendable, Hashable {
     /// `entitlement_ids`. Nil and none both mean none.
     public let entitlementIDs: [String]
     /// `period_type`
-    public let periodType: PeriodType?
+    public private(set) var periodType: PeriodType?
     /// `purchased_at_ms`: the start of the period, which may lie in the future.
     public let purchasedAt: Date?
     /// `expiration_at_ms`: the end of the transaction, a grace period included; of a refund the moment of the refund.
@@ -241,15 +241,29 @@ extension RevenueCatEvent {
                 let name = String(item.productID.prefix { $0 != ":" })
                 var addOn = self
                 addOn.price(as: item)
+                addOn.periodType = periodType(of: item)
                 addOn.productID = item.productID
                 addOn.newProductID = nil
-                // A refund ends all of them, whatever their items still say.
-                addOn.expirationAt = [item.expirationAt, expirationAt].compactMap(\.self).min()
+                // A refund ends all of them, whatever their items still say; their trials end each by itself.
+                let ends = [item.expirationAt, row.endsAllItems ? expirationAt : nil].compactMap(\.self)
+                addOn.expirationAt = ends.min() ?? expirationAt
                 addOn.transactionID = transactionID.map { "\($0)/\(name)" }
                 addOn.originalTransactionID = (originalTransactionID ?? transactionID)
                     .map { "\(PlayOrderID($0).base):\(name)" }
                 return addOn
             }
+    }
+
+    /// The period type is the base product's, while each product has an introductory period of its own.
+    private func periodType(of item: Item) -> PeriodType? {
+        guard type == .initialPurchase || type == .renewal,
+            let price = item.priceInPurchasedCurrency ?? item.priceInUSD
+        else { return periodType }
+        switch periodType {
+        case .trial? where price.coefficient > 0: return .normal
+        case nil, .normal?, .intro?: return price.coefficient == 0 ? .trial : periodType
+        default: return periodType
+        }
     }
 
     private mutating func price(as item: Item) {
