@@ -11,7 +11,8 @@ struct AddOnIdentityTests {
 
     private func item(_ product: String, _ holding: Holding) -> JSONText {
         [
-            "product_id": .string("\(product):\(holding.plan)"), "type": .string(product == "premium" ? "base" : "addon"),
+            "product_id": .string("\(product):\(holding.plan)"),
+            "type": .string(product == "premium" ? "base" : "addon"),
             "expiration_at_ms": .integer(holding.end), "price": .raw("9.99"), "currency": "EUR",
             "price_in_purchased_currency": .raw("9.99"),
         ]

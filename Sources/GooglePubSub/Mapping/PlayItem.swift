@@ -491,8 +491,9 @@ extension PlayItem {
         let before = [purchase.linkedPurchaseToken, purchase.outOfAppPurchase?.expiredPurchaseToken] + ancestors
         var seen: Set<PurchaseToken> = [token]
         var lineages = before.compactMap(\.self).filter { seen.insert($0).inserted }.map(lineage(of:))
-        if isMain, let orderID, orderID.base.hasPrefix("GPA.") {
-            lineages.append(SubscriptionID(store: .playStore, environment: environment, id: orderID.base))
+        if let orderID, orderID.base.hasPrefix("GPA.") {
+            let id = isMain ? orderID.base : "\(orderID.base):\(item.productID)"
+            lineages.append(SubscriptionID(store: .playStore, environment: environment, id: id))
         }
         return lineages.map { .link($0) }
     }
