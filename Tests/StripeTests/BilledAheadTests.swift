@@ -135,6 +135,30 @@ struct BilledAheadTests {
         }
     }
 
+    @Test("a trial beside which the period after it is paid for is a trial")
+    func monthAfterTrial() throws {
+        var trial = Self.month
+        trial.status = "trialing"
+        (trial.end, trial.trialStart, trial.trialEnd) = (trial.start + 7 * day, trial.start, trial.start + 7 * day)
+        let lines: [StripeInvoice.Line] = [
+            .init(.basic, amount: 0, from: trial.start, to: trial.end),
+            .init(.basic, from: trial.end, to: trial.end + 30 * day),
+        ]
+        let paid = Self.paid("in_1", reason: "subscription_create", lines, at: trial.start)
+        let began = Flow.began(trial, .endive)
+        for order in [[began, paid], [paid, began]] {
+            var host = try Flow.Host(adapter(), order)
+            let phases = host.acts.compactMap {
+                if case .started(let started) = $0.event { started.phase } else { nil }
+            }
+            #expect(phases == [.trial])
+            var month = trial
+            (month.status, month.start, month.end) = ("active", trial.end, trial.end + 30 * day)
+            try host.take(Flow.updated(month, from: trial, at: month.start + 5, .endive))
+            #expect(host.kinds == ["started", "renewed"])
+        }
+    }
+
     @Test("what was used beside a year that is billed ahead begins no period of its own")
     func usageBesideYear() throws {
         func item(_ id: String, _ product: String, _ usage: String, _ from: Int64, _ days: Int64) -> JSONText {

@@ -246,9 +246,12 @@ extension InvoiceObject {
     }
 
     /// Whether a first invoice charges nothing for the period because a trial, or a price of nothing, comes first: no line
-    /// of the subscription costs anything even before discounts. A fee beside them pays for no period.
+    /// of the subscription costs anything even before discounts. A fee beside them pays for no period, and what is billed
+    /// ahead for none that begins now.
     var isFreeFromTheStart: Bool {
-        !lines.contains { $0.isSubscription && ($0.amount ?? 0) != 0 }
+        !lines.contains {
+            $0.isSubscription && ($0.amount ?? 0) != 0 && $0.start.map { $0 <= latestBeginning } ?? true
+        }
     }
 
     /// When everything that is billed on it ends.
