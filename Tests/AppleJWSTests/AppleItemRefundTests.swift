@@ -123,4 +123,19 @@ struct AppleItemRefundTests {
         }
         #expect(ledger.states[0].access(at: day(11)).isGranted)
     }
+
+    @Test("what was bought for good, and is refunded and not taken away, is kept", arguments: ["CUSTOM", "FULL"])
+    func bought(_ type: String) throws {
+        let transaction = transaction("Non-Consumable", revokedAt: nil)
+        let bought = try told("ONE_TIME_CHARGE", transaction, [item("course", price: 9990, refunds: [])], at: day(0.1))
+        let refund = (type: type, amount: Int64(type == "FULL" ? 9990 : 1000))
+        let refunded = try told("REFUND", transaction, [item("course", price: 9990, refunds: [refund])], at: day(10.1))
+        var ledger = AccountLedger()
+        let effects: [LifecycleEvent.AccessEffect] = (bought + refunded).map {
+            ledger.apply($0).event.event.accessEffect
+        }
+        #expect(effects == [.grants, .none])
+        #expect(refunded[0].event.accessEffect == LifecycleEvent.AccessEffect.none)
+        #expect(ledger.states[0].access(at: day(11)).isGranted)
+    }
 }

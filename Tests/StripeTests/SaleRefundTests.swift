@@ -45,9 +45,26 @@ struct SaleRefundTests {
         }
     }
 
-    static func refund(_ id: String, _ status: String) -> JSONText {
+    @Test("a part of the money for what was bought once takes no access", arguments: [1000, 4900])
+    func part(_ amount: Int64) throws {
+        let adapter = try adapter()
+        let told = [
+            ("checkout.session.completed", OneFactTests.session(invoice: nil, createsInvoice: false)),
+            ("refund.created", Self.refund("re_1", "succeeded", amount)),
+        ]
+        var ledger = AccountLedger()
+        var effects: [LifecycleEvent.AccessEffect] = []
+        for (number, told) in told.enumerated() {
+            for event in try OneFactTests.events(told.0, told.1, at: created + Int64(number) * day, adapter) {
+                effects.append(ledger.apply(event).event.event.accessEffect)
+            }
+        }
+        #expect(effects == [.grants, amount == 4900 ? .removes : .none])
+    }
+
+    static func refund(_ id: String, _ status: String, _ amount: Int64 = 4900) -> JSONText {
         [
-            "id": .string(id), "object": "refund", "amount": 4900, "charge": "ch_1", "currency": "usd",
+            "id": .string(id), "object": "refund", "amount": .integer(amount), "charge": "ch_1", "currency": "usd",
             "payment_intent": "pi_1", "status": .string(status),
         ]
     }

@@ -142,6 +142,12 @@ extension AppleSnapshot {
         return "\(purchaseID)*\(fraction)"
     }
 
+    /// Whether what was refunded is not taken away: money can go back for items that are left to who bought them.
+    var isKept: Bool {
+        guard transaction.revocationDate == nil, let items = transaction.advancedCommerce?.items else { return false }
+        return items.contains { $0.revocationDate == nil }
+    }
+
     /// How much of an Advanced Commerce purchase went back, in thousandths of a percent; nil where that is all, or is not told.
     /// Such transactions have neither type nor percentage, and list refunds by item (StoreKit, `Transaction.revocationType`).
     private var refundedItems: Int64? {
@@ -224,10 +230,9 @@ extension AppleSnapshot {
         }
         switch type {
         case .refund?:
-            // Money can go back for items that nobody takes away.
             let items = transaction.advancedCommerce?.items ?? []
             guard let date = items.flatMap(\.refunds).compactMap(\.date).max() else { return [] }
-            return [refund(refundScope, at: date, endsAccess: items.allSatisfy { $0.revocationDate != nil })]
+            return [refund(refundScope, at: date, endsAccess: !isKept)]
         case .refundReversed?:
             return [refund(nil, at: assertedAt)]
         case .expired?:

@@ -269,7 +269,7 @@ extension AppleSnapshot {
                     transaction: purchaseID,
                     scope: refundScope,
                     reason: reason,
-                    affectsCurrentPeriod: isSubscription ? isCurrent : true
+                    affectsCurrentPeriod: isSubscription ? isCurrent : isKept ? nil : true
                 )
             ),
             occurredAt: transaction.revocationDate

@@ -500,10 +500,13 @@ extension EventRefinement {
     }
 
     private func affectsCurrentPeriod(_ refund: LifecycleEvent.Refund) -> Bool? {
-        if purchase != nil { return true }
         var stated: Fact.RefundState?
         for case .refund(let state) in event.facts where state.transaction == refund.transaction { stated = state }
-        if let stated, !stated.endsAccess { return nil }
+        if let stated, !stated.endsAccess {
+            // What one refund of Stripe's leaves of a sale, only its amount tells.
+            return purchase.map(stated.isWhole) == true ? true : nil
+        }
+        if purchase != nil { return true }
         let start = stated?.periodStart?.millisecondsSince1970
         let timeline = now.timeline
         guard let subject = timeline.index(transaction: refund.transaction, start: start) else { return nil }
