@@ -47,4 +47,12 @@ struct CustomerAccountTests {
         let alone = try adapter().take(Self.told(type, object, "null"))
         #expect(alone.events.map(\.account) == [Account("acct_9", .stripeCustomer)])
     }
+
+    @Test("a customer that is deleted is known by its account as well")
+    func deleted() throws {
+        let customer: JSONText = ["id": "cus_1", "object": "customer", "customer_account": "acct_9"]
+        let body = simulator().event("customer.deleted", id: "evt_1", created: created, object: customer).bytes
+        let account = Account("cus_1", .stripeCustomer, aliases: [.init("acct_9", .stripeCustomer)])
+        #expect(try adapter().take(body).events.map(\.account) == [account])
+    }
 }

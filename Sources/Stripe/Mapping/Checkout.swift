@@ -181,12 +181,16 @@ extension Mapping {
 
     /// Stripe ends the customer's subscriptions with it, and says so of each.
     func customerDeleted(_ value: JSONValue) throws(JSONError) -> Outcome {
-        let customer = try ObjectReader(value).string("id")
+        let reader = try ObjectReader(value)
+        let customer = CustomerReference(
+            id: try reader.string("id"),
+            account: try reader.reference("customer_account")
+        )
         return .events([
             notice(
                 .other,
                 ["customer": "deleted"],
-                Subject(account: account(customer: .init(id: customer), metadata: nil))
+                Subject(account: account(customer: customer, metadata: nil))
             )
         ])
     }
