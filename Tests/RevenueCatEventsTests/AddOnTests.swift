@@ -162,6 +162,13 @@ struct AddOnTests {
         }
     }
 
+    @Test("an add-on that is listed twice is told once")
+    func listedTwice() throws {
+        let items = ["music:monthly", "hifi:monthly", "hifi"].map { item($0, "1.09", until: t1) }
+        let bought = try told("INITIAL_PURCHASE", t0, from: t0, to: t1, Self.order, ["items": .array(items)])
+        #expect(bought.map(\.subscription) == [Self.base, Self.addOn])
+    }
+
     @Test("one product alone, other stores and a null have no add-ons", arguments: ["PLAY_STORE", "APP_STORE"])
     func none(store: String) throws {
         let items: [JSONText] =

@@ -307,7 +307,7 @@ extension AppleSnapshot {
 
 extension Money {
     /// Apple's amounts have three decimals.
-    fileprivate var milliunits: Int128 { amount.coefficient * ExactDecimal.power(3 - min(amount.scale, 3)) }
+    fileprivate var milliunits: Int128? { amount.coefficient(scale: 3) }
 }
 
 extension AppleTransaction {

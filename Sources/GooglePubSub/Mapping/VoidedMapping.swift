@@ -268,8 +268,10 @@ extension PlayOrder {
         let amounts = partialRefunds.filter(\.isProcessed).compactMap(\.total)
         guard let first = amounts.first, amounts.allSatisfy({ $0.currency == first.currency }) else { return nil }
         // Google's amounts have at most nine decimals.
-        let billionths = amounts.reduce(Int128(0)) { sum, amount in
-            sum + amount.amount.coefficient * ExactDecimal.power(9 - min(amount.amount.scale, 9))
+        var billionths: Int128 = 0
+        for amount in amounts {
+            guard let units = amount.amount.coefficient(scale: 9) else { return nil }
+            billionths += units
         }
         return ExactDecimal(coefficient: billionths, scale: 9).map { Money($0, first.currency) }
     }

@@ -86,6 +86,13 @@ public struct ExactDecimal: Hashable, Sendable, Comparable {
         return (whole, fraction)
     }
 
+    /// The number in units of a scale; nil where that is coarser than its own, or the units have no 128-bit form.
+    package func coefficient(scale other: Int) -> Int128? {
+        guard other >= scale else { return nil }
+        let (units, overflows) = coefficient.multipliedReportingOverflow(by: Self.power(other - scale))
+        return overflows ? nil : units
+    }
+
     package static func power(_ exponent: Int) -> Int128 {
         var power: Int128 = 1
         for _ in 0..<min(max(exponent, 0), 38) { power *= 10 }

@@ -382,7 +382,7 @@ extension String {
     var namesBasePlan: Bool { utf8.contains(UInt8(ascii: ":")) }
 
     /// The product without its base plan.
-    var subscriptionFamily: String {
+    package var subscriptionFamily: String {
         prefix { $0 != ":" }.description
     }
 }

@@ -236,9 +236,11 @@ extension RevenueCatEvent {
         guard items.contains(where: { !isBase($0) }) else { return nil }
         var base = self
         if let item = items.first(where: isBase) { base.price(as: item) }
+        // One event for each, under one id.
+        var named: Set<String> = []
         return [base]
-            + items.filter { !isBase($0) }.map { item in
-                let name = String(item.productID.prefix { $0 != ":" })
+            + items.filter { !isBase($0) && named.insert($0.productID.subscriptionFamily).inserted }.map { item in
+                let name = item.productID.subscriptionFamily
                 var addOn = self
                 addOn.price(as: item)
                 addOn.periodType = periodType(of: item)

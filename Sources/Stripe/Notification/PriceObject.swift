@@ -107,9 +107,8 @@ final class PriceObject: Sendable {
 
     /// An amount in the smallest unit of a scale that is at least its own, times a length.
     private static func cost(_ amount: ExactDecimal, scale: Int, times length: Int128) -> Int128? {
-        let power = ExactDecimal.power(scale - amount.scale)
-        let (scaled, overflows) = amount.coefficient.multipliedReportingOverflow(by: power)
-        let (product, exceeds) = scaled.multipliedReportingOverflow(by: length)
-        return overflows || exceeds ? nil : product
+        guard let scaled = amount.coefficient(scale: scale) else { return nil }
+        let (product, overflows) = scaled.multipliedReportingOverflow(by: length)
+        return overflows ? nil : product
     }
 }
