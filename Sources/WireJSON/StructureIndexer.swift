@@ -116,15 +116,15 @@ enum StructureIndexer {
                 nodes.append(JSONNode(kind: .number, flag: isInteger, start: start, end: position, next: next))
                 count &+= 1
             case UInt8(ascii: "n"):
-                try literal(0x006C_6C75, 3, text, &position)
+                try literal(0x6C6C_756E, 0, text, &position)
                 nodes.append(JSONNode(kind: .null, start: start, end: position, next: next))
                 count &+= 1
             case UInt8(ascii: "t"):
-                try literal(0x0065_7572, 3, text, &position)
+                try literal(0x6575_7274, 0, text, &position)
                 nodes.append(JSONNode(kind: .true, start: start, end: position, next: next))
                 count &+= 1
             case UInt8(ascii: "f"):
-                try literal(0x6573_6C61, 4, text, &position)
+                try literal(0x6573_6C61, 1, text, &position)
                 nodes.append(JSONNode(kind: .false, start: start, end: position, next: next))
                 count &+= 1
             case UInt8(ascii: "{"), UInt8(ascii: "["):
@@ -347,21 +347,32 @@ enum StructureIndexer {
         return (values | (values &+ (ones &* 0x76))) & (ones &* 0x80)
     }
 
-    /// Moves past the rest of `null`, `true` or `false`, given as the octets after the first one, the next one lowest.
+    /// Moves past `null`, `true` or `false`, given as its last four octets, the first of them lowest.
+    ///
+    /// - Parameter before: How many octets come before those; they were looked at.
     @inline(__always)
     private static func literal(
-        _ rest: UInt32,
-        _ count: Int,
+        _ octets: UInt32,
+        _ before: Int,
         _ text: Span<UInt8>,
         _ position: inout Int
     ) throws(JSONError) {
-        position &+= 1
-        var rest = rest
-        for _ in 0..<count {
-            guard position < text.count else { throw error(.unexpectedEnd, position) }
-            guard text[position] == UInt8(truncatingIfNeeded: rest) else { throw error(.unexpectedOctet, position) }
-            rest &>>= 8
-            position &+= 1
+        // As in `StringSyntax.end(of:from:)`.
+        let index = (position &+ before) & 0x7FFF_FFFF
+        guard index &+ 4 <= text.count, text.halfWord(at: index) == octets else {
+            throw malformedLiteral(octets, text, index)
         }
+        position = index &+ 4
+    }
+
+    @inline(never)
+    private static func malformedLiteral(_ octets: UInt32, _ text: Span<UInt8>, _ position: Int) -> JSONError {
+        for offset in 0..<4 {
+            guard position &+ offset < text.count else { break }
+            guard text[position &+ offset] == UInt8(truncatingIfNeeded: octets &>> (8 &* UInt32(offset))) else {
+                return error(.unexpectedOctet, position &+ offset)
+            }
+        }
+        return error(.unexpectedEnd, text.count)
     }
 }

@@ -44,8 +44,8 @@ public struct Delivery: Sendable, Codable {
 
         // Octets, ASCII letters folded: Unicode case folding would make one name of two.
         private static func matches(_ lhs: String, _ rhs: String) -> Bool {
-            let one = lhs.utf8Span.span
-            let other = rhs.utf8Span.span
+            let one = lhs.utf8.span
+            let other = rhs.utf8.span
             guard one.count == other.count else { return false }
             for index in one.indices where folded(one[index]) != folded(other[index]) { return false }
             return true

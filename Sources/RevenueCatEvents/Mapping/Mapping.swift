@@ -34,7 +34,10 @@ final class Mapping {
     var event: RevenueCatEvent { notification.webhook.event }
 
     func normalization() -> Normalization {
-        guard notification.webhook.row.isOfAllItems, let items = event.ofItems else { return whole() }
+        // To ask the event for its products copies all of it.
+        guard notification.webhook.row.isOfAllItems, !notification.webhook.event.items.isEmpty,
+            let items = event.ofItems
+        else { return whole() }
         var result = Mapping(self, RevenueCatNotification(notification, event: items[0])).whole()
         // What is incomplete for the base product is for the others, too.
         guard !result.events.contains(where: { $0.kind == .unmapped }) else { return result }

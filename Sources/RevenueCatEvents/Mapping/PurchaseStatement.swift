@@ -9,6 +9,7 @@ struct PurchaseStatement {
     private(set) var lineage: SubscriptionID?
     let product: PurchasedProduct?
     let account: Account?
+    let phase: Phase
     /// The transaction, where it names one period. Stripe's subscriptions keep theirs, and so may other stores'.
     let periodTransaction: String?
 
@@ -18,6 +19,7 @@ struct PurchaseStatement {
         self.store = store
         environment = webhook.event.environment?.canonical ?? .unknown
         product = webhook.event.productID.map { Self.product($0, store, offerCode: webhook.event.offerCode) }
+        phase = webhook.event.periodType?.phase ?? .regular
         account = Account(appUserIDs: webhook.event.customerIDs)
         let transaction = store == .stripe ? nil : webhook.event.transactionID
         let isShared =
@@ -62,8 +64,6 @@ struct PurchaseStatement {
 
     /// The product as periods name it: with its base plan, where Google Play has one.
     var productName: String? { event.productID }
-
-    var phase: Phase { event.periodType?.phase ?? .regular }
 
     var owner: [Fact] { account.map { [.owner($0)] } ?? [] }
 

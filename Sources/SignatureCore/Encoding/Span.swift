@@ -9,7 +9,7 @@ import Darwin
 extension String {
     /// Whether both are the same octets: canonical equivalents, which are equal to `==`, differ.
     package func hasOctets(of other: String) -> Bool {
-        utf8Span.span.elementsEqual(other.utf8Span.span)
+        utf8.span.elementsEqual(other.utf8.span)
     }
 }
 
