@@ -36,7 +36,7 @@ enum DuplicateNames {
         var slots = InlineArray<256, UInt8>(repeating: 0)
         for later in 0..<names.count {
             let name = names[later]
-            var slot = name.hash
+            var slot = name.fingerprint.hash
             while slots[slot] != 0 {
                 let earlier = names[Int(slots[slot]) &- 1]
                 if name.isLike(earlier) {

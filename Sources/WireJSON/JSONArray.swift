@@ -26,6 +26,21 @@ package struct JSONArray: Sequence, Sendable {
         )
     }
 
+    /// The elements, which are all strings.
+    package func strings() throws(JSONError) -> [String] {
+        var strings: [String] = []
+        strings.reserveCapacity(count)
+        var cursor = node &+ 1
+        let end = Int(document.nodes[node].next)
+        while cursor < end {
+            do throws(JSONError.Reason) { strings.append(try document.string(at: cursor)) } catch {
+                throw element(strings.count, at: cursor).error(error)
+            }
+            cursor = Int(document.nodes[cursor].next)
+        }
+        return strings
+    }
+
     package func makeIterator() -> Iterator {
         Iterator(array: self, cursor: node &+ 1, end: Int(document.nodes[node].next))
     }

@@ -42,9 +42,8 @@ struct JSONMember {
     @inline(__always)
     func isLike(_ fingerprint: Fingerprint) -> Bool { bits &>> 32 == UInt64(fingerprint.bits) }
 
-    /// Eight bits of the fingerprint: the upper ones, on which all of the name's ends have a bearing.
     @inline(__always)
-    var hash: Int { Int(truncatingIfNeeded: bits &>> 56) }
+    var fingerprint: Fingerprint { Fingerprint(bits: UInt32(truncatingIfNeeded: bits &>> 32)) }
 
     /// By fingerprint, then by place in the document.
     static func < (left: JSONMember, right: JSONMember) -> Bool { left.bits < right.bits }

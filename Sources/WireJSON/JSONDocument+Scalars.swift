@@ -1,9 +1,15 @@
 // What the scalar at a node says. Here rather than on `JSONValue`, so that a member can be read without making a value of
 // it, which holds on to the document.
 extension JSONDocument {
-    private func require(_ expected: JSONValue.Kind, at node: Int) throws(JSONError.Reason) {
-        let found = nodes[node].kind.visible
-        guard found == expected else { throw .unexpectedKind(expected: expected, found: found) }
+    @inline(__always)
+    private func require(_ expected: JSONNode.Kind, at node: Int) throws(JSONError.Reason) {
+        let found = nodes[node].kind
+        guard found == expected else { throw unexpectedKind(expected, found) }
+    }
+
+    @inline(never)
+    private func unexpectedKind(_ expected: JSONNode.Kind, _ found: JSONNode.Kind) -> JSONError.Reason {
+        .unexpectedKind(expected: expected.visible, found: found.visible)
     }
 
     func string(at node: Int) throws(JSONError.Reason) -> String {
@@ -17,8 +23,11 @@ extension JSONDocument {
     }
 
     func bool(at node: Int) throws(JSONError.Reason) -> Bool {
-        try require(.bool, at: node)
-        return nodes[node].kind == .true
+        switch nodes[node].kind {
+        case .true: return true
+        case .false: return false
+        case let other: throw unexpectedKind(.true, other)
+        }
     }
 
     func int64(at node: Int) throws(JSONError.Reason) -> Int64 {

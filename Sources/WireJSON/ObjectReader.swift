@@ -234,10 +234,6 @@ package struct ObjectReader: Sendable {
 extension JSONValue {
     /// An array whose elements are all strings.
     package func strings() throws(JSONError) -> [String] {
-        let elements = try array()
-        var strings: [String] = []
-        strings.reserveCapacity(elements.count)
-        for element in elements { strings.append(try element.string()) }
-        return strings
+        try array().strings()
     }
 }

@@ -351,7 +351,7 @@ extension RevenueCatSubscription {
     }
 }
 
-extension FieldReader {
+extension FieldReader<ObjectReader> {
     /// A transaction, which sometimes is a number: then as it is written.
     mutating func transaction(_ name: MemberName) throws(JSONError) -> String? {
         guard let value = reader.optionalValue(name), value.kind == .number else { return try identifier(name) }
@@ -362,7 +362,7 @@ extension FieldReader {
     mutating func text(_ name: MemberName) throws(JSONError) -> Date? {
         guard let text = try identifier(name) else { return nil }
         guard let milliseconds = RFC3339.milliseconds(text), Limits.milliseconds.contains(milliseconds) else {
-            throw try reader.value(name).error(.integerOutOfRange)
+            throw reader.error(.integerOutOfRange, at: name)
         }
         return Date(millisecondsSince1970: milliseconds)
     }

@@ -3,25 +3,57 @@ import Normalizer
 import SignatureCore
 import WireJSON
 
-/// Reads an event's fields as strictly as its type deserves.
+/// Where fields are found: by name in an object, or among members that were found before.
+protocol FieldSource {
+    associatedtype Field
+    /// Reads what has no field, and collects anomalies.
+    var reader: ObjectReader { get set }
+
+    func optionalString(_ field: Field) throws(JSONError) -> String?
+    func optionalInt64(_ field: Field) throws(JSONError) -> Int64?
+    func optionalDecimal(_ field: Field) throws(JSONError) -> JSONDecimal?
+    func optionalBool(_ field: Field) throws(JSONError) -> Bool?
+    func optionalValue(_ field: Field) -> JSONValue?
+}
+
+extension FieldSource {
+    /// An error about a field that was read.
+    func error(_ reason: JSONError.Reason, at field: Field) -> JSONError {
+        optionalValue(field)?.error(reason) ?? JSONError(reason, path: reader.path, offset: 0)
+    }
+}
+
+extension ObjectReader: FieldSource {
+    var reader: ObjectReader {
+        get { self }
+        set { self = newValue }
+    }
+}
+
+/// Reads fields as strictly as the type of an event deserves.
 ///
 /// Of a lifecycle event, a date, amount or identifier of another kind than documented makes the body malformed. Of any
 /// other, whose fields nobody promised, it reads as absent and is noted.
-struct FieldReader {
-    private(set) var reader: ObjectReader
+struct FieldReader<Source: FieldSource> {
+    private var source: Source
     var isStrict: Bool
 
-    init(_ reader: ObjectReader, isStrict: Bool) {
-        self.reader = reader
+    init(_ source: Source, isStrict: Bool) {
+        self.source = source
         self.isStrict = isStrict
+    }
+
+    var reader: ObjectReader {
+        get { source.reader }
+        set { source.reader = newValue }
     }
 
     @inline(__always)
     private mutating func read<Value>(
-        _ read: (ObjectReader) throws(JSONError) -> Value?
+        _ read: (Source) throws(JSONError) -> Value?
     ) throws(JSONError) -> Value? {
         do throws(JSONError) {
-            return try read(reader)
+            return try read(source)
         } catch {
             guard !isStrict else { throw error }
             reader.note(error.path)
@@ -30,48 +62,55 @@ struct FieldReader {
     }
 
     /// An empty identifier identifies nothing, and reads as absent.
-    mutating func identifier(_ name: MemberName) throws(JSONError) -> String? {
-        try read { (reader) throws(JSONError) in
-            guard let text = try reader.optionalString(name) else { return nil }
-            guard !text.holdsControl else { throw try reader.value(name).error(.unescapedControl) }
+    mutating func identifier(_ field: Source.Field) throws(JSONError) -> String? {
+        try read { (source) throws(JSONError) in
+            guard let text = try source.optionalString(field) else { return nil }
+            guard !text.holdsControl else { throw source.error(.unescapedControl, at: field) }
             return text.isEmpty ? nil : text
         }
     }
 
-    mutating func identifiers(_ name: MemberName) throws(JSONError) -> [String] {
-        try read { (reader) throws(JSONError) in try reader.optionalValue(name)?.identifiers() } ?? []
+    mutating func identifiers(_ field: Source.Field) throws(JSONError) -> [String] {
+        try read { (source) throws(JSONError) in try source.optionalValue(field)?.identifiers() } ?? []
     }
 
-    mutating func open<Value: OpenValue>(_ name: MemberName) throws(JSONError) -> Value? {
-        try identifier(name).map(Value.init(rawValue:))
+    mutating func open<Value: OpenValue>(_ field: Source.Field) throws(JSONError) -> Value? {
+        try identifier(field).map(Value.init(rawValue:))
     }
 
-    mutating func date(_ name: MemberName) throws(JSONError) -> Date? {
-        try read { (reader) throws(JSONError) in
-            guard let milliseconds = try reader.optionalInt64(name) else { return nil }
+    mutating func date(_ field: Source.Field) throws(JSONError) -> Date? {
+        try read { (source) throws(JSONError) in
+            guard let milliseconds = try source.optionalInt64(field) else { return nil }
             guard Limits.milliseconds.contains(milliseconds) else {
-                throw try reader.value(name).error(.integerOutOfRange)
+                throw source.error(.integerOutOfRange, at: field)
             }
             return Date(millisecondsSince1970: milliseconds)
         }
     }
 
-    mutating func amount(_ name: MemberName) throws(JSONError) -> ExactDecimal? {
-        try read { (reader) throws(JSONError) in try reader.optionalDecimal(name) }
+    mutating func amount(_ field: Source.Field) throws(JSONError) -> ExactDecimal? {
+        try read { (source) throws(JSONError) in try source.optionalDecimal(field) }
             .flatMap { ExactDecimal(coefficient: $0.coefficient, scale: $0.scale) }
     }
 
-    mutating func integer(_ name: MemberName) throws(JSONError) -> Int64? {
-        try read { (reader) throws(JSONError) in try reader.optionalInt64(name) }
+    mutating func integer(_ field: Source.Field) throws(JSONError) -> Int64? {
+        try read { (source) throws(JSONError) in try source.optionalInt64(field) }
     }
 
-    mutating func flag(_ name: MemberName) throws(JSONError) -> Bool? {
-        try read { (reader) throws(JSONError) in try reader.optionalBool(name) }
+    /// Of any kind, and never an anomaly.
+    func value(_ field: Source.Field) -> JSONValue? { source.optionalValue(field) }
+    func has(_ field: Source.Field) -> Bool { source.optionalValue(field) != nil }
+
+    mutating func flag(_ field: Source.Field) throws(JSONError) -> Bool? {
+        try read { (source) throws(JSONError) in try source.optionalBool(field) }
     }
 
-    mutating func descriptiveString(_ name: MemberName) -> String? { reader.descriptiveString(name) }
-    mutating func descriptiveInt64(_ name: MemberName) -> Int64? { reader.descriptiveInt64(name) }
-    mutating func note(_ name: MemberName) { reader.note(reader.path + "." + name.text) }
+    mutating func descriptiveString(_ field: Source.Field) -> String? {
+        do throws(JSONError) { return try source.optionalString(field) } catch {
+            reader.note(error.path)
+            return nil
+        }
+    }
 }
 
 extension JSONValue {
@@ -84,8 +123,9 @@ extension JSONValue {
 
     func identifiers() throws(JSONError) -> [String] {
         let elements = try array()
+        let texts = try elements.strings()
+        guard texts.contains(where: { $0.isEmpty || $0.holdsControl }) else { return texts }
         var identifiers: [String] = []
-        identifiers.reserveCapacity(elements.count)
         for element in elements {
             if let identifier = try element.identifier() { identifiers.append(identifier) }
         }
@@ -96,7 +136,7 @@ extension JSONValue {
 extension String {
     /// Whether there is an ASCII control character in it.
     fileprivate var holdsControl: Bool {
-        let octets = utf8Span.span
+        let octets = utf8.span
         var found: UInt8 = 0
         var index = 0
         // Without a way out of the loop, it looks at many octets at a time.

@@ -119,54 +119,52 @@ public struct RevenueCatEvent: Sendable, Hashable {
     ]
 
     static func read(_ reader: ObjectReader, anomalies: inout [String]) throws(JSONError) -> RevenueCatEvent {
-        let typeValue = try reader.value("type")
-        let idValue = try reader.value("id")
-        guard let name = try typeValue.identifier() else { throw typeValue.error(.missing) }
-        guard let id = try idValue.identifier() else { throw idValue.error(.missing) }
-        let isPaywall = reader.optionalValue("paywall_id") != nil || reader.optionalValue("session_id") != nil
         // What decides whether a delivery is for us is never guessed.
-        var fields = FieldReader(reader, isStrict: true)
-        let appID = try fields.identifier("app_id")
-        let stated: Environment? = try fields.open("environment")
-        let ofPurchase: Environment? = try fields.open("purchase_environment")
+        var fields = FieldReader(EventFields(reader), isStrict: true)
+        guard let name = try fields.identifier(.type) else { throw try missing("type", in: reader) }
+        guard let id = try fields.identifier(.id) else { throw try missing("id", in: reader) }
+        let isPaywall = fields.has(.paywallID) || fields.has(.sessionID)
+        let appID = try fields.identifier(.appID)
+        let stated: Environment? = try fields.open(.environment)
+        let ofPurchase: Environment? = try fields.open(.purchaseEnvironment)
         let type = EventType(rawValue: name)
         fields.isStrict = type.isLifecycle && !isPaywall
-        let store: StoreName? = try fields.open("store")
+        let store: StoreName? = try fields.open(.store)
         // Through the memberwise initializer: one that throws on the way makes the event twice.
         let event = try RevenueCatEvent(
             type: type,
             id: id,
-            timestamp: fields.date("event_timestamp_ms"),
+            timestamp: fields.date(.eventTimestamp),
             appID: appID,
             environment: stated ?? ofPurchase,
             store: store,
-            appUserID: fields.identifier("app_user_id"),
-            originalAppUserID: fields.identifier("original_app_user_id"),
-            aliases: fields.identifiers("aliases"),
-            productID: fields.identifier("product_id"),
-            newProductID: fields.identifier("new_product_id"),
-            entitlementIDs: fields.identifiers("entitlement_ids"),
-            periodType: fields.open("period_type"),
-            purchasedAt: fields.date("purchased_at_ms"),
-            expirationAt: fields.date("expiration_at_ms"),
-            gracePeriodExpirationAt: fields.date("grace_period_expiration_at_ms"),
-            autoResumeAt: fields.date("auto_resume_at_ms"),
-            transactionID: fields.identifier("transaction_id"),
-            originalTransactionID: fields.identifier("original_transaction_id"),
-            isFamilyShare: fields.flag("is_family_share") ?? false,
-            isTrialConversion: fields.flag("is_trial_conversion") ?? false,
-            cancelReason: fields.open("cancel_reason"),
-            expirationReason: fields.open("expiration_reason"),
-            offerCode: fields.descriptiveString("offer_code"),
-            priceInUSD: fields.amount("price"),
-            priceInPurchasedCurrency: fields.amount("price_in_purchased_currency"),
-            currency: fields.identifier("currency"),
-            quantity: fields.integer("quantity"),
-            items: store == .playStore && fields.isStrict ? items(fields.reader) : [],
-            transferredFrom: fields.identifiers("transferred_from"),
-            transferredTo: fields.identifiers("transferred_to"),
-            redeemedFrom: fields.identifiers("redeemed_from"),
-            redeemedBy: fields.identifiers("redeemed_by"),
+            appUserID: fields.identifier(.appUserID),
+            originalAppUserID: fields.identifier(.originalAppUserID),
+            aliases: fields.identifiers(.aliases),
+            productID: fields.identifier(.productID),
+            newProductID: fields.identifier(.newProductID),
+            entitlementIDs: fields.identifiers(.entitlementIDs),
+            periodType: fields.open(.periodType),
+            purchasedAt: fields.date(.purchasedAt),
+            expirationAt: fields.date(.expirationAt),
+            gracePeriodExpirationAt: fields.date(.gracePeriodExpirationAt),
+            autoResumeAt: fields.date(.autoResumeAt),
+            transactionID: fields.identifier(.transactionID),
+            originalTransactionID: fields.identifier(.originalTransactionID),
+            isFamilyShare: fields.flag(.isFamilyShare) ?? false,
+            isTrialConversion: fields.flag(.isTrialConversion) ?? false,
+            cancelReason: fields.open(.cancelReason),
+            expirationReason: fields.open(.expirationReason),
+            offerCode: fields.descriptiveString(.offerCode),
+            priceInUSD: fields.amount(.price),
+            priceInPurchasedCurrency: fields.amount(.priceInPurchasedCurrency),
+            currency: fields.identifier(.currency),
+            quantity: fields.integer(.quantity),
+            items: store == .playStore && fields.isStrict ? items(fields.value(.items)) : [],
+            transferredFrom: fields.identifiers(.transferredFrom),
+            transferredTo: fields.identifiers(.transferredTo),
+            redeemedFrom: fields.identifiers(.redeemedFrom),
+            redeemedBy: fields.identifiers(.redeemedBy),
             adjustments: adjustments(&fields),
             isPaywallInteraction: isPaywall,
             notes: fields.isStrict ? [:] : notes(&fields)
@@ -175,40 +173,48 @@ public struct RevenueCatEvent: Sendable, Hashable {
         return event
     }
 
-    private static func items(_ reader: ObjectReader) throws(JSONError) -> [Item] {
-        guard let values = try reader.optionalArray("items") else { return [] }
+    /// The error where one of the members is absent or empty that every event has; null is no string.
+    private static func missing(_ name: MemberName, in reader: ObjectReader) throws(JSONError) -> JSONError {
+        let value = try reader.value(name)
+        _ = try value.string()
+        return value.error(.missing)
+    }
+
+    private static func items(_ value: JSONValue?) throws(JSONError) -> [Item] {
+        guard let values = try value?.array() else { return [] }
         var items: [Item] = []
         for value in values {
-            var fields = FieldReader(try ObjectReader(value), isStrict: true)
-            guard let productID = try fields.identifier("product_id") else { continue }
+            var fields = FieldReader(EventFields(try ObjectReader(value)), isStrict: true)
+            guard let productID = try fields.identifier(.productID) else { continue }
             items.append(
                 Item(
                     productID: productID,
-                    type: try fields.identifier("type"),
-                    expirationAt: try fields.date("expiration_at_ms"),
-                    priceInUSD: try fields.amount("price"),
-                    priceInPurchasedCurrency: try fields.amount("price_in_purchased_currency"),
-                    currency: try fields.identifier("currency")
+                    type: try fields.identifier(.type),
+                    expirationAt: try fields.date(.expirationAt),
+                    priceInUSD: try fields.amount(.price),
+                    priceInPurchasedCurrency: try fields.amount(.priceInPurchasedCurrency),
+                    currency: try fields.identifier(.currency)
                 )
             )
         }
         return items
     }
 
-    private static func notes(_ fields: inout FieldReader) -> [String: String] {
+    private static func notes(_ fields: inout FieldReader<EventFields>) -> [String: String] {
         var notes: [String: String] = [:]
-        for name in noted { notes[name.text] = fields.descriptiveString(name) }
+        for name in noted { notes[name.text] = fields.reader.descriptiveString(name) }
         // The table of fields and the sample call it by different names.
         let enrolledAt =
-            fields.descriptiveInt64("experiment_enrolled_at_ms") ?? fields.descriptiveInt64("enrolled_at_ms")
+            fields.reader.descriptiveInt64("experiment_enrolled_at_ms")
+            ?? fields.reader.descriptiveInt64("enrolled_at_ms")
         if let enrolledAt, Limits.milliseconds.contains(enrolledAt) {
             notes["enrolled_at"] = RFC3339.string(enrolledAt)
         }
         return notes
     }
 
-    private static func adjustments(_ fields: inout FieldReader) -> [CurrencyAdjustment] {
-        guard let value = fields.reader.optionalValue("adjustments") else { return [] }
+    private static func adjustments(_ fields: inout FieldReader<EventFields>) -> [CurrencyAdjustment] {
+        guard let value = fields.value(.adjustments) else { return [] }
         var adjustments: [CurrencyAdjustment] = []
         do throws(JSONError) {
             for element in try value.array() {
@@ -220,7 +226,7 @@ public struct RevenueCatEvent: Sendable, Hashable {
             }
             return adjustments
         } catch {
-            fields.note("adjustments")
+            fields.reader.note(value.path)
             return []
         }
     }
