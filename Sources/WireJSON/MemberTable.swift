@@ -48,6 +48,9 @@ package struct FoundMembers: Sendable {
         nodes = object.document.members(table, of: object.node)
     }
 
+    /// Whether the member is there, be it as null.
+    package func contains(_ place: Int) -> Bool { nodes[place] != 0 }
+
     /// The member, unless it is absent or null.
     package func optionalValue(_ place: Int) -> JSONValue? {
         guard let node = node(place) else { return nil }

@@ -39,6 +39,7 @@ import WireJSON
             #expect(try found.optionalString(place) == nil)
         }
         #expect(try found.optionalBool(2) == false)
+        #expect((0..<3).map(found.contains) == [true, false, true])
     }
 
     /// Far more names than the table has places for a hash.

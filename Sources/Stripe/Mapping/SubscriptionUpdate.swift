@@ -40,9 +40,9 @@ struct SubscriptionBefore {
         _ now: SubscriptionObject,
         shown: [SubscriptionObject.Item]
     ) throws(JSONError) {
-        let reader = try ObjectReader(attributes)
-        status = try reader.optionalString("status").map { SubscriptionObject.Status($0) }
-        items = try Self.items(in: reader, now)
+        let fields = try SubscriptionFields(attributes)
+        status = try fields.optionalString(.status).map { SubscriptionObject.Status($0) }
+        items = try Self.items(in: fields, now)
         itemsNow = (items?.count ?? 0) > shown.count ? now.items : shown
         hadCurrent = items?.contains { $0.start != nil && $0.start == now.current?.start } ?? false
         // Before basil the period stood on the subscription, since then on its items. Only a change is of interest.
@@ -53,43 +53,43 @@ struct SubscriptionBefore {
             if let other = item.start { start = max(start ?? other, other) }
             if let other = item.end { end = max(end ?? other, other) }
         }
-        if let stated = try reader.time("current_period_start") { start = stated }
-        if let stated = try reader.time("current_period_end") { end = stated }
+        if let stated = try fields.time(.currentPeriodStart) { start = stated }
+        if let stated = try fields.time(.currentPeriodEnd) { end = stated }
         if start == now.current?.start { start = nil }
         if end == now.periodEnd { end = nil }
         (self.start, self.end) = (start, end)
 
         let flag =
-            reader.has("cancel_at_period_end")
-            ? try reader.optionalBool("cancel_at_period_end") ?? false : now.cancelAtPeriodEnd
-        let date = reader.has("cancel_at") ? try reader.time("cancel_at") : now.cancelAt
-        endChanged = reader.has("cancel_at_period_end") || reader.has("cancel_at")
+            fields.has(.cancelAtPeriodEnd)
+            ? try fields.optionalBool(.cancelAtPeriodEnd) ?? false : now.cancelAtPeriodEnd
+        let date = fields.has(.cancelAt) ? try fields.time(.cancelAt) : now.cancelAt
+        endChanged = fields.has(.cancelAtPeriodEnd) || fields.has(.cancelAt)
         wasEnding = flag || date != nil
         endsAt = date ?? (flag ? end ?? now.periodEnd : nil)
-        canceledAt = try reader.time("canceled_at")
-        trialEnd = reader.has("trial_end") ? .from(try reader.time("trial_end")) : .none
-        hadCollectionPause = reader.has("pause_collection") ? reader.optionalValue("pause_collection") != nil : nil
-        hadPendingUpdate = reader.has("pending_update") ? reader.optionalValue("pending_update") != nil : nil
-        hasNewInvoice = reader.has("latest_invoice")
+        canceledAt = try fields.time(.canceledAt)
+        trialEnd = fields.has(.trialEnd) ? .from(try fields.time(.trialEnd)) : .none
+        hadCollectionPause = fields.has(.pauseCollection) ? fields.optionalValue(.pauseCollection) != nil : nil
+        hadPendingUpdate = fields.has(.pendingUpdate) ? fields.optionalValue(.pendingUpdate) != nil : nil
+        hasNewInvoice = fields.has(.latestInvoice)
     }
 
     /// The items before, where the update says anything of items.
     private static func items(
-        in reader: ObjectReader,
+        in fields: SubscriptionFields,
         _ now: SubscriptionObject
     ) throws(JSONError) -> [SubscriptionObject.Item]? {
-        if reader.optionalValue("items") != nil {
-            return try SubscriptionObject.items(in: reader, twins: now.items)
+        if fields.optionalValue(.items) != nil {
+            return try SubscriptionObject.items(in: fields, twins: now.items)
         }
         // With one item only, its plan and quantity are repeated at the top. Test events from the Dashboard hold parts
         // of a plan, which say nothing.
         guard now.items.count == 1, let item = now.items.first else { return nil }
-        if let plan = reader.optionalValue("plan") {
+        if let plan = fields.optionalValue(.plan) {
             guard let price = try? PriceObject(plan) else { return nil }
-            let quantity = reader.has("quantity") ? try reader.optionalInt64("quantity") : item.quantity
+            let quantity = fields.has(.quantity) ? try fields.optionalInt64(.quantity) : item.quantity
             return [SubscriptionObject.Item(price: price, quantity: quantity)]
         }
-        guard let quantity = try reader.optionalInt64("quantity") else { return nil }
+        guard let quantity = try fields.optionalInt64(.quantity) else { return nil }
         return [SubscriptionObject.Item(price: item.price, quantity: quantity)]
     }
 

@@ -95,27 +95,30 @@ final class SubscriptionObject: WireObject, Sendable {
 
     /// - Parameter all: its items, where they were asked for because not all of them are shown.
     init(_ value: JSONValue, items all: [Item]?) throws(JSONError) {
-        var reader = try ObjectReader(value)
-        id = try reader.string("id")
-        status = Status(try reader.string("status"))
-        customer = try reader.customer()
-        if let all { items = all } else { items = try Self.items(in: reader) ?? [] }
-        hasMoreItems = all == nil ? try reader.hasMore("items") : false
-        let end = try reader.time("current_period_end")
-        spans = Self.spans(of: items, start: try reader.time("current_period_start"), end: end)
+        let fields = try SubscriptionFields(value)
+        id = try fields.string(.id)
+        status = Status(try fields.string(.status))
+        customer = CustomerReference(
+            id: try fields.reference(.customer),
+            account: try fields.reference(.customerAccount)
+        )
+        if let all { items = all } else { items = try Self.items(in: fields) ?? [] }
+        hasMoreItems = all == nil ? try fields.hasMore(.items) : false
+        let end = try fields.time(.currentPeriodEnd)
+        spans = Self.spans(of: items, start: try fields.time(.currentPeriodStart), end: end)
         periodEnd = spans.reduce(nil) { max($0 ?? $1.end, $1.end) } ?? end
-        startDate = try reader.time("start_date")
-        cancelAtPeriodEnd = try reader.optionalBool("cancel_at_period_end") ?? false
-        cancelAt = try reader.time("cancel_at")
-        canceledAt = try reader.time("canceled_at")
-        endedAt = try reader.time("ended_at")
-        var details = try reader.reader("cancellation_details")
+        startDate = try fields.time(.startDate)
+        cancelAtPeriodEnd = try fields.optionalBool(.cancelAtPeriodEnd) ?? false
+        cancelAt = try fields.time(.cancelAt)
+        canceledAt = try fields.time(.canceledAt)
+        endedAt = try fields.time(.endedAt)
+        var details = try fields.reader(.cancellationDetails)
         cancellationReason = details?.descriptiveString("reason")
-        trialEnd = try reader.time("trial_end")
-        latestInvoice = try reader.reference("latest_invoice")
-        schedule = try reader.reference("schedule")
+        trialEnd = try fields.time(.trialEnd)
+        latestInvoice = try fields.reference(.latestInvoice)
+        schedule = try fields.reference(.schedule)
         var pauseAnomalies: [String] = []
-        if var pause = try reader.reader("pause_collection") {
+        if var pause = try fields.reader(.pauseCollection) {
             collectionPause = CollectionPause(
                 behavior: pause.descriptiveString("behavior"),
                 resumesAt: try pause.time("resumes_at")
@@ -124,12 +127,12 @@ final class SubscriptionObject: WireObject, Sendable {
         } else {
             collectionPause = nil
         }
-        pausedAt = try reader.reader("status_details")?.reader("paused")?.time("transitioned_at")
-        pendingItems = try Self.items(reader.reader("pending_update")?.list("subscription_items"))
-        billedAhead = try Self.billedAhead(in: reader)
-        hasTestClock = reader.optionalValue("test_clock") != nil
-        metadata = reader.descriptiveMetadata()
-        var anomalies = reader.anomalies
+        pausedAt = try fields.reader(.statusDetails)?.reader("paused")?.time("transitioned_at")
+        pendingItems = try Self.items(fields.reader(.pendingUpdate)?.list("subscription_items"))
+        billedAhead = try Self.billedAhead(in: fields)
+        hasTestClock = fields.optionalValue(.testClock) != nil
+        var anomalies: [String] = []
+        metadata = fields.optionalValue(.metadata)?.metadata { anomalies.append($0) }
         if let details { anomalies += details.anomalies }
         anomalies += pauseAnomalies
         for item in items { anomalies += item.price.anomalies }
@@ -137,9 +140,9 @@ final class SubscriptionObject: WireObject, Sendable {
     }
 
     private static func billedAhead(
-        in reader: ObjectReader
+        in fields: SubscriptionFields
     ) throws(JSONError) -> [(price: String?, until: Milliseconds)] {
-        guard let schedules = try reader.list("billing_schedules") else { return [] }
+        guard let schedules = try fields.list(.billingSchedules) else { return [] }
         var billed: [(price: String?, until: Milliseconds)] = []
         for value in schedules {
             let schedule = try ObjectReader(value)
@@ -156,10 +159,10 @@ final class SubscriptionObject: WireObject, Sendable {
     /// The items of a subscription or of its previous attributes; the lone plan of the oldest ones counts as one.
     ///
     /// - Parameter twins: items that these are likely to repeat.
-    static func items(in reader: ObjectReader, twins: [Item] = []) throws(JSONError) -> [Item]? {
-        if let values = try reader.list("items") { return try items(values, twins: twins) }
-        guard let plan = reader.optionalValue("plan") else { return nil }
-        return [Item(price: try PriceObject(plan), quantity: try reader.optionalInt64("quantity"))]
+    static func items(in fields: SubscriptionFields, twins: [Item] = []) throws(JSONError) -> [Item]? {
+        if let values = try fields.list(.items) { return try items(values, twins: twins) }
+        guard let plan = fields.optionalValue(.plan) else { return nil }
+        return [Item(price: try PriceObject(plan), quantity: try fields.optionalInt64(.quantity))]
     }
 
     /// The items of a list, if there is one; an element without a price is none.
@@ -180,9 +183,17 @@ final class SubscriptionObject: WireObject, Sendable {
 extension ObjectReader {
     /// `metadata`, unless it is absent, empty or of another form.
     mutating func descriptiveMetadata() -> JSONObject? {
-        guard let value = optionalValue("metadata") else { return nil }
-        guard let object = try? value.object() else {
-            note(value.path)
+        optionalValue("metadata")?.metadata { note($0) }
+    }
+}
+
+extension JSONValue {
+    /// Some `metadata`, unless it is empty or of another form.
+    ///
+    /// - Parameter note: takes the path where the form is another one.
+    fileprivate func metadata(_ note: (_ path: String) -> Void) -> JSONObject? {
+        guard let object = try? object() else {
+            note(path)
             return nil
         }
         return object.isEmpty ? nil : object

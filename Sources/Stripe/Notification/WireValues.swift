@@ -31,51 +31,66 @@ extension WireObject {
 struct CustomerReference: Sendable {
     let id: String?
     var account: String?
+
+    /// Nil where nobody is named.
+    init?(id: String?, account: String?) {
+        guard id != nil || account != nil else { return nil }
+        (self.id, self.account) = (id, account)
+    }
 }
 
-extension ObjectReader {
+/// Where members are read: by name in an object, or as fields that were looked for together.
+protocol MemberSource {
+    associatedtype Name
+
+    func optionalString(_ name: Name) throws(JSONError) -> String?
+    func optionalInt64(_ name: Name) throws(JSONError) -> Int64?
+    func optionalBool(_ name: Name) throws(JSONError) -> Bool?
+    func optionalValue(_ name: Name) -> JSONValue?
+}
+
+extension ObjectReader: MemberSource {
+    /// Who buys; nil where nobody is named.
+    func customer() throws(JSONError) -> CustomerReference? {
+        CustomerReference(id: try reference("customer"), account: try reference("customer_account"))
+    }
+
+    /// Whether the member is there, be it as null.
+    func has(_ name: MemberName) -> Bool { object.contains(name) }
+}
+
+extension MemberSource {
     /// An expandable field: an id, an object with an id, or nothing.
-    func reference(_ name: MemberName) throws(JSONError) -> String? {
+    func reference(_ name: Name) throws(JSONError) -> String? {
         guard let value = optionalValue(name) else { return nil }
         return try value.referenceID()
     }
 
-    /// Who buys; nil where nobody is named.
-    func customer() throws(JSONError) -> CustomerReference? {
-        let customer = CustomerReference(id: try reference("customer"), account: try reference("customer_account"))
-        return customer.id == nil && customer.account == nil ? nil : customer
-    }
-
     /// A time in whole seconds, within the years 1970…9999.
-    func time(_ name: MemberName) throws(JSONError) -> Milliseconds? {
+    func time(_ name: Name) throws(JSONError) -> Milliseconds? {
         guard let seconds = try optionalInt64(name) else { return nil }
-        guard let time = Milliseconds(wireSeconds: seconds) else {
-            throw try object.required(name).error(.integerOutOfRange)
-        }
-        return time
+        if let time = Milliseconds(wireSeconds: seconds) { return time }
+        return try optionalValue(name)?.seconds()
     }
 
     /// The elements of a list, with or without the wrapper that Stripe puts around it.
-    func list(_ name: MemberName) throws(JSONError) -> JSONArray? {
+    func list(_ name: Name) throws(JSONError) -> JSONArray? {
         guard let value = optionalValue(name) else { return nil }
         if value.kind == .array { return try value.array() }
         return try ObjectReader(value).optionalArray("data")
     }
 
     /// Whether a list shows its first elements only.
-    func hasMore(_ name: MemberName) throws(JSONError) -> Bool {
+    func hasMore(_ name: Name) throws(JSONError) -> Bool {
         guard let value = optionalValue(name), value.kind == .object else { return false }
         return try ObjectReader(value).optionalBool("has_more") ?? false
     }
 
     /// The object under a name, unless it is absent or null.
-    func reader(_ name: MemberName) throws(JSONError) -> ObjectReader? {
+    func reader(_ name: Name) throws(JSONError) -> ObjectReader? {
         guard let value = optionalValue(name) else { return nil }
         return try ObjectReader(value)
     }
-
-    /// Whether the member is there, be it as null.
-    func has(_ name: MemberName) -> Bool { object.contains(name) }
 }
 
 extension JSONValue {
