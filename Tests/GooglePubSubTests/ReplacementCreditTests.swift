@@ -264,4 +264,52 @@ struct ReplacementCreditTests {
         #expect(host.ledger.states.count == 1)
         #expect((host.left, host.bought) == (200, 0))
     }
+
+    /// Pub/Sub keeps no order: what was paid for may be told of after the change that leaves it as it is.
+    @Test(
+        "what was paid for pays out, also where a change for its end is told of first",
+        arguments: [nil, 0],
+        ["deferred", "kept"]
+    )
+    func paidBeforeChange(_ renewal: Int?, _ change: String) throws {
+        let end = Self.start + 30 * Self.day
+        let bought = Vectors.purchase("ACTIVE").with {
+            $0.start = Self.start - 2000
+            $0.items = [Self.item("pro", order: 0, until: end)]
+            if let renewal { $0.items[0].order?.append("..\(renewal)") }
+        }
+        var new = bought.with {
+            $0.start = Self.start + 599_000
+            if change == "deferred" {
+                $0.items[0].isRenewing = false
+                $0.items[0].extra["deferredItemReplacement"] = #"{"productId":"basic"}"#
+                $0.items.append(
+                    Self.item("basic", order: 1, until: end).with {
+                        $0.order = nil; $0.expiry = nil
+                    }
+                )
+            } else {
+                $0.items[0].extra["itemReplacement"] =
+                    #"{"productId":"pro","basePlanId":"monthly","replacementMode":"KEEP_EXISTING"}"#
+                $0.items.append(Self.item("voice", order: 1, until: end))
+            }
+        }
+        new.linked = Vectors.oldToken
+        let paid = try Play.map(renewal == nil ? 4 : 2, bought, token: Vectors.oldToken, at: Self.start).events
+        let changed = try Play.map(
+            4,
+            new,
+            at: Self.start + 600_000,
+            others: [Play.found(.subscription, Vectors.oldToken, bought.json)]
+        ).events
+        for order in [[paid, changed], [changed, paid], [changed, paid, changed, paid]] {
+            var host = Host()
+            for events in order { host.handle(events) }
+            #expect((host.left, host.bought) == (500, 0))
+            // What was used is not given again.
+            host.left = 100
+            for events in order { host.handle(events) }
+            #expect((host.left, host.bought) == (100, 0))
+        }
+    }
 }

@@ -57,7 +57,7 @@ extension PlayItem {
     /// Names the period in facts: by its order, and by the token where the order's own period is another purchase's.
     var periodName: String? { isContinued ? continuedName : transaction }
 
-    private var continuedName: String? { transaction.map { "\($0)@\(token.fingerprint)" } }
+    private var continuedName: String? { transaction.map { $0.goingOn(under: token.fingerprint) } }
 
     var account: Account? {
         Account(purchase.accountIdentifiers) ?? Account(purchase.outOfAppPurchase?.accountIdentifiers)

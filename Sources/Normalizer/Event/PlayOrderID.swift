@@ -17,3 +17,11 @@ package struct PlayOrderID {
         self.renewal = renewal
     }
 }
+
+extension String {
+    /// What goes on of an order's period under another purchase token, which the order alone does not name.
+    package func goingOn(under token: String) -> String { "\(self)@\(token)" }
+
+    /// The order that paid for a period, also where the name is of what goes on of it.
+    var paidOrder: Substring { prefix { $0 != "@" } }
+}

@@ -27,7 +27,7 @@ extension CreditPolicy {
         }
         let period = timeline.periods[index]
         let later = timeline.periods[(index + 1)...].first {
-            isPaid($0, state) && !isOutstanding($0, stated, event, state)
+            isPaid($0, state) && !isOutstanding($0, stated, event, state) && !$0.goesOn(of: stated, of: lineage)
         }
         // A renewal paid ahead pays out at its own time, and until then this period has its own.
         if let later, hasBegun(later, event) {
@@ -232,7 +232,9 @@ extension CreditPolicy {
     ) -> String {
         let start = String(period.start.flooredQuotient(dividingBy: 1000))
         // The App Store names a period anew each time it is restored on another device; its start stays.
-        let subject = lineage.store == .appStore ? start : period.transaction ?? start
+        // What goes on of an order of Google Play's under another token was paid out by the order.
+        let paid = lineage.store == .playStore ? period.transaction.map { String($0.paidOrder) } : period.transaction
+        let subject = lineage.store == .appStore ? start : paid ?? start
         // An order of Google Play is of one product, which a relay may know without its base plan.
         let product = product ?? period.fact.product
         let named = lineage.store == .playStore ? product.subscriptionFamily : product
@@ -247,5 +249,15 @@ extension CreditPolicy {
             return event.occurredAt
         }
         return Date(millisecondsSince1970: period.start)
+    }
+}
+
+extension PeriodTimeline.Period {
+    /// Whether it is what goes on of a stated period under another token of Google Play's, and was paid for with that.
+    fileprivate func goesOn(of stated: Fact.Period, of lineage: SubscriptionID) -> Bool {
+        guard lineage.store == .playStore, let transaction, let paid = stated.transaction, transaction != paid else {
+            return false
+        }
+        return fact.product == stated.product && transaction.paidOrder == paid
     }
 }
