@@ -541,6 +541,25 @@ struct ProductsCredits {
         #expect(play([Self.refunded, pro, Self.received(basic, at: 14)]).subscription == 500)
     }
 
+    /// Stripe's charge counts a refund before the refund itself is told of.
+    @Test("a reversal gives back what was taken, and no more, where the refund was stated before it is told of")
+    func reversalOfStatedRefund() throws {
+        let coins = Self.coins("c1", 1, on: 1)
+        let refund = Self.refund(of: "c1", on: 2, .full, from: nil)
+        let reversal = Self.refund(of: "c1", on: 3, nil, from: nil)
+        let stated = try #require(refund.statement)
+        for order in [[coins, reversal], [coins, reversal, refund], [coins, refund, reversal, refund, reversal]] {
+            var balances = Balances()
+            var state = SubscriptionState(Self.lineage)
+            for event in order {
+                let application = state.apply(event)
+                balances.perform(Self.policy.actions(for: application, in: state))
+                if event == coins { state.apply(stated) }
+            }
+            #expect(balances.bought == 30)
+        }
+    }
+
     @Test("a reversal brings back the share that a change had paid for, and nothing of what is over")
     func reversalOfShare() {
         let basic = Self.begins("t0", "basic", from: -15, to: 15)

@@ -49,14 +49,17 @@ extension CreditPolicy {
         _ event: NormalizedEvent,
         _ lineage: SubscriptionID
     ) -> [CreditAction] {
-        actions(
-            // Of refunds that have names, each can be undone.
-            event.provider == .stripe ? FactKind(rawValue: "credits_regained \(event.id)") : "credits_regained",
-            credits(of: purchase.product, quantity: purchase.purchase.quantity).map { .grant($0) },
-            for: purchase.transaction,
-            at: event.effectiveAt,
-            lineage
-        )
+        let credits = credits(of: purchase.product, quantity: purchase.purchase.quantity)
+        func actions(_ name: FactKind, _ effects: [CreditAction.Effect]) -> [CreditAction] {
+            self.actions(name, effects, for: purchase.transaction, at: event.effectiveAt, lineage)
+        }
+        // A refund that was stated, and is told of late or never, has taken nothing yet; it does so first.
+        return actions("credits_withdrawn", credits.map { .withdraw($0) })
+            + actions(
+                // Of refunds that have names, each can be undone.
+                event.provider == .stripe ? FactKind(rawValue: "credits_regained \(event.id)") : "credits_regained",
+                credits.map { .grant($0) }
+            )
     }
 
     /// What is done for the first of several, and what for the rest: a relay may know of one only, and what it told of is
