@@ -541,6 +541,23 @@ struct ProductsCredits {
         #expect(play([Self.refunded, pro, Self.received(basic, at: 14)]).subscription == 500)
     }
 
+    /// Google Play tells of the end and of the refund by themselves, in whichever order.
+    @Test("what is bought seconds after a refund pays out in full, also where the end is told beside it")
+    func purchaseRightAfterRefund() {
+        let basic = Self.begins("t1", "basic", from: 0, to: 31)
+        var end = Self.ends("t1", from: 0, at: 10)
+        end.assertedAt = Self.day(10 + 2.0 / 86_400)
+        let pro = Self.begins("t2", "pro", from: 10 + 30.0 / 86_400, to: 41)
+        for told in [[Self.refunded], [Self.refunded, end], [end, Self.refunded]] {
+            #expect(play([basic] + told + [pro]).subscription == 500)
+            #expect(play(told + [pro, Self.received(basic, at: 11)]).subscription == 500)
+        }
+        // What took the place of a period was set off against it, whatever goes back later.
+        let late = Self.refund(of: "t1", on: 20, .full, from: 0)
+        #expect(play([basic, end, pro, late]).subscription == play([basic, end, pro]).subscription)
+        #expect(play([end, late, pro, Self.received(basic, at: 21)]).subscription < 500)
+    }
+
     /// Stripe's charge counts a refund before the refund itself is told of.
     @Test("a reversal gives back what was taken, and no more, where the refund was stated before it is told of")
     func reversalOfStatedRefund() throws {

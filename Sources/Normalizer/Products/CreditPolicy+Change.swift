@@ -44,6 +44,8 @@ extension CreditPolicy {
         switch cut.reason {
         case .refunded: return cut.at <= moment
         case .replaced, .paused: return false
+        // Google Play tells of a refund, and of the end that it brought, by themselves.
+        case _ where period.refundedAt.map({ $0 <= moment }) == true: return cut.at <= moment
         // A store may tell the end of what was replaced without saying so, and a little before what took its place.
         default: return cut.at + EventRefinement.replacementSlack < moment
         }

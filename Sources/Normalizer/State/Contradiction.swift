@@ -84,7 +84,7 @@ extension SubscriptionState {
             found.append(Contradiction(kind: .endTakenBack, subject: subject, statements: [period.by, lifted.by]))
         }
         // A store that gave the money back may tell the end by itself, without the reason, and date it earlier.
-        if let cut = period.cut, cut.at < period.end, !period.fact.isProvisional, !period.isRefunded {
+        if let cut = period.cut, cut.at < period.end, !period.fact.isProvisional, period.refundedAt == nil {
             switch cut.reason {
             case .refunded, .replaced, .developer: break
             case .customer, .billing, .priceIncreaseDeclined, .productUnavailable, .paused, .unknown:

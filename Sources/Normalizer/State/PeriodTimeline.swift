@@ -28,8 +28,8 @@ struct PeriodTimeline {
         var firstStated: Int64?
         var lineages: Set<SubscriptionID>
         var cut: Cut?
-        /// Whether the money for it went back, whichever statement cuts it.
-        var isRefunded = false
+        /// When the money for it went back, whichever statement cuts it.
+        var refundedAt: Int64?
         var grace: Grace?
         /// The begin of another product's period that took the place of this one.
         var replacement: Cut?
@@ -240,8 +240,12 @@ struct PeriodTimeline {
                     start: refund.periodStart?.millisecondsSince1970
                 )
             else { continue }
-            periods[index].isRefunded = true
             let cut = Cut(at: refund.at.millisecondsSince1970, reason: .refunded, by: register.by)
+            // With an order of Google Play's, what goes on of it under another token is refunded, too.
+            for refunded in periods.indices
+            where refunded == index || periods[refunded].transaction?.paidOrder ?? "" == refund.transaction {
+                periods[refunded].refundedAt = min(periods[refunded].refundedAt ?? .max, cut.at)
+            }
             if let known = periods[index].cut, known.precedes(cut) { continue }
             periods[index].cut = cut
         }
