@@ -49,6 +49,25 @@ struct StoryPlaybackTests {
         }
     }
 
+    @Test("let what is bought beside a subscription be refunded by itself", arguments: [false, true])
+    func refundBeside(isOfGooglePlay: Bool) async throws {
+        var steps: [Story.Step] = [
+            .init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.seconds(86_400)), .buy(.coins)),
+            .init(.after(.seconds(86_400)), .refund(.latest)), .init(.atPeriodEnd, .renew),
+        ]
+        if isOfGooglePlay { steps.append(.init(.after(.seconds(86_400)), .schedulePause(.seconds(604_800)))) }
+        let story = Story("refund-beside", "Coins are bought beside a subscription, and refunded.", steps)
+        for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
+            let events = try await StoryPlayback(story, by: simulator, from: Simulators.start).events
+            func transactions(_ kinds: Set<LifecycleEvent.Kind>) -> Set<String> {
+                Set(events.filter { kinds.contains($0.kind) }.compactMap(\.transaction))
+            }
+            let coins = transactions([.oneTimePurchased])
+            #expect(coins.count == 1 && transactions([.refunded]) == coins, "\(simulator.provider.rawValue)")
+            #expect(transactions([.started, .renewed]).isDisjoint(with: coins), "\(simulator.provider.rawValue)")
+        }
+    }
+
     @Test("come to what they say, on every provider that has them", arguments: Story.all)
     func kinds(_ story: Story) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {

@@ -44,11 +44,9 @@ struct GoogleStoryteller {
         )
         for scene in scenes {
             try teller.tell(scene)
-            let order = teller.product?.order
-            teller.holdings.append(
-                teller.subscription.map { Holding(firstOrder: $0.firstOrder, order: $0.order) }
-                    ?? order.map { Holding(firstOrder: $0, order: $0) }
-            )
+            let item = teller.product.map { Holding(firstOrder: $0.order, order: $0.order) }
+            let period = teller.subscription.map { Holding(firstOrder: $0.firstOrder, order: $0.order) }
+            if case .buy = scene.act { teller.holdings.append(item) } else { teller.holdings.append(period ?? item) }
         }
         return teller
     }

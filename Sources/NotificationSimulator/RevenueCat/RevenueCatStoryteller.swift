@@ -104,7 +104,7 @@ struct RevenueCatStoryteller {
             emit("SUBSCRIPTION_PAUSED", try latest(), scene, resumesAt.map { [("auto_resume_at_ms", $0)] } ?? [])
         case .pause: emit("EXPIRATION", try latest(), scene, [("expiration_reason", "SUBSCRIPTION_PAUSED")])
         case .extend:
-            guard let index = purchases.indices.last else { throw nothing }
+            guard let index = purchases.lastIndex(where: { $0.end != nil }) else { throw nothing }
             purchases[index].end = scene.after?.end
             emit("SUBSCRIPTION_EXTENDED", purchases[index], scene)
         case .buy(let item, let quantity):
@@ -125,7 +125,9 @@ struct RevenueCatStoryteller {
             old.end = time
             emit("EXPIRATION", old, scene, [("expiration_reason", "UNKNOWN")])
         case .refund(let which, _): try refund(which, scene)
-        case .reverseRefund: emit("REFUND_REVERSED", try latest(), scene)
+        case .reverseRefund:
+            guard let purchase = purchases.last else { throw nothing }
+            emit("REFUND_REVERSED", purchase, scene)
         case .shareWithFamily:
             let name = try name(scene)
             var purchase = try latest()
@@ -216,7 +218,7 @@ extension RevenueCatStoryteller {
     private var nothing: SimulatorError { SimulatorError("nothing was bought", .nonsense) }
 
     private func latest() throws(SimulatorError) -> Purchase {
-        guard let purchase = purchases.last else { throw nothing }
+        guard let purchase = purchases.last(where: { $0.end != nil }) ?? purchases.last else { throw nothing }
         return purchase
     }
 

@@ -40,6 +40,8 @@ struct Plot {
     private let provider: Provider
     private var now: Milliseconds
     private var standing: Standing?
+    /// Whether what was paid for last does not renew, so that its refund is none of the subscription.
+    private var isItemLatest = false
 
     static func scenes(
         _ story: Story,
@@ -172,20 +174,27 @@ struct Plot {
             guard try current(.active).nextPrice != nil else { throw nonsense("no price was raised") }
         case .topUp:
             guard try current(.active).plan.billing == .prepaid else { throw nonsense("nothing was paid in advance") }
+            isItemLatest = false
             try change(.active) {
                 ($0.bought, $0.start) = (now, now)
                 $0.end = $0.plan.period.end(from: $0.end)
             }
         case .refund(.latest, .full):
-            if standing?.state == .active {
+            if standing?.state == .active, !isItemLatest {
                 try change(.active) { ($0.state, $0.willRenew) = (.ended, false) }
             }
         case .reverseRefund:
-            if standing?.state == .ended { try change(.ended) { $0.state = .active } }
+            // Stripe's subscription was ended beside the refund, and stays so.
+            if provider != .stripe, standing?.state == .ended, !isItemLatest {
+                try change(.ended) { $0.state = .active }
+            }
         case .loseDispute:
-            if standing?.state == .active { try change(.active) { ($0.state, $0.willRenew) = (.ended, false) } }
+            if standing?.state == .active, !isItemLatest {
+                try change(.active) { ($0.state, $0.willRenew) = (.ended, false) }
+            }
         case .buy(_, let quantity):
             guard (1...1000).contains(quantity) else { throw nonsense("nobody buys \(quantity)") }
+            isItemLatest = true
         default: break
         }
     }
@@ -196,6 +205,7 @@ struct Plot {
         _ state: Standing.State
     ) throws(SimulatorError) {
         if let standing, standing.state != .ended { throw nonsense("there is a subscription already") }
+        isItemLatest = false
         standing = Standing(
             plan: plan,
             offer: offer,
@@ -216,6 +226,7 @@ struct Plot {
     }
 
     private mutating func nextPeriod(from start: Milliseconds) throws(SimulatorError) {
+        isItemLatest = false
         try change(.active, .grace, .hold, .paused) {
             let plan = $0.nextPlan ?? $0.plan
             // A price that was raised stays until another plan is chosen.
@@ -229,6 +240,7 @@ struct Plot {
 
     private mutating func replace(_ plan: Story.Plan) throws(SimulatorError) {
         let now = now
+        isItemLatest = false
         try change(.active) {
             $0 = Standing(
                 plan: plan,
