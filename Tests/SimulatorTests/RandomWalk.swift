@@ -15,6 +15,8 @@ struct RandomWalk {
     private(set) var isOfGooglePlay: Bool
     /// Whether RevenueCat relays Google Play.
     private let isOfGooglePlayRelay: Bool
+    /// Whether it has what few customers do, too.
+    private let isRare: Bool
 
     private var random: SplitMix64
     private var truth = Truth()
@@ -23,12 +25,13 @@ struct RandomWalk {
 
     private static let hour: Int64 = 3_600_000
     private static let day: Int64 = 86_400_000
-    /// Between two steps, so that all notifications of one have arrived before the next.
-    private static let gap: Int64 = 2 * hour
+    /// Between two steps, so that all notifications of one have arrived before the next: Stripe charges an hour late.
+    private var gap: Int64 { isRare && provider != .stripe ? 60_000 : 2 * Self.hour }
 
-    init(_ provider: Provider, seed: UInt64, steps count: Int) {
+    init(_ provider: Provider, seed: UInt64, steps count: Int, isRare: Bool = false) {
         self.provider = provider
         self.seed = seed
+        self.isRare = isRare
         random = SplitMix64(state: seed &* 7919)
         // 2026-01-31T10:00:00Z, so that months end early; Stripe knows seconds.
         start = 1_769_853_600_000 + (provider == .stripe ? 0 : 123)
@@ -82,8 +85,10 @@ struct RandomWalk {
     }
 
     private mutating func step() {
+        if isRare, chance(22), somethingRare() { return }
         switch truth.standing {
         case .none: subscribe(at: now, first: true)
+        case .pending: pending()
         case .active where truth.plan.billing == .prepaid: prepaid()
         case .active: active()
         case .grace: grace()
@@ -101,6 +106,14 @@ struct RandomWalk {
             return take(.subscribe(plan), at: time) {
                 $0.begin(plan, at: time, until: plan.end(from: time), paid: plan.price)
                 $0.willRenew = false
+                $0.left = plan.credits
+            }
+        }
+        if isRare, provider == .google, chance(15) {
+            let plan = Story.Plan.proInstalments
+            return take(.subscribe(plan), at: time) {
+                $0.begin(plan, at: time, until: plan.end(from: time), paid: plan.price)
+                $0.willRenew = true
                 $0.left = plan.credits
             }
         }
@@ -125,10 +138,10 @@ struct RandomWalk {
             if provider == .revenuecat { return act.absence(at: isOfGooglePlayRelay ? .google : .apple) == nil }
             return true
         }
-        let soonest = now + Self.gap
+        let soonest = now + gap
         let end = truth.end
-        let within = moment(from: soonest, to: max(soonest, end - Self.gap))
-        let isWithin = soonest < end - Self.gap
+        let within = moment(from: soonest, to: max(soonest, end - gap))
+        let isWithin = soonest < end - gap
         let hasBegun = truth.start <= now
         let start = truth.start
         let isTrial = truth.granting(at: now)?.isTrial == true
@@ -176,10 +189,10 @@ struct RandomWalk {
             let needsConsent = has(.raisePrice(to: 1, needsConsent: true)) && chance(60)
             take(.raisePrice(to: price, needsConsent: needsConsent), at: within) { $0.nextPrice = price }
             guard needsConsent else { return }
-            let soonest = now + Self.gap
-            guard soonest < end - Self.gap else { return }
+            let soonest = now + gap
+            guard soonest < end - gap else { return }
             if chance(60) {
-                take(.acceptPrice, at: moment(from: soonest, to: end - Self.gap))
+                take(.acceptPrice, at: moment(from: soonest, to: end - gap))
             } else {
                 take(.expire(.priceDeclined), at: moment(from: end, to: end + 600_000)) {
                     ($0.standing, $0.willRenew) = (.ended, false)
@@ -187,20 +200,21 @@ struct RandomWalk {
             }
         case 58..<64 where has(.refund(.latest)):
             refund(at: within)
-        case 64..<68 where has(.refund(.previous)) && truth.payments.suffix(2).filter { $0 > 0 }.count == 2:
+        case 64..<68
+        where has(.refund(.previous)) && truth.itemsSince == 0 && truth.payments.suffix(2).filter { $0 > 0 }.count == 2:
             // Of an earlier period, unless the current one was charged ahead: then the earlier one runs.
             guard hasBegun else { return }
             take(.refund(.previous), at: within) { $0.payments[$0.payments.count - 2] = 0 }
-            if provider == .apple, chance(40), now + 2 * Self.gap < end {
-                take(.reverseRefund, at: moment(from: now + Self.gap, to: end - Self.gap))
+            if provider == .apple || (isRare && provider == .stripe), chance(40), now + 2 * gap < end {
+                take(.reverseRefund, at: moment(from: now + gap, to: end - gap))
             }
-        case 68..<70 where provider == .stripe && truth.paid > 0 && hasBegun:
+        case 68..<70 where provider == .stripe && truth.paid > 0 && hasBegun && truth.itemsSince < 2:
             take(.refund(.latest, .half), at: within)
         case 70..<74 where truth.willRenew && truth.next == nil && truth.resumesAt == nil && has(.pause) && hasBegun:
             let days = Int64.random(in: 7...60, using: &random)
             take(.schedulePause(.seconds(days * 86_400)), at: within) { $0.resumesAt = $0.end + days * Self.day }
             take(.pause, at: end) { $0.standing = .paused }
-        case 74..<78 where has(.shareWithFamily) && truth.shared == nil && hasBegun:
+        case 74..<78 where has(.shareWithFamily) && truth.shared == nil && hasBegun && truth.itemsSince == 0:
             take(.shareWithFamily, at: within) {
                 $0.shared = .init(start: start, end: $0.end, plan: $0.plan, paid: $0.paid)
             }
@@ -209,7 +223,7 @@ struct RandomWalk {
         case 82..<84 where has(.requestRefund):
             take(.requestRefund, at: within)
         case 84..<90 where truth.willRenew && has(.renewEarly) && hasBegun && truth.resumesAt == nil:
-            let time = end - moment(from: Self.gap, to: 22 * Self.hour)
+            let time = end - moment(from: gap, to: 22 * Self.hour)
             guard time > soonest else { return }
             take(.renewEarly, at: time) { $0.renew(from: end, at: $1) }
         case 90..<94
@@ -227,7 +241,7 @@ struct RandomWalk {
     }
 
     private mutating func prepaid() {
-        let (soonest, end) = (now + Self.gap, truth.end)
+        let (soonest, end) = (now + gap, truth.end)
         if soonest < end, chance(60) {
             let plan = truth.plan
             take(.topUp, at: moment(from: soonest, to: end - 1000)) {
@@ -271,7 +285,10 @@ struct RandomWalk {
 
     private mutating func refund(at time: Int64) {
         // Of a period charged ahead on Google Play, the purchase ends with the refund, and nobody says of the one before.
-        guard truth.paid > 0, truth.start <= time || provider != .google, !truth.wasRestored else { return }
+        guard truth.paid > 0, truth.start <= time || provider != .google, !truth.wasRestored, truth.itemsSince < 2
+        else {
+            return
+        }
         let before = truth
         let isAhead = truth.start > time
         take(.refund(.latest), at: time) { [provider] in
@@ -288,10 +305,12 @@ struct RandomWalk {
             $0.payments[$0.payments.count - 1] = 0
             $0.isMisunderstood = provider == .revenuecat
         }
+        // The subscription was ended beside the refund, and stays so.
+        if isRare, provider == .stripe, chance(40) { take(.reverseRefund, at: now + gap) }
         guard provider == .apple || (provider == .revenuecat && !isOfGooglePlayRelay), !isAhead, chance(40) else {
             return
         }
-        let soonest = now + Self.gap
+        let soonest = now + gap
         take(.reverseRefund, at: moment(from: soonest, to: soonest + 10 * Self.day)) {
             $0.standing = .active
             $0.wasRestored = true
@@ -306,7 +325,7 @@ struct RandomWalk {
         guard truth.willRenew else {
             return take(.expire(.customer), at: soon) { $0.standing = .ended }
         }
-        guard truth.paid == 0 || !chance(30) else {
+        guard truth.paid == 0 && !isRare || !chance(30) else {
             let days: Int64? = chance(60) ? (chance(50) ? 3 : 16) : nil
             if provider != .apple, truth.next != nil { return renewOnTime(soon, end) }
             return take(.failCharge(grace: days.map { .seconds($0 * 86_400) }), at: end) { [provider] in
@@ -330,17 +349,17 @@ struct RandomWalk {
     }
 
     private mutating func grace() {
-        let soonest = now + Self.gap
+        let soonest = now + gap
         guard let graceEnd = truth.graceEnd else { return }
-        if provider == .apple, truth.paid > 0, chance(10) {
-            let time = moment(from: soonest, to: graceEnd - Self.gap)
+        if provider == .apple, truth.paid > 0, truth.itemsSince < 2, chance(10) {
+            let time = moment(from: soonest, to: graceEnd - gap)
             take(.refund(.latest), at: time) {
                 $0.cut(at: time)
                 $0.standing = .over
             }
         } else if chance(60) {
             let end = truth.end
-            take(.recover, at: moment(from: soonest, to: graceEnd - Self.gap)) { $0.renew(from: end, at: $1) }
+            take(.recover, at: moment(from: soonest, to: graceEnd - gap)) { $0.renew(from: end, at: $1) }
         } else if Story.Act.endGrace.absence(at: provider) == nil, chance(60) {
             take(.endGrace, at: graceEnd) {
                 $0.standing = .hold
@@ -357,7 +376,7 @@ struct RandomWalk {
     }
 
     private mutating func hold() {
-        let soonest = now + Self.gap
+        let soonest = now + gap
         let end = truth.end
         // Stripe's next period is under way, and is what is paid for late.
         let latest = provider == .stripe ? truth.plan.end(from: end) - Self.day : .max
@@ -376,17 +395,116 @@ struct RandomWalk {
     }
 
     private mutating func paused() {
-        let soonest = now + Self.gap
+        let soonest = now + gap
         guard let resumesAt = truth.resumesAt else { return }
         let time = chance(50) ? resumesAt : moment(from: soonest, to: resumesAt)
         take(.resume, at: time) { $0.renew(from: time, at: $1) }
     }
 
     private mutating func ended() {
-        let soonest = now + Self.gap
+        let soonest = now + gap
         let latest = truth.spans.map(\.end).max() ?? soonest
         // Whoever still has access by a period that was refunded ahead waits for its end.
         let first = max(soonest, latest)
         subscribe(at: chance(30) ? first : moment(from: first, to: first + 40 * Self.day), first: false)
+    }
+}
+
+// MARK: What few customers do
+
+extension RandomWalk {
+    /// Whether something out of the ordinary happened.
+    private mutating func somethingRare() -> Bool {
+        if truth.standing == .none { return subscribePending() }
+        let end: Int64 =
+            switch truth.standing {
+            case .active: truth.end - 4 * gap
+            case .grace: (truth.graceEnd ?? 0) - 4 * gap
+            case .hold: now + 6 * gap
+            case .paused: (truth.resumesAt ?? 0) - 4 * gap
+            case .ended: now + 40 * Self.day
+            case .none, .pending, .over: 0
+            }
+        let time = moment(from: now + gap, to: min(end, now + 30 * Self.day))
+        guard time <= end else { return false }
+        let isActive = truth.standing == .active
+        let isPaid = truth.paid > 0 && truth.start <= now && truth.itemsSince == 0
+        let canChange =
+            truth.plan == .proMonthly && truth.next == nil && truth.resumesAt == nil && truth.start <= now
+            && (provider == .google || (truth.willRenew && truth.granting(at: now)?.isTrial != true))
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<30: buyCoins(at: time)
+        case 30..<45 where isActive && isPaid && (provider == .stripe || provider == .google): dispute(at: time)
+        case 45..<60 where isActive && provider == .stripe:
+            take(.expire(.customer), at: time) {
+                ($0.standing, $0.willRenew) = (.ended, false)
+                $0.cut(at: time)
+                $0.left = 0
+            }
+        // The lower level at once.
+        case 60..<75 where isActive && canChange && (provider == .stripe || provider == .google):
+            change(.upgrade(.basicMonthly), to: .basicMonthly, at: time)
+        case 75..<85 where truth.standing == .grace && truth.willRenew && provider == .apple:
+            guard let end = truth.graceEnd else { return false }
+            take(.cancel, at: time) { $0.willRenew = false }
+            take(.expire(.billing), at: end) {
+                $0.standing = .ended
+                $0.cut(at: end)
+                $0.left = 0
+            }
+        case 85..<92 where isActive && provider == .revenuecat && truth.shared == nil: take(.transfer, at: time)
+        default: return false
+        }
+        return true
+    }
+
+    private mutating func subscribePending() -> Bool {
+        guard provider == .google || provider == .stripe, chance(40) else { return false }
+        let plan = chance(50) ? Story.Plan.basicMonthly : .proMonthly
+        take(.subscribePending(plan), at: now) { ($0.standing, $0.plan) = (.pending, plan) }
+        return true
+    }
+
+    private mutating func pending() {
+        let plan = truth.plan
+        let time = moment(from: now + gap, to: now + 20 * Self.hour)
+        guard chance(70) else { return take(.abandonPayment, at: time) { $0.standing = .ended } }
+        take(.completePayment, at: time) {
+            $0.begin(plan, at: time, until: plan.end(from: time), paid: plan.price)
+            $0.willRenew = true
+            $0.left = plan.credits
+        }
+    }
+
+    private mutating func buyCoins(at time: Int64) {
+        // A relay may not know of more than one.
+        let quantity = provider == .revenuecat ? 1 : Int64.random(in: 1...3, using: &random)
+        let credits = quantity * Truth.coins
+        take(.buy(.coins, quantity: quantity), at: time) {
+            $0.bought += credits
+            $0.itemsSince = 2
+        }
+        guard chance(50) else { return }
+        if provider == .stripe, chance(40) {
+            take(.refund(.latest, .half), at: now + gap)
+            if chance(50) { take(.reverseRefund, at: now + gap) }
+            return
+        }
+        take(.refund(.latest), at: now + gap) { $0.bought -= credits }
+        if Story.Act.reverseRefund.absence(at: provider) == nil, !isOfGooglePlayRelay, chance(50) {
+            take(.reverseRefund, at: now + gap) { $0.bought += credits }
+        }
+    }
+
+    private mutating func dispute(at time: Int64) {
+        take(.disputeCharge, at: time)
+        if provider == .stripe, chance(50) { return take(.winDispute, at: now + gap) }
+        take(.loseDispute, at: now + gap) { [provider] in
+            ($0.standing, $0.willRenew) = (.ended, false)
+            $0.cut(at: $1 + (provider == .stripe ? 60_000 : 0))
+            $0.outstanding = []
+            $0.left = 0
+            $0.payments[$0.payments.count - 1] = 0
+        }
     }
 }

@@ -15,7 +15,7 @@ struct Truth: Hashable {
         var isTrial = false
     }
 
-    enum Standing: Hashable { case none, active, grace, hold, paused, ended, over }
+    enum Standing: Hashable { case none, pending, active, grace, hold, paused, ended, over }
 
     /// Credits that a period gives which was charged ahead.
     struct Outstanding: Hashable {
@@ -43,6 +43,8 @@ struct Truth: Hashable {
     var nextPrice: Int64?
     /// Whether the current period was refunded, and the refund undone: a second time has the identity of the first.
     var wasRestored = false
+    /// How many of the last two purchases do not renew.
+    var itemsSince = 0
     /// What gives access, in order; a later one takes the place of an earlier one.
     var spans: [Span] = []
     /// What a family member has.
@@ -53,6 +55,9 @@ struct Truth: Hashable {
     var left: Int64 = 0
     var bought: Int64 = 0
     var outstanding: [Outstanding] = []
+
+    /// The credits of a pack of coins.
+    static let coins: Int64 = 100
 
     /// What gives access at a moment, as things stand.
     func granting(at time: Int64) -> Span? { spans.last { $0.start <= time && time < $0.end } }
@@ -80,6 +85,7 @@ struct Truth: Hashable {
         (standing, graceEnd, resumesAt, next, nextPrice) = (.active, nil, nil, nil, nil)
         wasRestored = false
         payments.append(paid)
+        itemsSince = max(0, itemsSince - 1)
         price = plan.price
         payout = credits ?? plan.credits
     }

@@ -20,6 +20,36 @@ struct TruthTests {
     }
 }
 
+extension TruthTests {
+    @Test("so they are for who buys coins, disputes, pays late or cancels at once", arguments: Story.providers)
+    func rareWalks(_ provider: Provider) async throws {
+        let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
+        for seed in 1...Self.count {
+            let walk = RandomWalk(provider, seed: seed, steps: 14, isRare: true)
+            if let difference = try await WalkedHost.difference(walk, simulator) { Issue.record("\(difference)") }
+        }
+    }
+
+    @Test(
+        "so they are where a store and its relay tell of one purchase, whoever is first",
+        arguments: [Provider.apple, .google],
+        Telling.allCases
+    )
+    func twoChannels(_ provider: Provider, _ telling: Telling) async throws {
+        let store = try #require(try Simulators.all.get().first { $0.provider == provider })
+        let relay = try #require(try Simulators.all.get().first { $0.provider == .revenuecat })
+        for seed in 1...Self.count {
+            let walk = RandomWalk(.revenuecat, seed: seed, steps: 14, isRare: true)
+            guard walk.isOfGooglePlay == (provider == .google), walk.story.absence(at: provider) == nil else {
+                continue
+            }
+            if let difference = try await WalkedHost.difference(walk, store, beside: relay, telling) {
+                Issue.record("\(telling): \(difference)")
+            }
+        }
+    }
+}
+
 extension RandomWalk {
     /// What happened, for people.
     fileprivate func steps(through last: Int) -> String {
@@ -75,17 +105,29 @@ extension Story.Act {
         switch self {
         // Told by a schedule, which knows phases and no period.
         case .schedulePause: provider != .stripe
-        case .refund, .renewEarly, .requestRefund, .reverseRefund, .shareWithFamily, .stopSharing, .declineRefund: false
+        case .buy, .disputeCharge, .winDispute, .loseDispute, .refund, .renewEarly, .requestRefund, .reverseRefund,
+            .shareWithFamily, .stopSharing, .declineRefund:
+            false
         default: true
         }
     }
+}
+
+/// How a store and its relay tell of one purchase.
+enum Telling: CaseIterable {
+    case storeFirst, relayFirst
+    /// In any order within a step, and twice.
+    case mixed
+    /// Some steps later.
+    case storeLate, relayLate
 }
 
 /// A host that does what `docs/model.md` says, walked through a life.
 struct WalkedHost {
     private let policy: CreditPolicy
     private var ledger = AccountLedger()
-    private var left: [SubscriptionID: Int64] = [:]
+    /// What is left, and of which payout: of lineages that turn out to be linked, that of the later one counts.
+    private var left: [SubscriptionID: (credits: Int64, paidAt: Date)] = [:]
     private var bought: Int64 = 0
     private var done: Set<String> = []
     private var due: [CreditAction] = []
@@ -95,7 +137,9 @@ struct WalkedHost {
     private init(_ walk: RandomWalk) {
         var allowances: [String: CreditPolicy.Allowance] = [:]
         // Stripe sells months and years under one name; the price of the month stands for both.
-        for plan in [Story.Plan.basicPrepaid, .basicMonthly, .proYearly, .proMonthly] {
+        for name in ["coins", "prod_coins", "com.example.app.coins"] { allowances[name] = .init(credits: Truth.coins) }
+        for plan in [Story.Plan.basicPrepaid, .basicMonthly, .proInstalments, .proYearly, .proMonthly]
+        where plan.billing != .instalments || walk.provider == .google {
             allowances[plan.name(at: walk.provider, ofGooglePlay: walk.isOfGooglePlay)] = .init(
                 credits: plan.credits,
                 trialCredits: Story.Plan.trialCredits,
@@ -152,15 +196,63 @@ struct WalkedHost {
         return nil
     }
 
+    /// A store and a relay of it tell of one life.
+    static func difference(
+        _ walk: RandomWalk,
+        _ store: any StorySimulator,
+        beside relay: any StorySimulator,
+        _ telling: Telling
+    ) async throws -> String? {
+        let start = Date(millisecondsSince1970: walk.start)
+        let stated = try await StoryPlayback(walk.story, by: store, from: start).taken
+        let relayed = try await StoryPlayback(walk.story, by: relay, from: start).taken
+        var host = WalkedHost(walk)
+        var random = SplitMix64(state: walk.seed)
+        var late: [(due: Int, taken: [StoryPlayback.Taken])] = []
+        for (step, truth) in walk.truths.enumerated() {
+            let first = stated.filter { $0.notification.step == step }
+            let second = relayed.filter { $0.notification.step == step }
+            let due = max(late.last?.due ?? 0, step + Int.random(in: 0...3, using: &random))
+            var taken =
+                switch telling {
+                case .storeFirst: first + second
+                case .relayFirst: second + first
+                case .mixed: (first + first + second + second).shuffled(using: &random)
+                case .storeLate: second
+                case .relayLate: first
+                }
+            if telling == .storeLate { late.append((due, first)) }
+            if telling == .relayLate { late.append((due, second)) }
+            taken += late.filter { $0.due <= step }.flatMap(\.taken)
+            late.removeAll { $0.due <= step }
+            let time = Date(millisecondsSince1970: walk.times[step])
+            host.settle(by: time)
+            for one in taken {
+                host.take(one.result)
+                host.settle(by: max(time, one.delivery.receivedAt))
+            }
+            let now = max(walk.times[step], taken.map { $0.delivery.receivedAt.millisecondsSince1970 }.max() ?? 0)
+            if let what = host.difference(to: truth, at: now, walk, isComplete: true) {
+                return "\(store.provider.rawValue), seed \(walk.seed), step \(step + 1): \(what)"
+                    + walk.steps(through: step)
+            }
+            host.spend(at: now)
+        }
+        return nil
+    }
+
     private mutating func take(_ result: Normalization) {
         for event in result.events {
             if case .started(let started) = event.event, started.origin == .familyShared { family = event.subscription }
             if account == nil {
                 for case .owner(let owner) in event.facts { account = Account.Identifier(owner.id, owner.source) }
             }
+            if case .transferred(let transfer) = event.event, let new = transfer.to.first { account = new }
             let application = ledger.apply(event)
             guard let lineage = event.subscription, let state = ledger[lineage], lineage != family else { continue }
-            left = Dictionary(left.map { (ledger[$0.key]?.subscription ?? $0.key, $0.value) }, uniquingKeysWith: +)
+            left = Dictionary(left.map { (ledger[$0.key]?.subscription ?? $0.key, $0.value) }) {
+                $0.paidAt < $1.paidAt ? $1 : $0
+            }
             for action in policy.actions(for: application, in: state) where done.insert(action.id).inserted {
                 due.append(action)
             }
@@ -179,12 +271,13 @@ struct WalkedHost {
 
     private mutating func perform(_ action: CreditAction) {
         let name = ledger[action.subscription]?.subscription ?? action.subscription
+        let before = left[name]?.credits ?? 0
         switch action.effect {
-        case .grant(let credits): if credits < 0 { left[name, default: 0] += credits } else { bought += credits }
-        case .reset(let credits), .prorate(let credits): left[name] = credits
-        case .carryOver(let credits): (left[name], bought) = (credits, bought + left[name, default: 0])
+        case .grant(let credits): if credits < 0 { left[name]?.credits += credits } else { bought += credits }
+        case .reset(let credits), .prorate(let credits): left[name] = (credits, action.effectiveAt)
+        case .carryOver(let credits): (left[name], bought) = ((credits, action.effectiveAt), bought + before)
         case .withdraw(let credits): bought -= credits
-        case .revoke: left[name] = 0
+        case .revoke: left[name]?.credits = 0
         @unknown default: break
         }
     }
@@ -194,18 +287,19 @@ struct WalkedHost {
     }
 
     private func counted(at time: Date) -> Int64 {
-        states.filter { $0.access(at: time).isGranted }.reduce(0) { $0 + left[$1.subscription, default: 0] }
+        states.filter { $0.access(at: time).isGranted }.reduce(0) { $0 + (left[$1.subscription]?.credits ?? 0) }
     }
 
     private mutating func spend(at now: Int64) {
         let time = Date(millisecondsSince1970: now)
         for state in states where state.access(at: time).isGranted {
-            left[state.subscription, default: 0] -= left[state.subscription, default: 0] / 3
+            let used = (left[state.subscription]?.credits ?? 0) / 3
+            left[state.subscription]?.credits -= used
         }
     }
 
     private func difference(to truth: Truth, at now: Int64, _ walk: RandomWalk, isComplete: Bool) -> String? {
-        guard let account else { return "there is no account" }
+        guard let account else { return truth.spans.isEmpty ? nil : "there is no account" }
         var moments: Set<Int64> = [now, now + 1, now + 400 * 86_400_000]
         for span in truth.spans + [truth.shared].compactMap(\.self) {
             for boundary in [span.start, span.end] { moments.formUnion([boundary - 1, boundary, boundary + 1]) }
