@@ -312,4 +312,30 @@ struct ReplacementCreditTests {
             #expect((host.left, host.bought) == (100, 0))
         }
     }
+
+    /// Asked after an outage, Google Play answers that what it tells the purchase of was taken back.
+    @Test("coins that were taken back before anybody asked leave the other coins alone", arguments: [false, true])
+    func takenBackBeforeAsked(isKnown: Bool) throws {
+        let policy = CreditPolicy(["coins_100": .init(credits: 100)])
+        let bought = try Play.mapProduct(Vectors.oneTimeHint(1), Vectors.Product()).events
+        let taken = Vectors.Product(state: "CANCELLED")
+        let late = try Play.mapProduct(Vectors.oneTimeHint(1), taken).events
+        let voided = try Play.mapProduct(Vectors.voidedHint(2, 1, order: Vectors.productOrder), taken).events
+        for order in [[late], [late, voided], [voided, late], [late, voided, late, voided]] {
+            var ledger = AccountLedger()
+            var credits: [String: Int64] = [:]
+            for event in (isKnown ? bought : []) + order.joined() {
+                let application = ledger.apply(event)
+                let state = try #require(event.subscription.flatMap { ledger[$0] })
+                for action in policy.actions(for: application, in: state) {
+                    switch action.effect {
+                    case .grant(let count): credits[action.id] = count
+                    case .withdraw(let count): credits[action.id] = -count
+                    default: Issue.record("\(action.effect)")
+                    }
+                }
+            }
+            #expect(credits.values.reduce(0, +) == 0, "\(credits.values)")
+        }
+    }
 }

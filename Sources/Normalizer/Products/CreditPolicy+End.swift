@@ -58,6 +58,7 @@ extension CreditPolicy {
             return purchase.map { regained($0, event, lineage) } ?? restored(event, lineage, timeline, state)
         }
         if let purchase {
+            if event.tellsOfPurchaseTakenBack { return purchased(event, lineage, purchase.purchase, state) }
             return withdrawn(purchase, lineage, state, again: application.followsReversal ? event.id : nil)
         }
         if case .refunded(let refund) = event.event, refund.affectsCurrentPeriod == false { return [] }

@@ -106,6 +106,13 @@ extension CreditPolicy {
 }
 
 extension NormalizedEvent {
+    /// Whether Google Play told of a purchase, and answered that it was taken back when it was asked: nothing was granted for
+    /// it yet that could be withdrawn, unless the same notification was taken before.
+    var tellsOfPurchaseTakenBack: Bool {
+        guard provider == .google, case .refunded = event else { return false }
+        return origin.type == "oneTimeProductNotification" && origin.subtype == "1"
+    }
+
     /// What names the purchase that it tells of where the store made no order for it, as Google Play for a promotion code.
     fileprivate var boughtTransaction: String? {
         for case .purchase(let purchase) in facts { return purchase.transaction }
