@@ -2,6 +2,7 @@ import ConformanceVectors
 import FoundationEssentials
 import NotificationSimulator
 import Normalizer
+import ShadowComparison
 import Testing
 
 /// Google knows an add-on by the token, and RevenueCat by the order, each with the product.
@@ -38,14 +39,28 @@ struct AddOnIdentityTests {
         )
     }
 
-    @Test("what Google tells of an add-on is known to who knows it by RevenueCat's order")
-    func linked() async throws {
-        let holding = Holding()
-        let story = PlayStory(
+    private func story(_ holding: Holding) -> PlayStory {
+        PlayStory(
             name: "add-ons",
             steps: [step(4, "INITIAL_PURCHASE", holding), step(2, "RENEWAL", holding.renewed())]
         )
-        let channels = try await PlayChannels(story)
+    }
+
+    @Test("both name the order that an add-on was paid by, and a comparison finds no difference")
+    func compared() async throws {
+        let channels = try await PlayChannels(story(Holding()))
+        for event in channels.relayed {
+            #expect(channels.google.first { $0.id == event.id }?.transaction == event.transaction)
+        }
+        let comparison = ChannelComparison(channels.google, channels.relayed)
+        #expect(comparison.agreeing.count == 4)
+        #expect(comparison.differing.isEmpty, "\(comparison.differing)")
+    }
+
+    @Test("what Google tells of an add-on is known to who knows it by RevenueCat's order")
+    func linked() async throws {
+        let holding = Holding()
+        let channels = try await PlayChannels(story(holding))
         #expect(Set(channels.google.map(\.id)) == Set(channels.relayed.map(\.id)))
         let policy = CreditPolicy(["premium:monthly": .init(credits: 100), "voice:monthly": .init(credits: 10)])
         let order = SubscriptionID(store: .playStore, environment: .production, id: "\(holding.firstOrder):voice")

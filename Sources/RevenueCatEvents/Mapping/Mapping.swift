@@ -14,6 +14,8 @@ final class Mapping {
     private let channel: Origin.Channel
     private let evidence: Origin.Evidence
     private let digest: BodyDigest
+    /// The store's order, where the event's transaction is that of one of its items.
+    private let order: String?
 
     init(_ resolved: Authenticated<RevenueCatNotification>) {
         notification = resolved.value
@@ -21,6 +23,7 @@ final class Mapping {
         channel = resolved.channel
         evidence = resolved.evidence
         digest = resolved.bodyDigest
+        order = nil
     }
 
     private init(_ mapping: Mapping, _ notification: RevenueCatNotification) {
@@ -29,6 +32,7 @@ final class Mapping {
         channel = mapping.channel
         evidence = mapping.evidence
         digest = mapping.digest
+        order = mapping.event.transactionID
     }
 
     var event: RevenueCatEvent { notification.webhook.event }
@@ -126,7 +130,7 @@ extension Mapping {
             environment: purchase.environment,
             app: event.appID,
             subscription: draft.isAboutPurchase ? purchase.lineage : nil,
-            transaction: draft.isAboutPurchase ? draft.transaction ?? event.transactionID : nil,
+            transaction: draft.isAboutPurchase ? order ?? draft.transaction ?? event.transactionID : nil,
             account: draft.account ?? purchase.account,
             product: draft.isAboutPurchase ? purchase.product : nil,
             period: draft.isAboutPurchase ? draft.period ?? purchase.period : nil,
