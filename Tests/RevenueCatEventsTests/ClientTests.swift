@@ -351,6 +351,23 @@ struct ClientTests {
         }
     }
 
+    @Test("the older version: what was refunded on the web and is left goes on", arguments: ["stripe", "rc_billing"])
+    func refundedAndKept(_ store: String) async throws {
+        let time = t0 + 6 * day
+        for (end, gives) in [("2026-02-01T00:00:00Z", true), ("2026-01-05T00:00:00Z", false)] {
+            let refunded = try await Self.subscriber(
+                ["store": .string(store), "refunded_at": "2026-01-05T00:00:00Z", "expires_date": .string(end)],
+                at: time
+            )
+            #expect(refunded.status == .refunded)
+            #expect(refunded.givesAccess == gives)
+            var state = SubscriptionState(Self.lineage)
+            state.apply(refunded.statement(about: Self.lineage, at: date(time)))
+            #expect(state.access(at: date(time)).isGranted == gives)
+            #expect(!state.access(at: date(t1 + day)).isGranted)
+        }
+    }
+
     @Test("the older version's transactions, plans and prices")
     func olderFields() async throws {
         let play = try await Self.subscriber(

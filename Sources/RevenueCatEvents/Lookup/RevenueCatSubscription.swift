@@ -122,7 +122,7 @@ extension RevenueCatSubscription {
                         scope: .full,
                         at: refundedAt,
                         periodStart: period.start,
-                        endsAccess: true
+                        endsAccess: givesAccess != true
                     )
                 )
             )
@@ -332,7 +332,7 @@ extension RevenueCatSubscription {
             }
         }
         if refundedAt != nil {
-            (status, givesAccess) = (.refunded, false)
+            (status, givesAccess) = (.refunded, self.store.leavesWhatIsRefunded && end.map { date < $0 } ?? false)
         } else if let end, date < end {
             (status, givesAccess) = (periodType == .trial ? .trialing : .active, true)
         } else if let graceUntil, date < graceUntil {

@@ -139,14 +139,11 @@ struct PurchaseStatement {
         )
     }
 
-    /// Whether access goes on after a refund. On the web a merchant may give money back and take nothing, and RevenueCat then
-    /// states the end that was paid for; the stores take back what they refund.
+    /// Whether access goes on after a refund.
     var outlivesRefund: Bool {
-        switch store {
-        case .stripe, .paddle, .rcBilling: break
-        default: return false
+        guard store.leavesWhatIsRefunded, let timestamp = event.timestamp, let expiration = event.expirationAt else {
+            return false
         }
-        guard let timestamp = event.timestamp, let expiration = event.expirationAt else { return false }
         return expiration > timestamp
     }
 
@@ -202,6 +199,17 @@ struct PurchaseStatement {
         guard event.currency == nil || event.currency == "USD", let amount = event.priceInUSD, amount.coefficient < 0
         else { return nil }
         return Price(Money(amount.negated, "USD"), .refund)
+    }
+}
+
+extension Store {
+    /// Whether what is refunded can be left to who bought it. On the web a merchant may give money back and take nothing, and
+    /// RevenueCat then states the end that was paid for; the stores take back what they refund.
+    var leavesWhatIsRefunded: Bool {
+        switch self {
+        case .stripe, .paddle, .rcBilling: true
+        default: false
+        }
     }
 }
 
