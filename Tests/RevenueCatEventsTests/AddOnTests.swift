@@ -105,6 +105,51 @@ struct AddOnTests {
         #expect([Self.base, Self.addOn].map { isGranted($0, t1 + 6 * day) } == [false, false])
     }
 
+    @Test("an add-on that RevenueCat was asked about pays out once, and its refund is the one that it tells of")
+    func lookedUp() async throws {
+        let policy = CreditPolicy(["music:monthly": .init(credits: 100), "hifi:monthly": .init(credits: 10)])
+        let bought = try told("INITIAL_PURCHASE", t0 + 5000, from: t0, to: t1, Self.order)
+        func entry(_ refundedAt: JSONText) -> KeyValuePairs<String, JSONText?> {
+            [
+                "store": "play_store", "store_transaction_id": .string(Self.order),
+                "product_plan_identifier": "monthly", "refunded_at": refundedAt,
+            ]
+        }
+        for isAskedFirst in [false, true] {
+            var ledger = AccountLedger()
+            var credits: Set<String> = []
+            func take() {
+                for event in bought {
+                    let application = ledger.apply(event)
+                    guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
+                    credits.formUnion(policy.actions(for: application, in: state).map(\.id))
+                }
+            }
+            func ask(at time: Int64, refundedAt: JSONText = nil) async throws {
+                for (lineage, product) in [(Self.base, "music"), (Self.addOn, "hifi")] {
+                    let answer = try await ClientTests.subscriber(entry(refundedAt), product: product, at: time)
+                    ledger.apply(answer.statement(about: lineage, at: date(time)))
+                }
+            }
+            if !isAskedFirst { take() }
+            try await ask(at: t0 + day)
+            take()
+            #expect(credits.count == 2)
+            let state = try #require(ledger[Self.addOn])
+            #expect(state.snapshot(at: date(t0 + day)).product == "hifi:monthly")
+            try await ask(at: t0 + 6 * day, refundedAt: "2026-01-05T00:00:00Z")
+            let refund = try told(
+                "CANCELLATION",
+                t0 + 6 * day,
+                from: t0,
+                to: t0 + 4 * day,
+                Self.order,
+                ["cancel_reason": "CUSTOMER_SUPPORT"]
+            )
+            #expect(refund.map { ledger.apply($0).disposition } == [.duplicate, .duplicate])
+        }
+    }
+
     @Test("the base product is no add-on, however its item names it")
     func baseNamedOtherwise() throws {
         let bought = try told("INITIAL_PURCHASE", t0 + 5000, from: t0, to: t1, Self.order, base: "music")

@@ -106,8 +106,11 @@ extension RevenueCatSubscription {
     ///   - product: the store's product id, where the snapshot does not name it; without either, no period is asserted.
     ///   - date: when it was asked for.
     public func facts(product: String? = nil, at date: Date) -> [Fact] {
+        facts(product: product, transaction: namesCurrentTransaction ? storeIdentifier : nil, at: date)
+    }
+
+    private func facts(product: String?, transaction: String?, at date: Date) -> [Fact] {
         var facts: [Fact] = []
-        let transaction = namesCurrentTransaction ? storeIdentifier : nil
         if let period, let product = self.product.map(Self.name) ?? product {
             let phase = phase ?? (status == .trialing ? .trial : .regular)
             facts.append(
@@ -189,7 +192,7 @@ extension RevenueCatSubscription {
             subscription: lineage,
             provider: .revenuecat,
             assertedAt: date,
-            facts: facts(product: product, at: date),
+            facts: facts(product: product, transaction: transaction(in: lineage), at: date),
             origin: Origin(
                 type: id == nil ? "subscriber" : "subscription",
                 channel: .refetch,
@@ -198,6 +201,15 @@ extension RevenueCatSubscription {
                 mapper: Mapping.version
             )
         )
+    }
+
+    /// The current transaction as the facts of a lineage name it: an add-on on Google Play shares its order with the base
+    /// product.
+    private func transaction(in lineage: SubscriptionID) -> String? {
+        guard namesCurrentTransaction, let storeIdentifier else { return nil }
+        guard lineage.store == .playStore, let name = product?.id.subscriptionFamily, lineage.id.hasSuffix(":\(name)")
+        else { return storeIdentifier }
+        return "\(storeIdentifier)/\(name)"
     }
 
     /// Whether the store will try to renew; nil where RevenueCat does not know.
