@@ -211,11 +211,13 @@ enum StructureIndexer {
         let index = end & 0x7FFF_FFFF
         if index &+ 4 <= text.count {
             let octets = text.halfWord(at: index)
-            if UInt8(truncatingIfNeeded: octets &>> 8) == UInt8(ascii: ":") {
+            // A colon, and mostly a space.
+            if octets & 0x00FF_FF00 == 0x0020_3A00 {
+                let octet = UInt8(truncatingIfNeeded: octets &>> 24)
+                if octet > 0x20 { return (index &+ 3, octet) }
+            } else if octets & 0x0000_FF00 == 0x0000_3A00 {
                 let octet = UInt8(truncatingIfNeeded: octets &>> 16)
                 if octet > 0x20 { return (index &+ 2, octet) }
-                let next = UInt8(truncatingIfNeeded: octets &>> 24)
-                if octet == 0x20, next > 0x20 { return (index &+ 3, next) }
             }
         }
         return try colonAndValue(text, index &+ 1)

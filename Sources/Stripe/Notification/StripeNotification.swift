@@ -92,12 +92,10 @@ public struct StripeNotification: Sendable {
                 throw kind.error(.unexpectedKind(expected: .string, found: kind.kind))
             }
             self.body = body
-            let id = try reader.value("id")
-            self.id = try id.string()
-            let type = try reader.value("type")
-            self.type = try type.string()
-            guard !self.id.isEmpty else { throw id.error(.missing) }
-            guard !self.type.isEmpty else { throw type.error(.missing) }
+            id = try reader.string("id")
+            type = try reader.string("type")
+            guard !id.isEmpty else { throw try reader.value("id").error(.missing) }
+            guard !type.isEmpty else { throw try reader.value("type").error(.missing) }
             let created = try reader.value("created")
             if isThin {
                 guard let milliseconds = RFC3339.milliseconds(try created.string()),
