@@ -67,7 +67,7 @@ package final class JSONDocument: Sendable {
 
     /// The nodes of the values that the object at `object` has under the names of a table; zero where it has none.
     func members(_ table: MemberTable, of object: Int) -> [UInt32] {
-        var found = table.absent
+        var found = [UInt32](repeating: 0, count: table.entries.count)
         let container = containers[nodes[object].container]
         let first = Int(container.members)
         let list = members

@@ -33,6 +33,17 @@ package struct JSONObject: Sendable {
         )
     }
 
+    /// Reads the member at a node, and says where it lies if it cannot be read.
+    @inline(__always)
+    func read<Result>(
+        at node: Int,
+        _ read: (JSONDocument, Int) throws(JSONError.Reason) -> Result
+    ) throws(JSONError) -> Result {
+        do throws(JSONError.Reason) { return try read(document, node) } catch {
+            throw value(at: node, iterated: iterated).error(error)
+        }
+    }
+
     /// The member's value, which may be null.
     package func required(_ name: MemberName) throws(JSONError) -> JSONValue {
         if let value = self[name] { return value }

@@ -14,8 +14,6 @@ package final class MemberTable: Sendable {
     let slots: [Int]
     /// All names, one after the other.
     let text: [UInt8]
-    /// A zero for each name.
-    let absent: [UInt32]
 
     package init(_ names: [MemberName]) {
         var entries: [Entry] = []
@@ -33,7 +31,6 @@ package final class MemberTable: Sendable {
         self.entries = entries
         self.slots = slots
         self.text = text
-        absent = Array(repeating: 0, count: names.count)
     }
 }
 
@@ -79,9 +76,7 @@ package struct FoundMembers: Sendable {
         _ read: (JSONDocument, Int) throws(JSONError.Reason) -> Result
     ) throws(JSONError) -> Result? {
         guard let node = node(place) else { return nil }
-        do throws(JSONError.Reason) { return try read(object.document, node) } catch {
-            throw object.value(at: node, iterated: object.iterated).error(error)
-        }
+        return try object.read(at: node, read)
     }
 
     /// The node of a member that is neither absent nor null.

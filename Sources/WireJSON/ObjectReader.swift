@@ -174,7 +174,7 @@ package struct ObjectReader: Sendable {
         _ read: (JSONDocument, Int) throws(JSONError.Reason) -> Result
     ) throws(JSONError) -> Result {
         guard let node = object.document.member(name, of: object.node) else { throw object.missing(name) }
-        return try self.read(at: node, read)
+        return try object.read(at: node, read)
     }
 
     /// Nil where the member is absent or null.
@@ -185,17 +185,7 @@ package struct ObjectReader: Sendable {
     ) throws(JSONError) -> Result? {
         guard let node = object.document.member(name, of: object.node), object.document.nodes[node].kind != .null
         else { return nil }
-        return try self.read(at: node, read)
-    }
-
-    @inline(__always)
-    private func read<Result>(
-        at node: Int,
-        _ read: (JSONDocument, Int) throws(JSONError.Reason) -> Result
-    ) throws(JSONError) -> Result {
-        do throws(JSONError.Reason) { return try read(object.document, node) } catch {
-            throw object.value(at: node, iterated: object.iterated).error(error)
-        }
+        return try object.read(at: node, read)
     }
 
     // MARK: Nested

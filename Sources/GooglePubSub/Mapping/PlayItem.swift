@@ -37,13 +37,13 @@ extension PlayItem {
         SubscriptionID(
             store: .playStore,
             environment: environment,
-            id: isMain ? token.fingerprint : "\(token.fingerprint):\(item.productID)"
+            id: isMain ? token.fingerprint : token.fingerprint.lineage(ofItem: item.productID)
         )
     }
 
     /// Names the last paid order in facts and identities. Items share an order, so that further ones add their product.
     var transaction: String? {
-        item.latestSuccessfulOrderID.map { isMain ? $0 : "\($0)/\(item.productID)" }
+        item.latestSuccessfulOrderID.map { isMain ? $0 : $0.transaction(ofItem: item.productID) }
     }
 
     /// Whether it was paid for by an order of the purchase before: what a deferred change leaves until its date, and what
@@ -492,7 +492,7 @@ extension PlayItem {
         var seen: Set<PurchaseToken> = [token]
         var lineages = before.compactMap(\.self).filter { seen.insert($0).inserted }.map(lineage(of:))
         if let orderID, orderID.base.hasPrefix("GPA.") {
-            let id = isMain ? orderID.base : "\(orderID.base):\(item.productID)"
+            let id = isMain ? orderID.base : orderID.base.lineage(ofItem: item.productID)
             lineages.append(SubscriptionID(store: .playStore, environment: environment, id: id))
         }
         return lineages.map { .link($0) }

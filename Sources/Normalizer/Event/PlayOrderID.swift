@@ -18,7 +18,14 @@ package struct PlayOrderID {
     }
 }
 
+// All channels have to name these alike.
 extension String {
+    /// Names the lineage of one of the further items of what has this name.
+    package func lineage(ofItem product: String) -> String { "\(self):\(product)" }
+
+    /// Names what was paid for one of the further items with this order, which all items share.
+    package func transaction(ofItem product: String) -> String { "\(self)/\(product)" }
+
     /// What goes on of an order's period under another purchase token, which the order alone does not name.
     package func goingOn(under token: String) -> String { "\(self)@\(token)" }
 

@@ -207,9 +207,10 @@ extension RevenueCatSubscription {
     /// product.
     private func transaction(in lineage: SubscriptionID) -> String? {
         guard namesCurrentTransaction, let storeIdentifier else { return nil }
-        guard lineage.store == .playStore, let name = product?.id.subscriptionFamily, lineage.id.hasSuffix(":\(name)")
+        guard lineage.store == .playStore, let name = product?.id.subscriptionFamily,
+            lineage.id.hasSuffix("".lineage(ofItem: name))
         else { return storeIdentifier }
-        return "\(storeIdentifier)/\(name)"
+        return storeIdentifier.transaction(ofItem: name)
     }
 
     /// Whether the store will try to renew; nil where RevenueCat does not know.

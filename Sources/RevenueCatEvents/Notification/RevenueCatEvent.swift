@@ -255,9 +255,9 @@ extension RevenueCatEvent {
                 // A refund ends all of them, whatever their items still say; their trials end each by itself.
                 let ends = [item.expirationAt, row.endsAllItems ? expirationAt : nil].compactMap(\.self)
                 addOn.expirationAt = ends.min() ?? expirationAt
-                addOn.transactionID = transactionID.map { "\($0)/\(name)" }
+                addOn.transactionID = transactionID?.transaction(ofItem: name)
                 addOn.originalTransactionID = (originalTransactionID ?? transactionID)
-                    .map { "\(PlayOrderID($0).base):\(name)" }
+                    .map { PlayOrderID($0).base.lineage(ofItem: name) }
                 return addOn
             }
     }
