@@ -87,19 +87,35 @@ private final class Base64Alphabet: Sendable {
         // Every defect ends up in this one word, so that the loop does not branch on the input.
         var defects: UInt32 = 0
         let octets = unsafe [UInt8](unsafeUninitializedCapacity: groups * 3 + max(rest - 1, 0)) { output, count in
-            for group in 0..<groups {
-                // One check for four characters, whose count is a constant to the optimizer.
-                let four = text.extracting(group &* 4..<group &* 4 &+ 4)
-                let bits =
-                    places[Int(four[0])] | places[256 &+ Int(four[1])] | places[512 &+ Int(four[2])]
-                    | places[768 &+ Int(four[3])]
-                defects |= bits
-                // Three octets for each group, for which there is room.
-                unsafe output[count] = UInt8(truncatingIfNeeded: bits &>> 16)
-                unsafe output[count &+ 1] = UInt8(truncatingIfNeeded: bits &>> 8)
-                unsafe output[count &+ 2] = UInt8(truncatingIfNeeded: bits)
-                count &+= 3
+            let room = UnsafeMutableRawBufferPointer(output)
+            var group = 0
+            // Of this closure alone, so that it need not be stored each time.
+            var found: UInt32 = 0
+            // Four groups for one check. Four octets are written for each, of which the last is the next one's first:
+            // another group or a rest has to follow.
+            while group &* 4 &+ 16 < text.count {
+                let characters = text.extracting(group &* 4..<group &* 4 &+ 16)
+                for part in 0..<4 {
+                    let bits = bits(characters, part &* 4)
+                    found |= bits
+                    unsafe room.storeBytes(
+                        of: bits.byteSwapped &>> 8,
+                        toByteOffset: (group &+ part) &* 3,
+                        as: UInt32.self
+                    )
+                }
+                group &+= 4
             }
+            while group < groups {
+                let bits = bits(text.extracting(group &* 4..<group &* 4 &+ 4), 0)
+                found |= bits
+                unsafe output[group &* 3] = UInt8(truncatingIfNeeded: bits &>> 16)
+                unsafe output[group &* 3 &+ 1] = UInt8(truncatingIfNeeded: bits &>> 8)
+                unsafe output[group &* 3 &+ 2] = UInt8(truncatingIfNeeded: bits)
+                group &+= 1
+            }
+            defects = found
+            count = groups * 3
             let start = groups * 4
             if rest == 2 {
                 let bits = places[Int(text[start])] | places[256 + Int(text[start + 1])]
@@ -119,6 +135,13 @@ private final class Base64Alphabet: Sendable {
             throw SignatureError(.malformed, "base64 of \(text.count) characters is not canonical")
         }
         return octets
+    }
+
+    /// The 24 bits of four characters, and `invalid` where one is.
+    @inline(__always)
+    private func bits(_ text: Span<UInt8>, _ start: Int) -> UInt32 {
+        places[Int(text[start])] | places[256 &+ Int(text[start &+ 1])] | places[512 &+ Int(text[start &+ 2])]
+            | places[768 &+ Int(text[start &+ 3])]
     }
 
     func encode(_ bytes: Span<UInt8>, padded: Bool) -> [UInt8] {
