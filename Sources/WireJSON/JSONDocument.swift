@@ -47,20 +47,9 @@ package final class JSONDocument: Sendable {
         let first = Int(container.members)
         let list = members
         let members = list.span.extracting(first..<first &+ Int(container.count))
-        var start = 0
-        // Four at a time, of which most have none that is like it.
-        while start &+ 4 <= members.count {
-            let four = members.extracting(start..<start &+ 4)
-            if four[0].isLike(fingerprint) || four[1].isLike(fingerprint) || four[2].isLike(fingerprint)
-                || four[3].isLike(fingerprint)
-            {
-                break
-            }
-            start &+= 4
-        }
-        for index in start..<members.count where members[index].isLike(fingerprint) {
+        for index in members.indices where members[index].isLike(fingerprint) {
             let node = members[index].node
-            if isText(nodes[node].range, hasEscape: nodes[node].nameHasEscape, wanted, ends) { return node &+ 1 }
+            if isName(node, wanted, ends) { return node &+ 1 }
         }
         return nil
     }
@@ -79,10 +68,7 @@ package final class JSONDocument: Sendable {
             var place = slots[member.fingerprint.hash]
             while place > 0 {
                 let entry = entries[place &- 1]
-                let name = nodes[member.node]
-                if member.isLike(entry.fingerprint),
-                    isText(name.range, hasEscape: name.nameHasEscape, names.extracting(entry.range), entry.ends)
-                {
+                if member.isLike(entry.fingerprint), isName(member.node, names.extracting(entry.range), entry.ends) {
                     found[place &- 1] = UInt32(truncatingIfNeeded: member.node &+ 1)
                     break
                 }
@@ -122,6 +108,13 @@ package final class JSONDocument: Sendable {
         return path(to: node, in: container.parent, at: container.position, iterated: iterated)
     }
 
+    /// Whether the name at a node is exactly these octets.
+    @inline(__always)
+    private func isName(_ node: Int, _ wanted: Span<UInt8>, _ ends: NameEnds) -> Bool {
+        let name = nodes[node]
+        return isText(name.range, hasEscape: name.nameHasEscape, wanted, ends)
+    }
+
     /// Whether the string in `range` decodes to exactly these octets.
     func isText(_ range: Range<Int>, hasEscape: Bool, _ wanted: Span<UInt8>) -> Bool {
         isText(range, hasEscape: hasEscape, wanted, NameEnds(of: wanted))
@@ -129,17 +122,29 @@ package final class JSONDocument: Sendable {
 
     @inline(__always)
     private func isText(_ range: Range<Int>, hasEscape: Bool, _ wanted: Span<UInt8>, _ ends: NameEnds) -> Bool {
+        if hasEscape { return isEscapedText(range, wanted) }
+        guard range.count == wanted.count else { return false }
+        let bytes = bytes
+        let text = bytes.span.extracting(range)
+        guard NameEnds(of: text) == ends else { return false }
+        return wanted.count <= 16 || isLongText(text, wanted)
+    }
+
+    /// Whether texts whose ends are equal are equal between them, too.
+    @inline(never)
+    private func isLongText(_ text: Span<UInt8>, _ wanted: Span<UInt8>) -> Bool {
+        var distance = 8
+        while distance &+ 8 < wanted.count {
+            guard text.word(at: distance) == wanted.word(at: distance) else { return false }
+            distance &+= 8
+        }
+        return true
+    }
+
+    @inline(never)
+    private func isEscapedText(_ range: Range<Int>, _ wanted: Span<UInt8>) -> Bool {
         let bytes = bytes
         let text = bytes.span
-        if !hasEscape {
-            guard range.count == wanted.count, NameEnds(of: text.extracting(range)) == ends else { return false }
-            var distance = 8
-            while distance &+ 8 < wanted.count {
-                guard text.word(at: range.lowerBound &+ distance) == wanted.word(at: distance) else { return false }
-                distance &+= 8
-            }
-            return true
-        }
         var octets = DecodedOctets(range)
         for index in 0..<wanted.count {
             guard octets.next(in: text) == wanted[index] else { return false }

@@ -73,6 +73,26 @@ enum StructureIndexer {
         _ members: inout OutputSpan<JSONMember>,
         maximumDepth: Int
     ) throws(JSONError) -> Int? {
+        // In a variable that nothing else can refer to, where it needs no store and no load for each node.
+        var own = consume nodes
+        let result: Result<Int?, JSONError>
+        do throws(JSONError) {
+            result = .success(try read(text, &own, &containers, &members, maximumDepth: maximumDepth))
+        } catch {
+            result = .failure(error)
+        }
+        nodes = own
+        return try result.get()
+    }
+
+    @inline(__always)
+    private static func read(
+        _ text: Span<UInt8>,
+        _ nodes: inout OutputSpan<JSONNode>,
+        _ containers: inout OutputSpan<JSONContainer>,
+        _ members: inout OutputSpan<JSONMember>,
+        maximumDepth: Int
+    ) throws(JSONError) -> Int? {
         var position = 0
         // The innermost array or object, and how many elements or members it has so far.
         var container = JSONContainer.none
