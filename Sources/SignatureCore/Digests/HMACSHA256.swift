@@ -4,9 +4,9 @@ import Synchronization
 /// HMAC with SHA-256 (RFC 2104) under one key, set up once and used from any thread.
 package final class HMACSHA256: Sendable {
     private let keyed: Owned<MACContextObject>
-    /// The context of a computation that is finished, for the next one to begin anew in: a copy takes eleven pieces of
-    /// memory.
-    private let spare = Mutex<Owned<MACContextObject>?>(nil)
+    /// Contexts of computations that are finished, for the next ones to begin anew in: a copy takes eleven pieces of
+    /// memory. As many as there usually are threads that compute at once.
+    private let spares = Mutex<InlineArray<8, Owned<MACContextObject>?>>(InlineArray { _ in nil })
     /// Whether a finished context begins anew. Providers of libcrypto before 3.0.3, which a later libcrypto may load, say
     /// so and go on where they were (openssl/openssl#17811); there each computation has a copy.
     private let beginsAnew: Bool
@@ -68,16 +68,30 @@ package final class HMACSHA256: Sendable {
 
     /// A computation over any number of pieces.
     package func start() throws(SignatureError) -> Computation {
-        if beginsAnew, let context = spare.withLock({ $0.take() }) {
+        if beginsAnew, let context = spares.withLock({ Self.takeOne(from: &$0) }) {
             guard context.begin() else { throw .openSSL(.internalFailure, "HMAC not started anew") }
             return Computation(of: self, in: context)
         }
         return Computation(of: self, in: try Self.copy(of: keyed))
     }
 
+    private static func takeOne(
+        from spares: inout InlineArray<8, Owned<MACContextObject>?>
+    ) -> Owned<MACContextObject>? {
+        for place in spares.indices {
+            if let context = spares[place].take() { return context }
+        }
+        return nil
+    }
+
     private func keep(_ context: consuming Owned<MACContextObject>) {
         var kept: Owned<MACContextObject>? = context
-        spare.withLock { if $0 == nil { $0 = kept.take() } }
+        spares.withLock { spares in
+            for place in spares.indices where spares[place] == nil {
+                spares[place] = kept.take()
+                return
+            }
+        }
     }
 
     /// One code being computed.
