@@ -34,4 +34,29 @@ struct PlannedChangeCreditTests {
             #expect(state.access(at: renewal.effectiveAt).isGranted && !Self.policy.isVoid(renewal, in: state))
         }
     }
+
+    /// Stripe's subscription changes an hour before it is charged.
+    @Test("a planned change pays out when it is paid for, and not before", arguments: [false, true])
+    func changeUnpaid(isPaid: Bool) async throws {
+        var steps: [Story.Step] = [
+            .init(.after(.zero), .subscribe(.proMonthly)),
+            .init(.after(.seconds(86_400)), .downgrade(.basicMonthly)),
+            .init(.atPeriodEnd, .failCharge(grace: .seconds(1_209_600))),
+        ]
+        if isPaid { steps.append(.init(.after(.seconds(259_200)), .recover)) }
+        let story = Story("change-unpaid", "The first charge for a planned change fails.", steps)
+        let events = try await Simulators.play(story, .stripe).events
+        #expect(events.contains { $0.kind == .productChanged })
+        let policy = CreditPolicy(["prod_pro": .init(credits: 500), "prod_basic": .init(credits: 200)])
+        var done: [String: CreditAction.Effect] = [:]
+        var ledger = AccountLedger()
+        for event in events {
+            let application = ledger.apply(event)
+            guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
+            for action in policy.actions(for: application, in: state) where done[action.id] == nil {
+                done[action.id] = action.effect
+            }
+        }
+        #expect(Set(done.values) == (isPaid ? [.reset(to: 500), .reset(to: 200)] : [.reset(to: 500)]))
+    }
 }

@@ -40,7 +40,7 @@ extension CreditPolicy {
             guard !isSpent(period, event) else { return [] }
             return [action("payout", .grant(full), period, of: stated.product, event, lineage)]
         }
-        if isUnpaidResumption(index, timeline, event, state) { return [] }
+        if isStillUnpaid(index, timeline, event, state) { return [] }
         let before = later == nil ? before(index, in: timeline) : nil
         let isBeside =
             before.map { $0.fact.product != period.fact.product && $0.goesOn(at: period.start) } ?? false
@@ -81,18 +81,21 @@ extension CreditPolicy {
         }
     }
 
-    /// Whether a subscription of Stripe's goes on in a period that began while it was paused: its invoice may have been void,
-    /// and pays out where it was not.
-    func isUnpaidResumption(
+    /// Whether a period of Stripe's is told of that has yet to be paid for, and pays out then: one that a planned change
+    /// begins, an hour before it is charged, or one that began during a pause, whose invoice may have been void.
+    func isStillUnpaid(
         _ index: Int,
         _ timeline: PeriodTimeline,
         _ event: NormalizedEvent,
         _ state: SubscriptionState
     ) -> Bool {
-        guard event.provider == .stripe, case .renewed(let renewed) = event.event, renewed.cause == .resumption else {
-            return false
-        }
+        guard event.provider == .stripe else { return false }
         let period = timeline.periods[index]
+        switch event.event {
+        case .renewed(let renewed) where renewed.cause == .resumption: break
+        case .productChanged where event.effectiveAt.millisecondsSince1970 <= period.start: break
+        default: return false
+        }
         return timeline.continues(index) && !isCharged(period.start, before: period.end, state)
     }
 

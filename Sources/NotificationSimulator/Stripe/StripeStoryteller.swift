@@ -57,7 +57,8 @@ struct StripeStoryteller {
         case .endGrace: try update(scene, time) { $0.status = "unpaid" }
         case .recover: try recover(scene, time)
         case .cancel:
-            let end = try standing(scene).end / 1000
+            // Also of a period that is not paid for yet.
+            let end = try max(standing(scene).end / 1000, subscription?.end ?? 0)
             let isOlder = !version.isBasilOrLater
             try update(scene, time) {
                 if isOlder { $0.cancelAtPeriodEnd = true }
@@ -179,13 +180,17 @@ extension StripeStoryteller {
     private mutating func fail(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
         let standing = try standing(scene)
         let invoice = next("in")
-        let end = standing.plan.period.end(from: standing.end) / 1000
+        // What is planned takes effect, paid for or not.
+        let plan = standing.nextPlan ?? standing.plan
+        let end = plan.period.end(from: standing.end) / 1000
         try update(scene, time) {
             $0.latestInvoice = invoice
-            ($0.start, $0.end) = ($0.end, end)
+            ($0.status, $0.start, $0.end) = ("active", $0.end, end)
+            if standing.nextPlan != nil { $0.items = [.init("si_1", StripePrice(plan))] }
         }
         guard let current = subscription else { return }
-        var failed = self.invoice(current, reason: "subscription_cycle", amount: standing.price, at: time)
+        let price = standing.nextPlan?.price ?? standing.price
+        var failed = self.invoice(current, reason: "subscription_cycle", amount: price, at: time)
         failed.status = "open"
         failed.nextAttempt = time + 3 * 86_400
         emit("invoice.payment_failed", failed.object(version), scene.step, time + Self.hour)
