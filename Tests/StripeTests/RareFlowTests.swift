@@ -22,6 +22,7 @@ struct RareFlowTests {
     /// A host that keeps an index of events and one of credit actions.
     struct Host {
         let adapter: StripeAdapter
+        var policy = RareFlowTests.policy
         var ledger = AccountLedger()
         var acts: [NormalizedEvent] = []
         var effects: [CreditAction.Effect] = []
@@ -50,7 +51,7 @@ struct RareFlowTests {
                     acts.append(application.event)
                 }
                 guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
-                for action in RareFlowTests.policy.actions(for: application, in: state)
+                for action in policy.actions(for: application, in: state)
                 where done.insert(action.id).inserted {
                     effects.append(action.effect)
                 }
@@ -468,6 +469,28 @@ struct RareFlowTests {
         let inTime = Self.paid(second, at: second.start + 3600, version)
         let other = try Host(adapter(), [Self.began(first, version), rolled, inTime, changed, inTime])
         #expect(other.effects == [.reset(to: 200), .reset(to: 200), .carryOver(to: 375)])
+    }
+
+    /// A trial is how Stripe's merchants put off a renewal.
+    @Test("a month that is prolonged before its invoice is paid pays out in full", arguments: PitfallTests.versions)
+    func prolongedUnpaid(_ version: StripeSimulator.Version) throws {
+        let first = Self.active(.basic)
+        let second = Self.next(first, invoice: "in_2")
+        let time = second.start + 10 * day
+        var prolonged = second
+        (prolonged.status, prolonged.end) = ("trialing", second.end + 10 * day)
+        (prolonged.trialStart, prolonged.trialEnd) = (time, prolonged.end)
+        let began = Self.began(first, version)
+        let rolled = Self.updated(second, from: first, at: second.start + 5, version)
+        let extended = Self.updated(prolonged, from: second, at: time, version)
+        let paid = Self.paid(second, at: time + day, version)
+        for order in [[began, rolled, extended, paid], [began, rolled, paid, extended]] {
+            var host = try Host(adapter())
+            host.policy.allowances["prod_basic"]?.trialCredits = 50
+            for delivery in order { try host.take(delivery) }
+            #expect(Set(host.kinds) == ["started", "extended", "renewed"])
+            #expect(host.effects == [.reset(to: 200), .reset(to: 200)])
+        }
     }
 
     @Test("a paid invoice is news, also after its twin", arguments: PitfallTests.versions)

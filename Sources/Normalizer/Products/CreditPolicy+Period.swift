@@ -46,9 +46,9 @@ extension CreditPolicy {
             before.map { $0.fact.product != period.fact.product && $0.goesOn(at: period.start) } ?? false
         switch event.event {
         case .renewed where stated.isProvisional && isBeside:
-            return payoutBeside(period, event, lineage)
+            return payoutBeside(period, stated, event, lineage)
         case .productChanged(let change) where change.direction == .addOns && change.from != change.to:
-            if isBeside { return payoutBeside(period, event, lineage) }
+            if isBeside { return payoutBeside(period, stated, event, lineage) }
             // Another item may stand for the period from now on, which has paid out when it began. What is told again of its
             // beginning pays nothing out for that item either.
             let asserted = event.assertedAt.millisecondsSince1970
@@ -61,7 +61,7 @@ extension CreditPolicy {
         default:
             break
         }
-        return payout(period, before, event, lineage, state)
+        return payout(period, stated, before, event, lineage, state)
     }
 
     /// Whether a period of Stripe's is told of as what it began as, and became something else since, as by an upgrade between
@@ -174,12 +174,13 @@ extension CreditPolicy {
 
     func payout(
         _ period: PeriodTimeline.Period,
+        _ stated: Fact.Period,
         _ before: PeriodTimeline.Period?,
         _ event: NormalizedEvent,
         _ lineage: SubscriptionID,
         _ state: SubscriptionState
     ) -> [CreditAction] {
-        guard let full = credits(of: period), !isSpent(period, event) else { return [] }
+        guard let full = credits(of: period, stated, event), !isSpent(period, event) else { return [] }
         guard let previous = replaced(by: period, before, event, state) else {
             return [action("payout", .reset(to: full), period, event, lineage)]
         }
@@ -197,11 +198,27 @@ extension CreditPolicy {
     /// stays.
     func payoutBeside(
         _ period: PeriodTimeline.Period,
+        _ stated: Fact.Period,
         _ event: NormalizedEvent,
         _ lineage: SubscriptionID
     ) -> [CreditAction] {
-        guard let full = credits(of: period), !isSpent(period, event) else { return [] }
+        guard let full = credits(of: period, stated, event), !isSpent(period, event) else { return [] }
         return [action("payout", .carryOver(to: full), period, event, lineage)]
+    }
+
+    /// The credits of a period that an event tells of. Stripe's merchants put off a renewal by a trial, which makes one of a
+    /// period that is paid for later.
+    private func credits(
+        of period: PeriodTimeline.Period,
+        _ stated: Fact.Period,
+        _ event: NormalizedEvent
+    ) -> Int64? {
+        guard event.provider == .stripe, period.fact.phase == .trial, stated.phase != .trial,
+            !stated.isProvisional || event.price.map({ $0.money.amount > ExactDecimal(0) }) == true
+        else { return credits(of: period) }
+        var paid = period.fact
+        paid.phase = stated.phase
+        return credits(of: paid)
     }
 
     func credits(of period: PeriodTimeline.Period) -> Int64? { credits(of: period.fact) }
