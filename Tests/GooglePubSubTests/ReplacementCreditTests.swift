@@ -94,6 +94,32 @@ struct ReplacementCreditTests {
         #expect((host.left, host.bought) == (200, 0))
     }
 
+    /// The year that was replaced would go on for long.
+    @Test("a renewal pays out in full, also where the change before it is told of late or never")
+    func changeLost() throws {
+        let (changed, renewed) = (Self.start + 10 * Self.day, Self.start + 40 * Self.day)
+        var host = Host()
+        var old = Vectors.purchase("ACTIVE").with {
+            $0.start = Self.start - 2000
+            $0.items = [Self.item("pro", order: 0, until: Self.start + 365 * Self.day)]
+        }
+        host.handle(try Play.map(4, old, at: Self.start).events)
+        #expect(host.left == 500)
+        old.items[0].expiry = changed
+        old.state = "EXPIRED"
+        old.extra["canceledStateContext"] = Vectors.canceled("replacement")
+        host.handle(try Play.map(13, old, at: changed + 2000).events)
+        var new = Vectors.purchase("ACTIVE").with {
+            $0.start = changed
+            $0.items = [Self.item("basic", order: 1, until: renewed + 30 * Self.day)]
+        }
+        new.items[0].order = "GPA.3312-4415-6677-88991..0"
+        new.linked = Vectors.token
+        let others = [Play.found(.subscription, Vectors.token, old.json)]
+        host.handle(try Play.map(2, new, token: "token-1", at: renewed, others: others).events)
+        #expect((host.left, host.bought) == (200, 0))
+    }
+
     /// Renewals are notified up to minutes before the period that they follow has ended.
     @Test(
         "a deferred change that is charged minutes early is no change at once",

@@ -71,10 +71,15 @@ extension EventRefinement {
 
 extension NormalizedEvent {
     /// Whether Google Play says that it renewed. What changes at once has a purchase token, and a start, of its own; a
-    /// renewal may be charged minutes before the period before it ends.
+    /// renewal may be charged minutes before the period before it ends. A state that does not know the start of what renews
+    /// makes one out.
     var isPlayRenewal: Bool {
-        guard case .renewed = event else { return false }
-        return provider == .google
+        guard provider == .google else { return false }
+        switch event {
+        case .renewed: return true
+        case .started: return origin.type == "subscriptionNotification" && origin.subtype == "2"
+        default: return false
+        }
     }
 
     /// Whether a period that it states begins later, by our time and by the store's. Stripe charges for none ahead: under a
