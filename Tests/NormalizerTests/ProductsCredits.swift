@@ -27,6 +27,7 @@ struct ProductsCredits {
     private static let policy = CreditPolicy([
         "basic": .init(credits: 200, price: Money(ExactDecimal(10), "USD")),
         "pro": .init(credits: 500, trialCredits: 50, price: Money(ExactDecimal(20), "USD")),
+        "max": .init(credits: 1000, price: Money(ExactDecimal(40), "USD")),
         "coins": .init(credits: 30),
     ])
 
@@ -248,6 +249,21 @@ struct ProductsCredits {
         let pro = Self.begins("t2", "pro", from: 15, to: 46, isRenewal: true)
         #expect(play([pro], spending: [0: 40]).subscription == 460)
         #expect(play([pro, basic, pro, basic], spending: [0: 40]).subscription == 335)
+    }
+
+    @Test("of two upgrades the first known last: what was set off for another period counts in the correction")
+    func upgradeBetweenOutOfOrder() {
+        let basic = Self.begins("t1", "basic", from: 0, to: 30)
+        let pro = Self.begins("t2", "pro", from: 3, to: 34, isRenewal: true)
+        let max = Self.begins("t3", "max", from: 6, to: 37, isRenewal: true)
+        #expect(play([basic, pro, max]).subscription == 548)
+        #expect(play([basic, max, Self.received(pro, at: 7)]).subscription == 548)
+        #expect(play([basic, max] + [7, 8].map { Self.received(pro, at: $0) }).subscription == 548)
+        let orders = [[pro, max, basic], [pro, basic, max], [max, basic, pro], [max, pro, basic], [basic, max, pro]]
+        for order in orders {
+            let late = order.enumerated().map { Self.received($1, at: 7 + Double($0)) }
+            #expect(play(late).subscription == 548)
+        }
     }
 
     @Test("what was prorated is not corrected when the replaced period is told again")

@@ -136,9 +136,12 @@ extension CreditPolicy {
 
     /// The beginning of a period that turns out to have been replaced already: what was paid out for its successor in
     /// full, when nothing was known of it, was too much. Of one product, whose credits go on, it was too little.
+    ///
+    /// - Parameter earlier: the period before the replaced one. If it would have gone on, too, it was set off instead.
     func correction(
         of period: PeriodTimeline.Period,
         after before: PeriodTimeline.Period,
+        and earlier: PeriodTimeline.Period?,
         _ event: NormalizedEvent,
         _ lineage: SubscriptionID,
         _ state: SubscriptionState
@@ -154,8 +157,17 @@ extension CreditPolicy {
             return [action("correction", .grant(share), period, event, lineage)]
         }
         guard let previous = replaced(by: period, before, event, state),
-            let share = prorated(full, previous, period, event, state), share < full
+            let share = prorated(full, previous, period, event, state)
         else { return [] }
+        if let earlier, earlier.fact.product != period.fact.product,
+            let setOff = replaced(by: period, earlier, event, state),
+            let paid = prorated(full, setOff, period, event, state)
+        {
+            // That other one may have been heard of later than the payout, and have corrected it.
+            guard share != paid else { return [] }
+            return [action("correction \(before.start)", .grant(share - paid), period, event, lineage)]
+        }
+        guard share < full else { return [] }
         return [action("correction", .grant(share - full), period, event, lineage)]
     }
 }

@@ -34,7 +34,7 @@ extension CreditPolicy {
             guard application.disposition == .superseded, later.start < period.end, !isSpent(later, event),
                 last(since: Date(millisecondsSince1970: later.start), event, timeline, state) == nil
             else { return [] }
-            return correction(of: later, after: period, event, lineage, state)
+            return correction(of: later, after: period, and: before(index, in: timeline), event, lineage, state)
         }
         if isReplacedWithin(period, stated, event), let full = credits(of: stated) {
             guard !isSpent(period, event) else { return [] }
