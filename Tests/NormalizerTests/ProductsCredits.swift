@@ -266,6 +266,19 @@ struct ProductsCredits {
         }
     }
 
+    @Test("an upgrade that is known after the renewal that was charged ahead pays out its share")
+    func upgradeAfterEarlyRenewal() {
+        let basic = Self.begins("t1", "basic", from: 0, to: 30)
+        let pro = Self.begins("t2", "pro", from: 15, to: 46, isRenewal: true)
+        let renewal = Self.begins("t3", "pro", from: 46, to: 77, at: 45.5, isRenewal: true)
+        var state = SubscriptionState(Self.lineage)
+        var effects: [CreditAction.Effect] = []
+        for event in [basic, renewal, Self.received(pro, at: 45.6)] {
+            effects += Self.policy.actions(for: state.apply(event), in: state).map(\.effect)
+        }
+        #expect(effects == [.reset(to: 200), .reset(to: 500), .carryOver(to: 375)])
+    }
+
     @Test("what was prorated is not corrected when the replaced period is told again")
     func upgradeThenDuplicate() {
         let basic = Self.begins("t1", "basic", from: 0, to: 30)

@@ -41,7 +41,7 @@ extension CreditPolicy {
             return [action("payout", .grant(full), period, of: stated.product, event, lineage)]
         }
         if isStillUnpaid(index, timeline, event, state) { return [] }
-        let before = later == nil ? before(index, in: timeline) : nil
+        let before = before(index, in: timeline)
         let isBeside =
             before.map { $0.fact.product != period.fact.product && $0.goesOn(at: period.start) } ?? false
         switch event.event {
