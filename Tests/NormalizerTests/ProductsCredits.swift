@@ -259,7 +259,9 @@ struct ProductsCredits {
         #expect(play([basic, pro, max]).subscription == 548)
         #expect(play([basic, max, Self.received(pro, at: 7)]).subscription == 548)
         #expect(play([basic, max] + [7, 8].map { Self.received(pro, at: $0) }).subscription == 548)
-        let orders = [[pro, max, basic], [pro, basic, max], [max, basic, pro], [max, pro, basic], [basic, max, pro]]
+        let orders = [
+            [pro, max, basic], [pro, basic, max], [max, basic, pro], [max, pro, basic], [basic, max, pro],
+        ]
         for order in orders {
             let late = order.enumerated().map { Self.received($1, at: 7 + Double($0)) }
             #expect(play(late).subscription == 548)

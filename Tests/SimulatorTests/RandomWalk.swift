@@ -157,7 +157,7 @@ struct RandomWalk {
         case 0..<30 where !truth.willRenew:
             take(.uncancel, at: within) { $0.willRenew = true }
         case 12..<26 where truth.plan.product == "basic" && changes:
-            if truth.next != nil && provider != .apple { return atEnd() }
+            if truth.next != nil && provider != .apple && !(isRare && provider == .google) { return atEnd() }
             let plan: Story.Plan = provider == .stripe || chance(60) ? .proMonthly : .proYearly
             change(.upgrade(plan), to: plan, at: within)
         case 26..<32 where truth.plan == .proMonthly && truth.next == nil && changes:
@@ -213,6 +213,7 @@ struct RandomWalk {
         case 70..<74 where truth.willRenew && truth.next == nil && truth.resumesAt == nil && has(.pause) && hasBegun:
             let days = Int64.random(in: 7...60, using: &random)
             take(.schedulePause(.seconds(days * 86_400)), at: within) { $0.resumesAt = $0.end + days * Self.day }
+            if isRare, provider != .stripe, chance(50) { return unpaused() }
             take(.pause, at: end) { $0.standing = .paused }
         case 74..<78 where has(.shareWithFamily) && truth.shared == nil && hasBegun && truth.itemsSince == 0:
             take(.shareWithFamily, at: within) {
@@ -242,6 +243,10 @@ struct RandomWalk {
 
     private mutating func prepaid() {
         let (soonest, end) = (now + gap, truth.end)
+        if isRare, soonest < end - gap, chance(15) {
+            // Paid in advance no more.
+            return change(.upgrade(.proMonthly), to: .proMonthly, at: moment(from: soonest, to: end - gap))
+        }
         if soonest < end, chance(60) {
             let plan = truth.plan
             take(.topUp, at: moment(from: soonest, to: end - 1000)) {
@@ -277,7 +282,10 @@ struct RandomWalk {
                 let due = max(0, Int128(plan.price) * length - Int128(paid) * unused)
                 credits = Int64(Int128(plan.credits) * due / (Int128(plan.price) * length))
             }
+            // What is set off may be worth more than what is new: then there is no payment to refund.
+            let isSetOff = provider == .stripe && Int128($0.plan.price) * unused >= Int128(plan.price) * length
             $0.begin(plan, at: time, until: plan.end(from: time), paid: plan.price, credits: credits)
+            if isSetOff { ($0.paid, $0.payments[$0.payments.count - 1]) = (0, 0) }
             $0.left = credits
             $0.willRenew = true
         }
@@ -327,13 +335,16 @@ struct RandomWalk {
         }
         guard truth.paid == 0 && !isRare || !chance(30) else {
             let days: Int64? = chance(60) ? (chance(50) ? 3 : 16) : nil
-            if provider != .apple, truth.next != nil { return renewOnTime(soon, end) }
+            // How Google Play lists a planned change that is not paid for is not documented.
+            let isKnown = provider == .apple || (isRare && provider != .google && !isOfGooglePlayRelay)
+            if !isKnown, truth.next != nil { return renewOnTime(soon, end) }
             return take(.failCharge(grace: days.map { .seconds($0 * 86_400) }), at: end) { [provider] in
                 $0.standing = days == nil ? .hold : .grace
                 $0.graceEnd = days.map { end + $0 * Self.day }
                 if provider == .stripe {
                     // Stripe's subscription goes on until Stripe gives up.
-                    $0.spans.append(.init(start: end, end: $0.plan.end(from: end), plan: $0.plan, paid: 0))
+                    let plan = $0.next ?? $0.plan
+                    $0.spans.append(.init(start: end, end: plan.end(from: end), plan: plan, paid: 0))
                 } else if let until = $0.graceEnd {
                     $0.spans[$0.spans.count - 1].end = until
                 }
@@ -394,9 +405,32 @@ struct RandomWalk {
         }
     }
 
+    /// The customer thinks better of a pause.
+    private mutating func unpaused() {
+        let (soonest, end) = (now + gap, truth.end)
+        guard soonest < end - gap else { return take(.pause, at: end) { $0.standing = .paused } }
+        let time = moment(from: soonest, to: end - gap)
+        if provider == .google, truth.plan.product == "basic", truth.granting(at: now)?.isTrial != true, chance(40) {
+            change(.upgrade(.proMonthly), to: .proMonthly, at: time)
+        } else if chance(50) {
+            take(.cancel, at: time) { ($0.willRenew, $0.isMisunderstood) = (false, false) }
+            take(.expire(.customer), at: end) { $0.standing = .ended }
+        } else {
+            renewOnTime(end, end)
+        }
+    }
+
     private mutating func paused() {
         let soonest = now + gap
         guard let resumesAt = truth.resumesAt else { return }
+        if isRare, chance(20) {
+            return take(.expire(.customer), at: moment(from: soonest, to: resumesAt)) {
+                ($0.standing, $0.willRenew) = (.ended, false)
+            }
+        }
+        if isRare, provider != .stripe, chance(25) {
+            return take(.failCharge(grace: nil), at: resumesAt) { ($0.standing, $0.resumesAt) = (.hold, nil) }
+        }
         let time = chance(50) ? resumesAt : moment(from: soonest, to: resumesAt)
         take(.resume, at: time) { $0.renew(from: time, at: $1) }
     }
@@ -444,9 +478,39 @@ extension RandomWalk {
         // The lower level at once.
         case 60..<75 where isActive && canChange && (provider == .stripe || provider == .google):
             change(.upgrade(.basicMonthly), to: .basicMonthly, at: time)
-        case 75..<85 where truth.standing == .grace && truth.willRenew && provider == .apple:
+        case 45..<60 where truth.standing == .grace && truth.paid > 0 && truth.itemsSince < 2 && provider != .apple:
+            let isStripe = provider == .stripe
+            take(.refund(.latest), at: time) {
+                ($0.standing, $0.willRenew) = (.ended, false)
+                $0.cut(at: time + (isStripe ? 60_000 : 0))
+                $0.left = 0
+                $0.payments[$0.payments.count - 1] = 0
+            }
+        case 60..<75
+        where truth.standing == .grace && truth.plan.product == "basic" && truth.next == nil && provider != .stripe
+            && !isOfGooglePlayRelay:
+            // The period was over, and what was left of it with it.
+            take(.upgrade(.proMonthly), at: time) {
+                $0.begin(
+                    .proMonthly,
+                    at: time,
+                    until: Story.Plan.proMonthly.end(from: time),
+                    paid: Story.Plan.proMonthly.price
+                )
+                $0.left = Story.Plan.proMonthly.credits
+                $0.willRenew = true
+            }
+        case 45..<75 where truth.standing == .hold && provider != .stripe && !isOfGooglePlayRelay:
+            let plan = chance(50) ? Story.Plan.basicMonthly : .proMonthly
+            take(.subscribe(plan), at: time) {
+                $0.begin(plan, at: time, until: plan.end(from: time), paid: plan.price)
+                $0.left = plan.credits
+                $0.willRenew = true
+            }
+        case 75..<85 where truth.standing == .grace && truth.willRenew && provider != .google:
             guard let end = truth.graceEnd else { return false }
             take(.cancel, at: time) { $0.willRenew = false }
+            if provider == .stripe, chance(50) { return true }
             take(.expire(.billing), at: end) {
                 $0.standing = .ended
                 $0.cut(at: end)

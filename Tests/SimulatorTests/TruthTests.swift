@@ -113,6 +113,17 @@ extension Story.Act {
     }
 }
 
+extension TruthTests {
+    @Test("what comes late, and twice, leaves what came in time", arguments: Story.providers)
+    func late(_ provider: Provider) async throws {
+        let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
+        for seed in 1...Self.count {
+            let walk = RandomWalk(provider, seed: seed, steps: 14, isRare: true)
+            if let difference = try await WalkedHost.lateDifference(walk, simulator) { Issue.record("\(difference)") }
+        }
+    }
+}
+
 /// How a store and its relay tell of one purchase.
 enum Telling: CaseIterable {
     case storeFirst, relayFirst
@@ -196,6 +207,44 @@ struct WalkedHost {
         return nil
     }
 
+    /// Some notifications arrive days or months late, some twice.
+    static func lateDifference(_ walk: RandomWalk, _ simulator: any StorySimulator) async throws -> String? {
+        let playback = try await StoryPlayback(walk.story, by: simulator, from: Date(millisecondsSince1970: walk.start))
+        var host = WalkedHost(walk)
+        var random = SplitMix64(state: walk.seed &* 31)
+        var late: [(due: Int, taken: StoryPlayback.Taken)] = []
+        var log = ""
+        for (step, truth) in walk.truths.enumerated() {
+            let time = Date(millisecondsSince1970: walk.times[step])
+            host.settle(by: time)
+            var taken: [StoryPlayback.Taken] = []
+            for one in playback.taken where one.notification.step == step {
+                let delay = Int.random(in: 0..<100, using: &random)
+                if delay < 25 {
+                    late.append((step + 1 + delay % 3, one))
+                    log += "\n    \(one.notification.type) of step \(step + 1) comes \(1 + delay % 3) steps late"
+                } else {
+                    taken.append(one)
+                    if delay < 35 { late.append((step + delay % 4, one)) }
+                }
+            }
+            taken += late.filter { $0.due <= step }.map(\.taken)
+            late.removeAll { $0.due <= step }
+            for one in taken {
+                host.take(one.result)
+                host.settle(by: max(time, one.delivery.receivedAt))
+            }
+            guard late.isEmpty else { continue }
+            let now = max(walk.times[step], taken.map { $0.delivery.receivedAt.millisecondsSince1970 }.max() ?? 0)
+            // What becomes known of a period after its successor has begun pays nothing out.
+            if let what = host.difference(to: truth, at: now, walk, isComplete: false) {
+                return "\(walk.provider.rawValue), seed \(walk.seed), step \(step + 1): \(what)"
+                    + walk.steps(through: step) + log
+            }
+        }
+        return nil
+    }
+
     /// A store and a relay of it tell of one life.
     static func difference(
         _ walk: RandomWalk,
@@ -245,7 +294,10 @@ struct WalkedHost {
         for event in result.events {
             if case .started(let started) = event.event, started.origin == .familyShared { family = event.subscription }
             if account == nil {
-                for case .owner(let owner) in event.facts { account = Account.Identifier(owner.id, owner.source) }
+                // What a sale has for a reference, a subscription has not.
+                for case .owner(let owner) in event.facts where owner.source != .clientReferenceID {
+                    account = Account.Identifier(owner.id, owner.source)
+                }
             }
             if case .transferred(let transfer) = event.event, let new = transfer.to.first { account = new }
             let application = ledger.apply(event)
@@ -254,7 +306,7 @@ struct WalkedHost {
                 $0.paidAt < $1.paidAt ? $1 : $0
             }
             for action in policy.actions(for: application, in: state) where done.insert(action.id).inserted {
-                due.append(action)
+                if action.effectiveAt <= event.receivedAt { perform(action) } else { due.append(action) }
             }
         }
         for statement in result.statements { ledger.apply(statement) }

@@ -192,7 +192,9 @@ extension AppleStoryteller {
     }
 
     private mutating func upgrade(_ product: AppleStory.Product) throws(SimulatorError) -> Notification {
-        guard var current = subscription, current.status == 1 else { throw nonsense("there is nothing to upgrade") }
+        guard var current = subscription, current.status == 1 || current.status == 4 else {
+            throw nonsense("there is nothing to upgrade")
+        }
         var transaction = current.transaction
         transaction.transactionId = nextTransactionId()
         transaction.productId = product.id
@@ -204,6 +206,10 @@ extension AppleStoryteller {
         current.nextOffer = nil
         current.transaction = transaction
         current.renewal.autoRenewStatus = 1
+        current.renewal.gracePeriodExpiresDate = nil
+        current.renewal.isInBillingRetryPeriod = nil
+        current.renewal.expirationIntent = nil
+        current.status = 1
         subscription = current
         if !past.isEmpty { past[past.count - 1].isUpgraded = true }
         past.append(transaction)

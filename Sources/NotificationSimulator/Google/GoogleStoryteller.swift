@@ -63,6 +63,7 @@ extension GoogleStoryteller {
     private mutating func tell(_ scene: Plot.Scene) throws(SimulatorError) {
         switch scene.act {
         case .subscribe:
+            if scene.before?.state == .hold { return try replace(scene, mode: nil) }
             let lapsed = subscription
             var bought = try purchase(scene)
             if let lapsed {
@@ -252,15 +253,17 @@ extension GoogleStoryteller {
     }
 
     /// Another token takes the place of the one before, whose end is told right after.
-    private mutating func replace(_ scene: Plot.Scene) throws(SimulatorError) {
+    private mutating func replace(_ scene: Plot.Scene, mode: String? = "CHARGE_FULL_PRICE") throws(SimulatorError) {
         guard let old = subscription else { throw SimulatorError("nothing is replaced", .nonsense) }
         let ended = Self.replaced(old, at: scene.time)
         var bought = try purchase(scene)
         bought.linked = old.token
-        bought.items[0].extra["itemReplacement"] = [
-            "productId": .string(old.items[0].plan.product), "basePlanId": .string(old.items[0].plan.rhythm),
-            "replacementMode": "CHARGE_FULL_PRICE",
-        ]
+        if let mode {
+            bought.items[0].extra["itemReplacement"] = [
+                "productId": .string(old.items[0].plan.product), "basePlanId": .string(old.items[0].plan.rhythm),
+                "replacementMode": .string(mode),
+            ]
+        }
         subscription = bought
         publish(4, bought, scene, and: [ended])
         acknowledge()
@@ -271,7 +274,7 @@ extension GoogleStoryteller {
         var ended = old
         ended.state = .expired
         ended.items[0].isRenewing = false
-        ended.items[0].expiry = time
+        ended.items[0].expiry = min(time, ended.items[0].expiry ?? time)
         ended.context = JSONMembers([("canceledStateContext", ["replacementCancellation": [:]])])
         return ended
     }

@@ -78,7 +78,10 @@ struct RevenueCatStoryteller {
             if scene.before?.offer == .freeWeek { changes.append(("is_trial_conversion", true)) }
             emit("RENEWAL", purchase, scene, changes)
         case .failCharge(let grace): try fail(grace, scene)
-        case .cancel: emit("CANCELLATION", try latest(), scene, [("cancel_reason", "UNSUBSCRIBE")])
+        case .cancel:
+            var purchase = try latest()
+            purchase.end = scene.before?.graceEnd ?? purchase.end
+            emit("CANCELLATION", purchase, scene, [("cancel_reason", "UNSUBSCRIBE")])
         case .uncancel: emit("UNCANCELLATION", try latest(), scene)
         case .expire(let ending):
             // What ended with the failed charge does not end again.

@@ -134,8 +134,9 @@ struct Plot {
             guard !standing.willRenew, now >= standing.end else { throw nonsense("nothing was canceled late") }
             try nextPeriod(from: standing.end)
         case .failCharge(let grace):
-            guard try current(.active).end <= now else { throw nonsense("the period has not ended") }
-            try change(.active) {
+            guard try current(.active, .paused).end <= now else { throw nonsense("the period has not ended") }
+            // What is charged for when a pause ends has no grace.
+            try change(.active, .paused) {
                 $0.state = grace == nil ? .hold : .grace
                 $0.graceEnd = grace.map { [end = $0.end] in end + $0.wholeMilliseconds }
             }
@@ -180,8 +181,8 @@ struct Plot {
                 $0.end = $0.plan.period.end(from: $0.end)
             }
         case .refund(.latest, .full):
-            if standing?.state == .active, !isItemLatest {
-                try change(.active) { ($0.state, $0.willRenew) = (.ended, false) }
+            if standing?.state == .active || standing?.state == .grace, !isItemLatest {
+                try change(.active, .grace) { ($0.state, $0.willRenew) = (.ended, false) }
             }
         case .reverseRefund:
             // Stripe's subscription was ended beside the refund, and stays so.
@@ -204,7 +205,10 @@ struct Plot {
         _ offer: Story.Offer?,
         _ state: Standing.State
     ) throws(SimulatorError) {
-        if let standing, standing.state != .ended { throw nonsense("there is a subscription already") }
+        // Whoever cannot pay for one any more may buy another.
+        if let standing, standing.state != .ended, standing.state != .hold {
+            throw nonsense("there is a subscription already")
+        }
         isItemLatest = false
         standing = Standing(
             plan: plan,
@@ -241,7 +245,7 @@ struct Plot {
     private mutating func replace(_ plan: Story.Plan) throws(SimulatorError) {
         let now = now
         isItemLatest = false
-        try change(.active) {
+        try change(.active, .grace) {
             $0 = Standing(
                 plan: plan,
                 price: plan.price,
