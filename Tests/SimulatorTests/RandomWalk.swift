@@ -423,6 +423,19 @@ struct RandomWalk {
     private mutating func paused() {
         let soonest = now + gap
         guard let resumesAt = truth.resumesAt else { return }
+        if isRare, provider == .google, truth.plan.product == "basic", chance(30) {
+            let time = moment(from: soonest, to: resumesAt)
+            return take(.upgrade(.proMonthly), at: time) {
+                $0.begin(
+                    .proMonthly,
+                    at: time,
+                    until: Story.Plan.proMonthly.end(from: time),
+                    paid: Story.Plan.proMonthly.price
+                )
+                $0.left = Story.Plan.proMonthly.credits
+                $0.willRenew = true
+            }
+        }
         if isRare, chance(20) {
             return take(.expire(.customer), at: moment(from: soonest, to: resumesAt)) {
                 ($0.standing, $0.willRenew) = (.ended, false)

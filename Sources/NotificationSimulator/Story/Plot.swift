@@ -245,7 +245,7 @@ struct Plot {
     private mutating func replace(_ plan: Story.Plan) throws(SimulatorError) {
         let now = now
         isItemLatest = false
-        try change(.active, .grace) {
+        try change(.active, .grace, .paused) {
             $0 = Standing(
                 plan: plan,
                 price: plan.price,
