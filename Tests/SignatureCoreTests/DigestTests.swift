@@ -143,6 +143,20 @@ import Testing
         #expect(codes == [known.code])
     }
 
+    /// More at once than contexts are kept, and then again with those that were.
+    @Test(arguments: beginnings)
+    func manyAtOnce(_ beginsAnew: Bool?) throws {
+        let known = try #require(Self.macCases.last)
+        let keyed = try HMACSHA256(key: known.key.span, beginsAnew: beginsAnew)
+        func codes(_ count: Int) throws -> [String] {
+            guard count > 0 else { return [] }
+            var computation = try keyed.start()
+            try computation.update(known.data.span)
+            return try codes(count - 1) + [try computation.finalize().hexadecimal]
+        }
+        for _ in 0..<2 { #expect(try codes(20) == Array(repeating: known.code, count: 20)) }
+    }
+
     @Test func emptyKeyIsRefused() {
         #expect(failure { () throws(SignatureError) in try HMACSHA256(key: [UInt8]().span) }?.kind == .key)
     }

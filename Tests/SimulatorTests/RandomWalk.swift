@@ -103,19 +103,11 @@ struct RandomWalk {
         let isPrepaid = provider == .google && (first ? chance(15) : truth.plan.billing == .prepaid)
         if isPrepaid {
             let plan = Story.Plan.basicPrepaid
-            return take(.subscribe(plan), at: time) {
-                $0.begin(plan, at: time, until: plan.end(from: time), paid: plan.price)
-                $0.willRenew = false
-                $0.left = plan.credits
-            }
+            return take(.subscribe(plan), at: time) { $0.buy(plan, at: time) }
         }
         if isRare, provider == .google, chance(15) {
             let plan = Story.Plan.proInstalments
-            return take(.subscribe(plan), at: time) {
-                $0.begin(plan, at: time, until: plan.end(from: time), paid: plan.price)
-                $0.willRenew = true
-                $0.left = plan.credits
-            }
+            return take(.subscribe(plan), at: time) { $0.buy(plan, at: time) }
         }
         let plan: Story.Plan = chance(60) ? .basicMonthly : chance(60) ? .proMonthly : .proYearly
         let offer: Story.Offer? =
@@ -425,16 +417,7 @@ struct RandomWalk {
         guard let resumesAt = truth.resumesAt else { return }
         if isRare, provider == .google, truth.plan.product == "basic", chance(30) {
             let time = moment(from: soonest, to: resumesAt)
-            return take(.upgrade(.proMonthly), at: time) {
-                $0.begin(
-                    .proMonthly,
-                    at: time,
-                    until: Story.Plan.proMonthly.end(from: time),
-                    paid: Story.Plan.proMonthly.price
-                )
-                $0.left = Story.Plan.proMonthly.credits
-                $0.willRenew = true
-            }
+            return take(.upgrade(.proMonthly), at: time) { $0.buy(.proMonthly, at: time) }
         }
         if isRare, chance(20) {
             return take(.expire(.customer), at: moment(from: soonest, to: resumesAt)) {
@@ -503,23 +486,10 @@ extension RandomWalk {
         where truth.standing == .grace && truth.plan.product == "basic" && truth.next == nil && provider != .stripe
             && !isOfGooglePlayRelay:
             // The period was over, and what was left of it with it.
-            take(.upgrade(.proMonthly), at: time) {
-                $0.begin(
-                    .proMonthly,
-                    at: time,
-                    until: Story.Plan.proMonthly.end(from: time),
-                    paid: Story.Plan.proMonthly.price
-                )
-                $0.left = Story.Plan.proMonthly.credits
-                $0.willRenew = true
-            }
+            take(.upgrade(.proMonthly), at: time) { $0.buy(.proMonthly, at: time) }
         case 45..<75 where truth.standing == .hold && provider != .stripe && !isOfGooglePlayRelay:
             let plan = chance(50) ? Story.Plan.basicMonthly : .proMonthly
-            take(.subscribe(plan), at: time) {
-                $0.begin(plan, at: time, until: plan.end(from: time), paid: plan.price)
-                $0.left = plan.credits
-                $0.willRenew = true
-            }
+            take(.subscribe(plan), at: time) { $0.buy(plan, at: time) }
         case 75..<85 where truth.standing == .grace && truth.willRenew && provider != .google:
             guard let end = truth.graceEnd else { return false }
             take(.cancel, at: time) { $0.willRenew = false }
@@ -546,11 +516,7 @@ extension RandomWalk {
         let plan = truth.plan
         let time = moment(from: now + gap, to: now + 20 * Self.hour)
         guard chance(70) else { return take(.abandonPayment, at: time) { $0.standing = .ended } }
-        take(.completePayment, at: time) {
-            $0.begin(plan, at: time, until: plan.end(from: time), paid: plan.price)
-            $0.willRenew = true
-            $0.left = plan.credits
-        }
+        take(.completePayment, at: time) { $0.buy(plan, at: time) }
     }
 
     private mutating func buyCoins(at time: Int64) {

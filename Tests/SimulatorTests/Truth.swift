@@ -90,6 +90,13 @@ struct Truth: Hashable {
         payout = credits ?? plan.credits
     }
 
+    /// A plan is paid for in full, and nothing of what was before is set off.
+    mutating func buy(_ plan: Story.Plan, at time: Int64) {
+        begin(plan, at: time, until: plan.end(from: time), paid: plan.price)
+        left = plan.credits
+        willRenew = plan.billing != .prepaid
+    }
+
     /// The next period, from a moment on; it may be charged ahead.
     mutating func renew(from start: Int64, at now: Int64) {
         let price = nextPrice ?? next?.price ?? price

@@ -12,10 +12,18 @@ struct TruthTests {
 
     @Test("access, product, renewal and credits are what the customer paid for", arguments: Story.providers)
     func walks(_ provider: Provider) async throws {
+        try await walk(provider, isRare: false) { try await WalkedHost.difference($0, $1) }
+    }
+
+    private func walk(
+        _ provider: Provider,
+        isRare: Bool,
+        _ difference: (RandomWalk, any StorySimulator) async throws -> String?
+    ) async throws {
         let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
         for seed in 1...Self.count {
-            let walk = RandomWalk(provider, seed: seed, steps: 14)
-            if let difference = try await WalkedHost.difference(walk, simulator) { Issue.record("\(difference)") }
+            let walk = RandomWalk(provider, seed: seed, steps: 14, isRare: isRare)
+            if let difference = try await difference(walk, simulator) { Issue.record("\(difference)") }
         }
     }
 }
@@ -23,11 +31,7 @@ struct TruthTests {
 extension TruthTests {
     @Test("so they are for who buys coins, disputes, pays late or cancels at once", arguments: Story.providers)
     func rareWalks(_ provider: Provider) async throws {
-        let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
-        for seed in 1...Self.count {
-            let walk = RandomWalk(provider, seed: seed, steps: 14, isRare: true)
-            if let difference = try await WalkedHost.difference(walk, simulator) { Issue.record("\(difference)") }
-        }
+        try await walk(provider, isRare: true) { try await WalkedHost.difference($0, $1) }
     }
 
     @Test(
@@ -116,11 +120,7 @@ extension Story.Act {
 extension TruthTests {
     @Test("what comes late, and twice, leaves what came in time", arguments: Story.providers)
     func late(_ provider: Provider) async throws {
-        let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
-        for seed in 1...Self.count {
-            let walk = RandomWalk(provider, seed: seed, steps: 14, isRare: true)
-            if let difference = try await WalkedHost.lateDifference(walk, simulator) { Issue.record("\(difference)") }
-        }
+        try await walk(provider, isRare: true) { try await WalkedHost.lateDifference($0, $1) }
     }
 }
 
