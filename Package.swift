@@ -19,6 +19,7 @@ let strict = checked + [.strictMemorySafety()]
 let package = Package(
     name: "swift-lifecycle-events",
     products: [
+        .library(name: "LifecycleEvents", targets: ["LifecycleEvents"]),
         .library(name: "Normalizer", targets: ["Normalizer"]),
         .library(name: "AppleJWS", targets: ["AppleJWS"]),
         .library(name: "CurlTransport", targets: ["CurlTransport"]),
@@ -63,14 +64,11 @@ let package = Package(
             dependencies: ["SignatureCore", "WireJSON"],
             swiftSettings: strict
         ),
-        .target(
-            name: "Normalizer",
-            dependencies: ["SignatureCore"],
-            swiftSettings: strict
-        ),
+        .target(name: "LifecycleEvents", dependencies: ["SignatureCore"], swiftSettings: strict),
+        .target(name: "Normalizer", dependencies: ["LifecycleEvents", "SignatureCore"], swiftSettings: strict),
         .target(
             name: "AppleJWS",
-            dependencies: ["JSONWebSignature", "Normalizer", "SignatureCore", "WireJSON"],
+            dependencies: ["JSONWebSignature", "LifecycleEvents", "SignatureCore", "WireJSON"],
             swiftSettings: strict
         ),
         .target(
@@ -87,12 +85,12 @@ let package = Package(
         .target(name: "NormalizerTesting", dependencies: ["HTTPTransport", "Normalizer"], swiftSettings: strict),
         .target(
             name: "RevenueCatEvents",
-            dependencies: ["HTTPTransport", "Normalizer", "SignatureCore", "WireJSON"],
+            dependencies: ["HTTPTransport", "LifecycleEvents", "SignatureCore", "WireJSON"],
             swiftSettings: strict
         ),
         .target(
             name: "Stripe",
-            dependencies: ["HTTPTransport", "Normalizer", "SignatureCore", "WireJSON"],
+            dependencies: ["HTTPTransport", "LifecycleEvents", "SignatureCore", "WireJSON"],
             swiftSettings: strict
         ),
         // Apart from `Normalizer`, since only who moves from one channel to another has a use for it.

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 import WireJSON
 
 /// Takes App Store Server Notifications V2, and what clients upload, to canonical events.

@@ -1,4 +1,4 @@
-public import Normalizer
+public import LifecycleEvents
 
 /// Which of Apple's worlds signed something (App Store Server API, `environment`).
 public struct AppleEnvironment: OpenValue {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 import WireJSON
 
 /// Maps one event. Pure: it reads the notification and what was fetched for it, and nothing else.

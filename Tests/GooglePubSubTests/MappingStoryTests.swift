@@ -90,9 +90,9 @@ struct MappingStoryTests {
         #expect(
             told == [
                 "started", "renewed scheduled", "billing_issue",
-                "renewed recovery(from: Normalizer.LifecycleEvent.Renewed.BillingTrouble.grace)",
+                "renewed recovery(from: LifecycleEvents.LifecycleEvent.Renewed.BillingTrouble.grace)",
                 "billing_issue", "billing_issue",
-                "renewed recovery(from: Normalizer.LifecycleEvent.Renewed.BillingTrouble.hold)", "pause_scheduled",
+                "renewed recovery(from: LifecycleEvents.LifecycleEvent.Renewed.BillingTrouble.hold)", "pause_scheduled",
                 "paused", "renewed resumption", "auto_renew_disabled",
                 "auto_renew_enabled", "auto_renew_disabled", "expired",
             ]

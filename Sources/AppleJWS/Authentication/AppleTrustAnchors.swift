@@ -1,4 +1,4 @@
-public import Normalizer
+public import LifecycleEvents
 package import SignatureCore
 
 /// The root certificates that a chain has to end in: Apple Root CA - G3, and other Apple roots if you like.

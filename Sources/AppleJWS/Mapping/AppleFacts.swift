@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 
 /// What a transaction and its renewal info assert, whatever notification brings them.
 ///

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 
 /// The table of App Store Server Notifications V2: one row per type, by subtype.
 ///

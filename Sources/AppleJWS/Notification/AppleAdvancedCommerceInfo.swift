@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 package import WireJSON
 
 /// What the Advanced Commerce API adds to a transaction or to renewal info (`advancedCommerceInfo`).

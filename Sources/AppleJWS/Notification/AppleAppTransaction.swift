@@ -1,5 +1,5 @@
 public import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 package import WireJSON
 
 /// The purchase of the app itself as Apple signs it (StoreKit, `AppTransaction`).

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 import WireJSON
 
 /// A notification as Apple signs it (App Store Server Notifications V2, `responseBodyV2DecodedPayload`), with the data

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 package import WireJSON
 
 /// What Apple says about the next renewal (App Store Server API, `JWSRenewalInfoDecodedPayload`).

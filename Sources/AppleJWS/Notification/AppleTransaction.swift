@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 package import WireJSON
 
 /// A transaction as Apple signs it (App Store Server API, `JWSTransactionDecodedPayload`).

@@ -377,16 +377,6 @@ extension PurchasedProduct {
     }
 }
 
-extension String {
-    /// Play names a base plan after a colon.
-    var namesBasePlan: Bool { utf8.contains(UInt8(ascii: ":")) }
-
-    /// The product without its base plan.
-    package var subscriptionFamily: String {
-        prefix { $0 != ":" }.description
-    }
-}
-
 extension Int64 {
     fileprivate func addingClamped(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)

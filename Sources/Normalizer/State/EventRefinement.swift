@@ -259,7 +259,7 @@ extension EventRefinement {
     private func isSameStart(_ known: PeriodTimeline.Period, _ period: Fact.Period) -> Bool {
         let distance = known.start - period.period.startMilliseconds
         if distance == 0 { return true }
-        return distance.magnitude <= UInt64(PeriodTimeline.startTolerance)
+        return distance.magnitude <= UInt64(ServicePeriod.startTolerance)
             && (known.transaction == nil || period.transaction == nil)
     }
 
@@ -371,7 +371,7 @@ extension EventRefinement {
         {
             return same
         }
-        return now.timeline.period(before: start - PeriodTimeline.startTolerance)
+        return now.timeline.period(before: start - ServicePeriod.startTolerance)
     }
 
     private func refine(_ started: LifecycleEvent.Started, _ period: Fact.Period) -> LifecycleEvent {

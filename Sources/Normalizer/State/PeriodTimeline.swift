@@ -1,8 +1,6 @@
 /// The periods of a state in the order of their starts, with what cuts or prolongs each: a pure reading of the state,
 /// in which nothing depends on how the state came about.
 struct PeriodTimeline {
-    /// Two starts of one period as different channels know it lie no further apart than this.
-    static let startTolerance: Int64 = 1000
     /// How long before a period begins the App Store charges for it.
     private static let chargedAhead: Int64 = 86_400_000
     /// How many periods after one are looked at that may run beside it. Stripe allows twenty items.
@@ -118,7 +116,7 @@ struct PeriodTimeline {
                     ?? periods.lastIndex { $0.transaction == transaction }
             if let named {
                 // Some stores keep the transaction of the first period for those that follow, or that take its place.
-                guard let start, abs(start - periods[named].start) > Self.startTolerance,
+                guard let start, abs(start - periods[named].start) > ServicePeriod.startTolerance,
                     let begun = beginning(at: start)
                 else { return named }
                 return begun
@@ -127,7 +125,7 @@ struct PeriodTimeline {
         guard let start else { return nil }
         let next = periods.partitioningIndex { $0.start > start }
         let previous = next > 0 ? next - 1 : nil
-        if next < periods.count, periods[next].start - start <= Self.startTolerance {
+        if next < periods.count, periods[next].start - start <= ServicePeriod.startTolerance {
             guard let previous, start - periods[previous].start <= periods[next].start - start else { return next }
         }
         return previous
@@ -135,7 +133,7 @@ struct PeriodTimeline {
 
     /// The period that begins at a moment, give or take the tolerance, and has no transaction of its own.
     private func beginning(at start: Int64) -> Int? {
-        periods.lastIndex { $0.transaction == nil && abs($0.start - start) <= Self.startTolerance }
+        periods.lastIndex { $0.transaction == nil && abs($0.start - start) <= ServicePeriod.startTolerance }
     }
 
     func period(transaction: String?, start: Int64?) -> Period? {
@@ -193,7 +191,7 @@ struct PeriodTimeline {
             // Of a period whose end alone is known it is not said that it begins there, with what takes its place.
             return !entry.isEndAlone && !period.entry.isEndAlone
         }
-        return start - period.start <= Self.startTolerance && (transaction == nil || period.transaction == nil)
+        return start - period.start <= ServicePeriod.startTolerance && (transaction == nil || period.transaction == nil)
     }
 
     private mutating func applyEnds(of state: SubscriptionState) {

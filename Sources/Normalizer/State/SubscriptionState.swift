@@ -260,9 +260,3 @@ public struct SubscriptionState: Hashable, Sendable {
         }
     }
 }
-
-extension ServicePeriod {
-    package var startMilliseconds: Int64 { start.millisecondsSince1970 }
-    /// `Int64.max` where the period never ends by itself.
-    package var endMilliseconds: Int64 { end?.millisecondsSince1970 ?? .max }
-}

@@ -1,4 +1,4 @@
-import Normalizer
+import LifecycleEvents
 import SignatureCore
 
 /// The value that RevenueCat sends verbatim in `Authorization`, as it was typed into the dashboard.

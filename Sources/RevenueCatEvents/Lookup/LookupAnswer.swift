@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 import WireJSON
 
 /// An answer of RevenueCat's about a webhook, as it came.

@@ -1,5 +1,5 @@
 public import HTTPTransport
-public import Normalizer
+public import LifecycleEvents
 import WireJSON
 
 /// Asks RevenueCat's REST API how purchases stand.

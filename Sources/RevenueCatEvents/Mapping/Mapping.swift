@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 
 /// Maps one webhook. Pure: it reads the webhook, and what was answered about it, and nothing else.
 ///

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 
 extension Mapping {
     func started(_ purchase: PurchaseStatement) -> Outcome {

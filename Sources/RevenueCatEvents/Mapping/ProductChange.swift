@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 
 extension Mapping {
     /// Whether a change takes effect at once or at the end of the period, only Play's bodies tell: a deferred one names

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 
 /// What the fields of an event say of one purchase, in the store's own names.
 struct PurchaseStatement {

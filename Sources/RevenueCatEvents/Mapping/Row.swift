@@ -1,4 +1,4 @@
-import Normalizer
+import LifecycleEvents
 
 extension Mapping {
     /// What RevenueCat's types mean, with the conditions that tell two meanings of one type apart.

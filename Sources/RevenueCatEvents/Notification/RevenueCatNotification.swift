@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 import WireJSON
 
 /// A webhook's body, proven and read.

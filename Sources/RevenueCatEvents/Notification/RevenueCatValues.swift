@@ -1,4 +1,4 @@
-public import Normalizer
+public import LifecycleEvents
 
 // Values that RevenueCat may add to at any time. What is known has a name; anything else is kept as it came.
 

@@ -1,5 +1,5 @@
 import HTTPTransport
-import Normalizer
+import LifecycleEvents
 import WireJSON
 
 /// Asks Stripe's API, in one version, at one host, for as long as it was allowed.

@@ -1,5 +1,5 @@
 import HTTPTransport
-import Normalizer
+import LifecycleEvents
 import WireJSON
 
 /// One question to Stripe's API, and the name that its answer is kept under.

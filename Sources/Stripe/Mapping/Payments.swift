@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 import WireJSON
 
 /// The payment that a refund or a dispute is about: Stripe names it by its intent or its charge, and since basil not by

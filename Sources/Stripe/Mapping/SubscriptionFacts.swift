@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 
 extension SubscriptionObject.Span {
     var period: ServicePeriod { ServicePeriod(start: start.date, end: end.date) }

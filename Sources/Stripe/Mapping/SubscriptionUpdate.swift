@@ -1,4 +1,4 @@
-import Normalizer
+import LifecycleEvents
 import WireJSON
 
 /// What `previous_attributes` says a subscription was before: only what changed, arrays whole.

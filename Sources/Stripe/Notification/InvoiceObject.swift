@@ -1,4 +1,4 @@
-import Normalizer
+import LifecycleEvents
 import WireJSON
 
 /// An `invoice`, read by which members are there rather than by API version.

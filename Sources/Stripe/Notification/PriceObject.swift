@@ -1,4 +1,4 @@
-import Normalizer
+import LifecycleEvents
 import WireJSON
 
 /// A price, or the plan that stood in its place before the Prices API.

@@ -1,4 +1,4 @@
-import Normalizer
+import LifecycleEvents
 import WireJSON
 
 /// A `subscription_schedule`.

@@ -1,4 +1,4 @@
-import Normalizer
+import LifecycleEvents
 import WireJSON
 
 /// A `subscription`, read by which members are there rather than by API version.

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 import WireJSON
 
 /// A point in time as milliseconds since 1970, in which all arithmetic of the mapping is done.

@@ -1,6 +1,6 @@
 extension Dictionary where Key: Comparable {
     // An array is sorted, so that sorting is compiled once for each type of key and not for each type of dictionary.
-    var keysInOrder: [Key] { Array(keys).sorted() }
+    package var keysInOrder: [Key] { Array(keys).sorted() }
 
     /// The values in the order of their keys.
     package var valuesInOrder: [Value] { keysInOrder.compactMap { self[$0] } }

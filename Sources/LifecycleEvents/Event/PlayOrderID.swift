@@ -30,5 +30,5 @@ extension String {
     package func goingOn(under token: String) -> String { "\(self)@\(token)" }
 
     /// The order that paid for a period, also where the name is of what goes on of it.
-    var paidOrder: Substring { prefix { $0 != "@" } }
+    package var paidOrder: Substring { prefix { $0 != "@" } }
 }

@@ -62,22 +62,19 @@ public struct RenewalCheck: Hashable, Sendable, Codable, Identifiable {
         case dueAt = "due_at"
     }
 
-    /// Plans the first look-up after an application: just after the announced period begins.
-    ///
-    /// - Returns: nil where the event announces no period, or one that has begun by its receipt.
-    public init?(_ application: Application, policy: Policy = .standard) {
-        guard let start = application.nextCheckAt, let lineage = application.event.subscription else { return nil }
-        var announced: Fact.Period?
-        for case .period(let period) in application.event.facts where period.period.start == start {
-            announced = period
-        }
-        guard let announced else { return nil }
+    package init(
+        of period: ServicePeriod,
+        _ product: String,
+        in lineage: SubscriptionID,
+        announcedAt: Date,
+        policy: Policy
+    ) {
         subscription = lineage
-        period = announced.period
-        product = announced.product
-        announcedAt = application.event.assertedAt
+        self.period = period
+        self.product = product
+        self.announcedAt = announcedAt
         attempts = 0
-        dueAt = start.adding(milliseconds: policy.marginMilliseconds)
+        dueAt = period.start.adding(milliseconds: policy.marginMilliseconds)
     }
 
     /// Judges what the provider answered to a look-up at `time`.
@@ -94,7 +91,7 @@ public struct RenewalCheck: Hashable, Sendable, Codable, Identifiable {
         at time: Date,
         policy: Policy = .standard
     ) -> Outcome {
-        let tolerance = PeriodTimeline.startTolerance
+        let tolerance = ServicePeriod.startTolerance
         if observed.startMilliseconds >= period.startMilliseconds - tolerance {
             return observed.start <= time ? .begun : .confirmed(due(at: observed.start, policy))
         }
@@ -120,24 +117,6 @@ public struct RenewalCheck: Hashable, Sendable, Codable, Identifiable {
         var check = self
         check.dueAt = start.adding(milliseconds: policy.marginMilliseconds)
         return check
-    }
-}
-
-extension SubscriptionState {
-    /// Whether a planned look-up has become pointless: the period was stated again after the announcement, a later one
-    /// was, or it was taken back.
-    public func settles(_ check: RenewalCheck) -> Bool {
-        let timeline = PeriodTimeline(self)
-        let start = check.period.startMilliseconds
-        let announced = check.announcedAt.millisecondsSince1970
-        guard let index = timeline.index(transaction: nil, start: start) else { return false }
-        let subject = timeline.periods[index]
-        if let newest = timeline.newest, newest.start > start + PeriodTimeline.startTolerance { return true }
-        if subject.start >= start - PeriodTimeline.startTolerance {
-            return subject.by.milliseconds > announced || subject.cut != nil
-        }
-        // The announced period is not known here; what came before it has ended for good.
-        return subject.cut.map { $0.by.milliseconds > announced } ?? false
     }
 }
 

@@ -98,11 +98,18 @@ public struct ServicePeriod: Hashable, Sendable, Codable {
     /// The first moment without; absent means that it never ends by itself.
     @OptionalEventTime public var end: Date?
 
+    /// Two starts of one period as different channels know it lie no further apart than this, in milliseconds.
+    package static let startTolerance: Int64 = 1000
+
     /// Makes a period. An `end` before `start` is kept as the store stated it; nothing is granted by it.
     public init(start: Date, end: Date?) {
         self.start = start
         self.end = end
     }
+
+    package var startMilliseconds: Int64 { start.millisecondsSince1970 }
+    /// `Int64.max` where the period never ends by itself.
+    package var endMilliseconds: Int64 { end?.millisecondsSince1970 ?? .max }
 }
 
 /// Under which terms a period is used.

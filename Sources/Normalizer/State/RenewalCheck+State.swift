@@ -1,0 +1,38 @@
+extension RenewalCheck {
+    /// Plans the first look-up after an application: just after the announced period begins.
+    ///
+    /// - Returns: nil where the event announces no period, or one that has begun by its receipt.
+    public init?(_ application: Application, policy: Policy = .standard) {
+        guard let start = application.nextCheckAt, let lineage = application.event.subscription else { return nil }
+        var announced: Fact.Period?
+        for case .period(let period) in application.event.facts where period.period.start == start {
+            announced = period
+        }
+        guard let announced else { return nil }
+        self.init(
+            of: announced.period,
+            announced.product,
+            in: lineage,
+            announcedAt: application.event.assertedAt,
+            policy: policy
+        )
+    }
+}
+
+extension SubscriptionState {
+    /// Whether a planned look-up has become pointless: the period was stated again after the announcement, a later one
+    /// was, or it was taken back.
+    public func settles(_ check: RenewalCheck) -> Bool {
+        let timeline = PeriodTimeline(self)
+        let start = check.period.startMilliseconds
+        let announced = check.announcedAt.millisecondsSince1970
+        guard let index = timeline.index(transaction: nil, start: start) else { return false }
+        let subject = timeline.periods[index]
+        if let newest = timeline.newest, newest.start > start + ServicePeriod.startTolerance { return true }
+        if subject.start >= start - ServicePeriod.startTolerance {
+            return subject.by.milliseconds > announced || subject.cut != nil
+        }
+        // The announced period is not known here; what came before it has ended for good.
+        return subject.cut.map { $0.by.milliseconds > announced } ?? false
+    }
+}
