@@ -15,7 +15,7 @@ struct NameEnds: Equatable {
     init(of name: Span<UInt8>) {
         let count = name.count
         if count >= 16 {
-            self.init(name.word(at: 0), name.word(at: count &- 8) &+ UInt64(truncatingIfNeeded: count &- 16))
+            self.init(of: name, 0, count)
         } else if count >= 8 {
             // What both words hold is shifted out of the second.
             let last = name.word(at: count &- 8)
@@ -30,6 +30,12 @@ struct NameEnds: Equatable {
             for index in 0..<count { octets |= UInt64(name[index]) &<< (UInt64(truncatingIfNeeded: index) &* 8) }
             self.init(octets, 0)
         }
+    }
+
+    /// The ends of a name of at least sixteen octets.
+    @inline(__always)
+    init(of text: Span<UInt8>, _ start: Int, _ end: Int) {
+        self.init(text.word(at: start), text.word(at: end &- 8) &+ UInt64(truncatingIfNeeded: end &- start &- 16))
     }
 
     /// The ends of a name that is followed, within its first sixteen octets, by the first remarkable one.

@@ -43,6 +43,13 @@ enum StringSyntax {
         from start: Int,
         after index: Int
     ) throws(JSONError) -> (Int, hasEscape: Bool, Fingerprint) {
+        // Mostly it ends within the next sixteen octets.
+        let next = index & 0x7FFF_FFFF
+        if index == start &+ 16, next &+ 16 < text.count {
+            let words = text.words(at: next)
+            let end = next &+ clearOctets(remarkable(words.0), remarkable(words.1))
+            if text[end] == quotationMark { return (end, false, Fingerprint(NameEnds(of: text, start, end))) }
+        }
         let (end, hasEscape) = try endAfterMore(of: text, from: index)
         let fingerprint =
             hasEscape

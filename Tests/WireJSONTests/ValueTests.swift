@@ -48,6 +48,23 @@ import WireJSON
         }
     }
 
+    /// As a name and as a string, followed by nothing that could be read with them, and by more.
+    @Test(arguments: ["", "                "]) func everyOctetAtEveryPlace(_ rest: String) throws {
+        for position in 0..<40 {
+            for octet in UInt8.min...UInt8.max {
+                var text = [UInt8](repeating: UInt8(ascii: "a"), count: 40)
+                text[position] = octet
+                let isName = refusal([0x7B, 0x22] + text + Array("\":1}\(rest)".utf8)) == nil
+                let isString = refusal([0x22] + text + Array("\"\(rest)".utf8)) == nil
+                // A quotation mark ends it there, and what follows belongs to nothing.
+                let isSound = 0x20..<0x80 ~= octet && octet != 0x22 && octet != 0x5C
+                if isName != isSound || isString != isSound {
+                    Issue.record("octet \(octet) at \(position): name \(isName), string \(isString)")
+                }
+            }
+        }
+    }
+
     @Test func equalityIsOfOctets() throws {
         let composed = try parse("\"\u{E9}\"")
         #expect(composed.isString("\u{E9}"))
