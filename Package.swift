@@ -106,7 +106,7 @@ let package = Package(
         ),
         .target(
             name: "NotificationSimulator",
-            dependencies: ["Normalizer", "SignatureCore", "SignatureIssuing", "WireJSON"],
+            dependencies: ["LifecycleEvents", "SignatureCore", "SignatureIssuing", "WireJSON"],
             swiftSettings: strict
         ),
         // Test vectors: their format, what runs them, and what makes them. Shared by the command line and the tests.

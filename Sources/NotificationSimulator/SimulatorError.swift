@@ -1,4 +1,4 @@
-public import Normalizer
+public import LifecycleEvents
 import SignatureCore
 
 /// Why something could not be simulated.

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 
 // The members have the names and meanings of Apple's documentation of the App Store Server API. App, environment and
 // time of signing are the simulator's to fill in.

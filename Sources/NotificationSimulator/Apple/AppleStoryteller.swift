@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 import SignatureCore
 
 /// What the App Store would know of a customer, moment by moment.

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 
 /// What Google Play would know of a customer, scene by scene: tokens, orders, and what it publishes about them.
 struct GoogleStoryteller {

@@ -1,4 +1,4 @@
-import Normalizer
+import LifecycleEvents
 
 /// What the Play Developer API answers, as JSON.
 enum PlayResources {

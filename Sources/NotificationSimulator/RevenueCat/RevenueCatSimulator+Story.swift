@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 
 extension RevenueCatSimulator: StorySimulator {
     /// Makes a simulator with a header value and a secret of its own: the same seed gives the same.

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 import SignatureCore
 
 /// Stands in for RevenueCat: sends webhooks with an `Authorization` value, a signature, or both.

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 
 /// What RevenueCat relays of a customer, scene by scene: purchases of the App Store, or of Google Play where only that has
 /// what the story tells. They have the names that the store's own simulator with the same seed gives them.

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 
 /// A story with its times worked out: what each provider tells differs, what happens does not.
 struct Plot {

@@ -1,4 +1,4 @@
-public import Normalizer
+public import LifecycleEvents
 
 /// What a provider takes for an answer, and when it tries again where it got none.
 public struct RedeliverySchedule: Sendable, Hashable {

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 
 /// Something that a provider has to tell, before it is signed and sent.
 ///

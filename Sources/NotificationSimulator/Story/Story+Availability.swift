@@ -1,4 +1,4 @@
-public import Normalizer
+public import LifecycleEvents
 
 extension Story {
     /// The providers that stories are played on.

@@ -1,5 +1,5 @@
 import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 
 extension Story {
     /// What a step comes to at a provider.

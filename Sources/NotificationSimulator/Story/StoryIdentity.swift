@@ -1,4 +1,4 @@
-import Normalizer
+import LifecycleEvents
 import SignatureCore
 
 /// What things are called in a story: made from seed, story and purpose alone, so that the same seed gives the same names.

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 
 extension StripeSimulator: StorySimulator {
     /// Makes a simulator with a secret of its own: the same seed gives the same.

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 import SignatureCore
 
 /// Stands in for Stripe: signs deliveries with a secret, in the shape of an API version.

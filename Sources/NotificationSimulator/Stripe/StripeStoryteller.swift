@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 
 /// What Stripe would know of a customer, scene by scene.
 struct StripeStoryteller {
