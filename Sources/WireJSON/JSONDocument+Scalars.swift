@@ -35,19 +35,22 @@ extension JSONDocument {
         let entry = nodes[node]
         guard entry.flag else { throw .notAnInteger }
         let bytes = bytes
-        let text = bytes.span
-        var index = entry.range.lowerBound
-        let isNegative = text[index] == UInt8(ascii: "-")
-        if isNegative { index &+= 1 }
-        // Built downwards, since the negative range is the larger one.
+        let text = bytes.span.extracting(entry.range)
+        let isNegative = text[0] == UInt8(ascii: "-")
+        let digits = text.extracting((isNegative ? 1 : 0)..<text.count)
         var value: Int64 = 0
-        while index < entry.range.upperBound {
-            let digit = Int64(text[index] &- UInt8(ascii: "0"))
+        // Whatever eighteen digits say fits.
+        if digits.count <= 18 {
+            for index in digits.indices { value = value &* 10 &+ Int64(digits[index] &- UInt8(ascii: "0")) }
+            return isNegative ? 0 &- value : value
+        }
+        // Built downwards, since the negative range is the larger one.
+        for index in digits.indices {
+            let digit = Int64(digits[index] &- UInt8(ascii: "0"))
             let (product, overflows) = value.multipliedReportingOverflow(by: 10)
             let (difference, underflows) = product.subtractingReportingOverflow(digit)
             guard !overflows, !underflows else { throw .integerOutOfRange }
             value = difference
-            index &+= 1
         }
         if isNegative { return value }
         guard value != .min else { throw .integerOutOfRange }
