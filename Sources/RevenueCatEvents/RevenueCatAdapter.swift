@@ -59,12 +59,15 @@ public struct RevenueCatAdapter: ProviderAdapter {
         let configuration: Configuration
         let authorization: SharedAuthorization
         let keys: [HMACSHA256]
+        /// For each key, what is said of a delivery that it proves.
+        let evidence: [Origin.Evidence]
         let tolerance: Int64
 
         init(_ configuration: Configuration, keys: [HMACSHA256]) {
             self.configuration = configuration
             authorization = SharedAuthorization(configuration.authorizations)
             self.keys = keys
+            evidence = keys.indices.map { Origin.Evidence(.hmac, key: "secret \($0 + 1)") }
             tolerance = configuration.tolerance.wholeMilliseconds
         }
     }
@@ -130,7 +133,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
             let signature = try SignatureHeader(Self.signatureHeader, in: delivery.headers)
             let signer = try signature.signer(of: delivery.body.span, among: setup.keys)
             try checkTime(signature.timestamp, receivedAt: delivery.receivedAt.millisecondsSince1970)
-            evidence = Origin.Evidence(.hmac, key: "secret \(signer + 1)")
+            evidence = setup.evidence[signer]
         }
         return evidence
     }

@@ -371,13 +371,7 @@ extension Mapping {
     /// The identity of something that no other provider has a name for: told apart by Stripe's own objects, so that all
     /// notifications of it agree.
     func identity(_ lineage: SubscriptionID, _ name: String...) -> EventID {
-        var notification = ""
-        // `joined(separator:)` goes through generic code that is not compiled for strings.
-        for part in name {
-            if !notification.isEmpty { notification += "/" }
-            notification += part
-        }
-        return .notified(lineage, by: .stripe, notification: notification)
+        EventID(notifiedTo: lineage, by: .stripe, path: name)
     }
 
     func notice(

@@ -145,6 +145,8 @@ public struct StripeAdapter: ProviderAdapter {
     private final class Setup: Sendable {
         let configuration: Configuration
         let keys: [HMACSHA256]
+        /// For each key, what is said of a delivery that it proves.
+        let evidence: [Origin.Evidence]
         let client: LookupClient?
         /// How far back and ahead the signed timestamp may lie, in milliseconds.
         let (maximumAge, maximumSkew): (Int64, Int64)
@@ -152,6 +154,7 @@ public struct StripeAdapter: ProviderAdapter {
         init(_ configuration: Configuration, keys: [HMACSHA256], client: LookupClient?) {
             self.configuration = configuration
             self.keys = keys
+            evidence = keys.indices.map { Origin.Evidence(.hmac, key: "secret \($0 + 1)") }
             self.client = client
             switch configuration.tolerance {
             case .within(let duration): maximumAge = duration.wholeMilliseconds
@@ -229,7 +232,7 @@ public struct StripeAdapter: ProviderAdapter {
             notification,
             receivedAt: delivery.receivedAt,
             channel: .webhook,
-            evidence: Origin.Evidence(.hmac, key: "secret " + String(signer + 1)),
+            evidence: setup.evidence[signer],
             digest: delivery.bodyDigest
         )
     }

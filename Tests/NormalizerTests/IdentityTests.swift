@@ -33,6 +33,20 @@ struct IdentityTests {
         return try String(contentsOf: root.appendingPathComponent("docs/model.md"), encoding: .utf8)
     }
 
+    @Test(
+        "A name in parts is the name with a solidus between them",
+        arguments: [
+            [], [""], ["paused"], ["auto_renew", "off", ""], ["items", "price_pro*1", "1772366400"], ["a/b", "c"],
+            ["ä", "日本", "👩‍👩‍👧"], Array(repeating: "0123456789", count: 9), Array(repeating: "0123456789", count: 500),
+        ]
+    )
+    func path(parts: [String]) {
+        #expect(
+            EventID(notifiedTo: lineage, by: .stripe, path: parts)
+                == .notified(lineage, by: .stripe, notification: parts.joined(separator: "/"))
+        )
+    }
+
     @Test("Parts cannot run into one another")
     func separation() {
         #expect(EventID(lineage, .periodBegan, "1", "23") != EventID(lineage, .periodBegan, "12", "3"))

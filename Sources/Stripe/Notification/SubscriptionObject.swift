@@ -4,19 +4,31 @@ import WireJSON
 /// A `subscription`, read by which members are there rather than by API version.
 final class SubscriptionObject: WireObject, Sendable {
     /// `status`, an open set.
-    enum Status: String {
+    enum Status {
         case incomplete
-        case incompleteExpired = "incomplete_expired"
+        case incompleteExpired
         case trialing
         case active
-        case pastDue = "past_due"
+        case pastDue
         case unpaid
         case canceled
         case paused
         /// One of tomorrow.
         case other
 
-        init(_ name: String) { self = Status(rawValue: name) ?? .other }
+        init(_ name: String) {
+            switch name {
+            case "incomplete": self = .incomplete
+            case "incomplete_expired": self = .incompleteExpired
+            case "trialing": self = .trialing
+            case "active": self = .active
+            case "past_due": self = .pastDue
+            case "unpaid": self = .unpaid
+            case "canceled": self = .canceled
+            case "paused": self = .paused
+            default: self = .other
+            }
+        }
     }
 
     /// One thing that is subscribed to.
