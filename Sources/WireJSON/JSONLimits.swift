@@ -10,4 +10,11 @@ package struct JSONLimits: Sendable, Hashable {
     package var maximumNodes: Int = 1 << 17
 
     package init() {}
+
+    /// Of a document whose length was held against a limit before.
+    package static let ofAnyLength: JSONLimits = {
+        var limits = JSONLimits()
+        limits.maximumBytes = .max
+        return limits
+    }()
 }

@@ -166,6 +166,29 @@ import Testing
         #expect(GooglePubSubStatus.of(error) == 200)
     }
 
+    @Test func readsBodiesAsLongAsConfigured() async throws {
+        var configuration = Google.configuration()
+        configuration.maximumBodyBytes = 8 << 20
+        let long = Google.notification().dropLast() + #","padding":"\#(String(repeating: "x", count: 3 << 20))"}"#
+        let adapter = try Google.adapter(configuration)
+        let proven = [
+            try await adapter.authenticate(try Google.delivery(Google.wrapped(String(long)))),
+            try await adapter.authenticate(try Google.delivery(Array(long.utf8))),
+            try adapter.receive(
+                pulled: PubSubMessage(subscription: Google.subscription, data: Array(long.utf8)),
+                receivedAt: Google.receivedAt
+            ),
+        ]
+        for one in proven {
+            #expect(one.value.content.payload.count == long.utf8.count)
+            let queued = try CanonicalJSON.value(
+                Authenticated<GoogleNotification>.self,
+                from: CanonicalJSON.bytes(one)
+            )
+            #expect(queued.value == one.value)
+        }
+    }
+
     @Test func pulledMessages() throws {
         let message = PubSubMessage(
             subscription: Google.subscription,

@@ -50,6 +50,23 @@ struct AdapterTests {
         #expect(((try? RevenueCatAdapter(configuration)) != nil) == isValid)
     }
 
+    @Test("a body is read that is as long as configured, here and behind a queue")
+    func longBodies() throws {
+        let adapter = try Self.adapter { $0.maximumBodyBytes = 4 << 20 }
+        var event = Self.renewal
+        event.members["padding"] = .string(String(repeating: "x", count: 2 << 20))
+        let proven = try adapter.authenticate(try Self.delivery(event.body))
+        let queued = try CanonicalJSON.value(
+            Authenticated<RevenueCatNotification>.self,
+            from: CanonicalJSON.bytes(proven)
+        )
+        #expect(try adapter.normalize(queued) == adapter.normalize(proven))
+        #expect(try adapter.normalize(queued).events.map(\.kind) == [.renewed])
+        let error = #expect(throws: DeliveryError.self) { try Self.adapter().authenticate(Self.delivery(event.body)) }
+        #expect(error?.code == .malformed)
+        #expect(error?.isAuthentic == false)
+    }
+
     @Test("every byte of body and header counts", .timeLimit(.minutes(1)))
     func mutations() throws {
         let adapter = try RevenueCatAdapter(.init(signingSecrets: [Self.secret]))

@@ -12,13 +12,13 @@ extension PubSubMessage {
         case unwrapped
     }
 
-    /// Reads the body of a push, and its headers where that is where the metadata stands.
+    /// Reads the body of a push, and its headers where that is where the metadata stands. Its length is the caller's to bound.
     ///
     /// - Throws: ``DeliveryError`` with `malformed`.
     static func pushed(_ delivery: Delivery) throws(DeliveryError) -> (message: PubSubMessage, layout: Layout) {
         let document: JSONDocument
         do throws(JSONError) {
-            document = try JSONDocument(parsing: delivery.body)
+            document = try JSONDocument(parsing: delivery.body, limits: .ofAnyLength)
             var reader = try ObjectReader(document.root)
             if let message = reader.object["message"], message.kind == .object {
                 let subscription = try reader.optionalString("subscription")

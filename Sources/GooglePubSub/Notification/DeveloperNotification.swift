@@ -177,13 +177,13 @@ extension DeveloperNotification {
         "pendingRefundReviewNotification", "testNotification",
     ]
 
-    /// Decodes a message's data.
+    /// Decodes a message's data, however long it is.
     ///
     /// - Throws: ``DeliveryError`` with `malformed` where the JSON is not JSON, or a name, a token or a time is absent
     ///   or of the wrong type.
     public init(payload: [UInt8]) throws(DeliveryError) {
         do throws(JSONError) {
-            try self.init(payload: payload, root: JSONDocument(parsing: payload).root)
+            try self.init(payload: payload, root: JSONDocument(parsing: payload, limits: .ofAnyLength).root)
         } catch {
             throw DeliveryError(.malformed, "notification: \(error)", underlying: error)
         }

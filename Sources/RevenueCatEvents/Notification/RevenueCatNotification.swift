@@ -35,7 +35,8 @@ public struct RevenueCatNotification: Sendable, Hashable {
         let anomalies: [String]
 
         init(payload: [UInt8]) throws(JSONError) {
-            var reader = try ObjectReader(parsing: payload)
+            // The adapter, and before a queue its other end, has held the length against what is configured.
+            var reader = try ObjectReader(parsing: payload, limits: .ofAnyLength)
             apiVersion = reader.descriptiveString("api_version")
             if apiVersion != "1.0", reader.anomalies.isEmpty { reader.note("api_version") }
             var anomalies = reader.anomalies
