@@ -100,7 +100,7 @@ private func eachInOrder<Element: Sendable, Output: Sendable>(
             started += 1
             group.addTask { (index, await work(element)) }
         }
-        for _ in 0..<jobs { start() }
+        for _ in 0..<min(jobs, elements.count) { start() }
         while let (index, output) = try await group.next() {
             waiting[index] = output
             while let output = waiting.removeValue(forKey: next) {

@@ -67,6 +67,12 @@ struct CheckCommandTests {
         #expect(run.output.contains(#""answer":200"#))
     }
 
+    @Test("More jobs than cases are no more than the cases")
+    func jobs() throws {
+        let run = try CommandLineRun(["check", "--jobs", "\(Int.max)", "-"])
+        #expect(run.status == 0, "\(run.errors)")
+    }
+
     @Test("A line that is no case is reported and counts")
     func unreadable() throws {
         let run = try run(["{", #"{"id":"x"}"#, ""])
