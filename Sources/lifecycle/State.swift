@@ -10,6 +10,8 @@ struct State: ParsableCommand {
         discussion: """
             The order and the number of the events do not matter. With --account, prints the access of that account \
             instead, one line for each environment that it has purchases in.
+
+            Exit status: 65 when a line is no event.
             """
     )
 
@@ -44,7 +46,8 @@ struct State: ParsableCommand {
 /// `lifecycle explain`
 struct Explain: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Says in words why access is given or denied, and which statements that rests on."
+        abstract: "Says in words why access is given or denied, and which statements that rests on.",
+        discussion: "Exit status: 65 when a line is no event."
     )
 
     @OptionGroup var input: EventInput

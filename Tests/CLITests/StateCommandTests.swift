@@ -59,6 +59,10 @@ struct StateCommandTests {
     @Test("A line that is no event is refused with 65, a date that is none with 64")
     func refused() throws {
         #expect(try CommandLineRun(["state", "-"], input: Data("{}".utf8)).status == 65)
+        #expect(try CommandLineRun(["explain", "-"], input: Data("{}".utf8)).status == 65)
+        for command in ["state", "explain"] {
+            #expect(try CommandLineRun(["help", command]).output.contains("Exit status: 65"))
+        }
         #expect(try CommandLineRun(["state", "--at", "yesterday", "-"], input: Data()).status == 64)
     }
 }
