@@ -49,7 +49,12 @@ struct PullSettings {
         }
         google.looksUpVoidedPurchases = try reader.optionalBool("voidedPurchaseLookup") ?? false
         account = try ServiceAccount(keyFile: Secret(bytes: try contents(of: reader.string("serviceAccountFile"))))
-        trustRoots = try reader.optionalString("trustRootsFile").map { .file(path: $0) } ?? .system
+        trustRoots =
+            try reader.optionalString("trustRootsFile").map { path in
+                // libcurl would say so with each connection, and what does not connect is waited out.
+                _ = try contents(of: path)
+                return .file(path: path)
+            } ?? .system
 
         let emulator = try reader.optionalValue("emulator").map { try ObjectReader($0) }
         if let emulator { try emulator.refuseMembers(otherThan: Self.emulatorMembers) }

@@ -284,6 +284,7 @@ struct PullCommandTests {
         ("subscription", nil), ("subscription", #""play-events""#), ("packageName", nil), ("packageName", #""..""#),
         ("serviceAccountFile", nil), ("serviceAccountFile", #""/nowhere""#), ("orderLookup", #""always""#),
         ("packagename", #""com.example.app""#), ("trustRootsFile", #""""#),
+        ("trustRootsFile", #""/nowhere""#), ("trustRootsFile", #""/""#),
         ("emulator", #"{"pubsub":"pubsub.example.com:80"}"#), ("emulator", #"{"play":"10.0.0.1:443"}"#),
         ("emulator", #"{"token":"evil.example:443"}"#), ("emulator", #"{"pubsub":"localhost"}"#),
         ("emulator", #"{"other":"localhost:1"}"#), ("maximumOutstandingMessages", "0"),
