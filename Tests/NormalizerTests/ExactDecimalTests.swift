@@ -57,6 +57,21 @@ struct ExactDecimalTests {
         #expect(ExactDecimal(coefficient: 1, scale: -1) == nil)
     }
 
+    @Test("What can be made can be written and read again")
+    func limits() throws {
+        let digits: Int128 = 99_999_999_999_999_999_999_999_999_999_999_999_999
+        for coefficient in [digits, -digits] {
+            for scale in [0, 1, 38] {
+                let value = try #require(ExactDecimal(coefficient: coefficient, scale: scale))
+                #expect(try CanonicalJSON.value(ExactDecimal.self, from: CanonicalJSON.bytes(value)) == value)
+            }
+        }
+        for coefficient in [digits + 1, -digits - 1, .max, .min] {
+            #expect(ExactDecimal(coefficient: coefficient, scale: 0) == nil)
+        }
+        #expect(ExactDecimal(coefficient: digits + 1, scale: 1)?.description == "1" + String(repeating: "0", count: 37))
+    }
+
     @Test("Foundation's decimal holds the same number")
     func foundation() throws {
         #expect(try #require(ExactDecimal("25.487")).decimal == Decimal(string: "25.487"))

@@ -14,7 +14,10 @@ public struct ExactDecimal: Hashable, Sendable, Comparable {
     /// How many of the digits stand after the decimal point, 0…38.
     public let scale: Int
 
-    /// Makes the number `coefficient` × 10^-`scale`; nil when `scale` is outside 0…38.
+    private static var largestCoefficient: Int128 { 99_999_999_999_999_999_999_999_999_999_999_999_999 }
+
+    /// Makes the number `coefficient` × 10^-`scale`; nil when `scale` is outside 0…38, or the number has more than 38 digits,
+    /// which its text could not be read with.
     public init?(coefficient: Int128, scale: Int) {
         guard (0...38).contains(scale) else { return nil }
         var coefficient = coefficient
@@ -23,6 +26,7 @@ public struct ExactDecimal: Hashable, Sendable, Comparable {
             coefficient /= 10
             scale -= 1
         }
+        guard (-Self.largestCoefficient...Self.largestCoefficient).contains(coefficient) else { return nil }
         high = Int64(truncatingIfNeeded: coefficient &>> 64)
         low = UInt64(truncatingIfNeeded: coefficient)
         self.scale = scale
@@ -64,11 +68,8 @@ public struct ExactDecimal: Hashable, Sendable, Comparable {
         Decimal(string: description) ?? .nan
     }
 
-    /// The number with its sign turned; the one value without a positive counterpart stays as it is.
-    package var negated: ExactDecimal {
-        let (negated, overflow) = Int128(0).subtractingReportingOverflow(coefficient)
-        return overflow ? self : ExactDecimal(coefficient: negated, scale: scale) ?? self
-    }
+    /// The number with its sign turned.
+    package var negated: ExactDecimal { ExactDecimal(coefficient: -coefficient, scale: scale) ?? self }
 
     /// Whether the number on the left is smaller.
     public static func < (lhs: ExactDecimal, rhs: ExactDecimal) -> Bool {
