@@ -22,6 +22,12 @@ public final class PullWorker: Sendable {
         public let content: PubSubMessage
         /// When it was received.
         public let receivedAt: Date
+
+        /// Makes a message, to try out what deals with one.
+        public init(content: PubSubMessage, receivedAt: Date) {
+            self.content = content
+            self.receivedAt = receivedAt
+        }
     }
 
     /// A message that cannot be read as one. Pub/Sub would deliver it for as long as nobody acknowledges it.
@@ -32,6 +38,13 @@ public final class PullWorker: Sendable {
         public let error: DeliveryError
         /// When it was received.
         public let receivedAt: Date
+
+        /// Makes a message, to try out what keeps one.
+        public init(bytes: [UInt8], error: DeliveryError, receivedAt: Date) {
+            self.bytes = bytes
+            self.error = error
+            self.receivedAt = receivedAt
+        }
 
         /// The length and the error.
         public var description: String { "\(bytes.count) bytes, \(error)" }

@@ -32,8 +32,8 @@ public struct Delivery: Sendable, Codable {
             fields.append(Field(name: name, value: value))
         }
 
-        /// Every field, in the order they came in.
-        package var all: [(name: String, value: String)] { fields.map { ($0.name, $0.value) } }
+        /// Every field, in the order they came in: to send a delivery on, or to store it in a form of one's own.
+        public var all: [(name: String, value: String)] { fields.map { ($0.name, $0.value) } }
 
         /// Every value that came under `name`.
         public func values(_ name: String) -> [String] {
