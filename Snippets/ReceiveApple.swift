@@ -14,7 +14,7 @@ func makeApple(rootG3: [UInt8]) throws -> AppleAdapter {
     )
 }
 
-func receive(_ body: [UInt8], with apple: AppleAdapter, into ledger: Ledger) async -> Int {
+func receive(_ body: [UInt8], with apple: AppleAdapter, into ledger: any Ledger) async -> Int {
     // snippet.show
     do {
         let result = try await apple.receive(Delivery(body: body, receivedAt: Date()))

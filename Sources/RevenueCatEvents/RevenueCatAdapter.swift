@@ -5,7 +5,7 @@ import WireJSON
 
 /// Takes RevenueCat's webhooks to canonical events.
 ///
-/// `authenticate` and `normalize` take no `await`. Only `resolve` talks to RevenueCat, only where a ``Lookup`` is
+/// `authenticate` and `normalize` take no `await`. Only `resolve` talks to RevenueCat, only where a ``Configuration/lookup`` is
 /// configured, and only for the few webhooks that say too little to act on.
 public struct RevenueCatAdapter: ProviderAdapter {
     /// What a receiver of RevenueCat's webhooks expects. Nothing in a body switches any of it off.
