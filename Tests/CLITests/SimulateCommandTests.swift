@@ -64,6 +64,8 @@ struct SimulateCommandTests {
             ["simulate", "life", "--start", "yesterday", "--out", "/nowhere"],
             ["simulate", "life", "--start", "9999-12-01T00:00:00Z", "--out", "/nowhere"],
             ["chaos", "life", "--start", "9999-12-01T00:00:00Z", "--rounds", "1"],
+            ["simulate", "life", "--start", "2023-12-30T00:00:00Z", "--out", "/nowhere"],
+            ["chaos", "life", "--provider", "apple", "--start", "2033-12-01T00:00:00Z", "--rounds", "1"],
             ["simulate", "life", "--provider", "stripe", "--post", "https://localhost:1/", "--ca", #filePath],
             ["chaos", "nothing"], ["chaos", "family", "--provider", "stripe"], ["chaos", "life", "--rounds", "0"],
         ]

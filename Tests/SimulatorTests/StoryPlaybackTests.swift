@@ -189,6 +189,22 @@ struct StoryPlaybackTests {
         }
     }
 
+    @Test(
+        "that the App Store's certificates do not cover are refused",
+        arguments: [(1_704_067_200, true), (1_704_067_199, false), (2_019_600_000, true), (2_019_686_401, false)]
+    )
+    func uncovered(_ start: Double, _ isCovered: Bool) throws {
+        let apple = try AppleSimulator(seed: "1")
+        let story = Story("one", "", [.init(.after(.zero), .subscribe(.proMonthly))])
+        let start = Date(timeIntervalSince1970: start)
+        if isCovered {
+            #expect(try apple.notifications(story, from: start).count == 1)
+        } else {
+            let error = #expect(throws: SimulatorError.self) { try apple.notifications(story, from: start) }
+            #expect(error?.reason == .nonsense)
+        }
+    }
+
     @Test("have names of their own")
     func names() {
         #expect(Set(Story.all.map(\.id)).count == Story.all.count)

@@ -7,6 +7,9 @@ extension AppleSimulator: StorySimulator {
     public var provider: Provider { .apple }
 
     /// What the App Store would send.
+    ///
+    /// - Throws: ``SimulatorError``, also for a story that is told in part when the certificates are not valid: no receiver
+    ///   would accept that.
     public func notifications(
         _ story: Story,
         from start: Date
@@ -15,6 +18,12 @@ extension AppleSimulator: StorySimulator {
         var notifications: [SimulatedNotification] = []
         for (scene, notification) in zip(scenes, try AppleStory.told(scenes, named: "\(seed)/\(story.id)", from: start))
         {
+            guard AppleCertificates.leafValidity.contains(notification.signedDate.millisecondsSince1970) else {
+                throw SimulatorError(
+                    "story \(story.id): the App Store's certificates are valid from 2024 through 2033",
+                    .nonsense
+                )
+            }
             notifications.append(
                 SimulatedNotification(
                     provider: .apple,
