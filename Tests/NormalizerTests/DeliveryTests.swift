@@ -38,7 +38,11 @@ struct DeliveryTests {
         var dumped = ""
         dump(account, to: &dumped)
         dump(delivery, to: &dumped)
-        for text in ["\(account)", "\(account.aliases)", "\(delivery)", String(reflecting: account), dumped] {
+        dump(delivery.headers, to: &dumped)
+        for text in [
+            "\(account)", "\(account.aliases)", "\(delivery)", "\(delivery.headers)", String(reflecting: account),
+            String(reflecting: delivery.headers), dumped,
+        ] {
             #expect(!text.contains("marker"))
         }
     }
