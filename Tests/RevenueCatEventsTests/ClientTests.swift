@@ -28,6 +28,31 @@ struct ClientTests {
         return client
     }
 
+    @Test("neither the key nor a customer shows itself")
+    func redaction() async throws {
+        var configuration = RevenueCatAdapter.Configuration(authorizations: [Secret("a")])
+        configuration.lookup = try Self.client(StubTransport())
+        let purchases = StubTransport()
+        purchases.on(
+            .any,
+            respond: Self.response(200, Self.list([PurchaseLookupTests.item(["customer_id": "marked"])]))
+        )
+        let purchase = try #require(try await Self.client(purchases).purchases(withTransaction: "T1").first)
+        let subscription = try await Self.subscription(["customer_id": "marked"])
+        #expect(subscription.customerID == "marked")
+        #expect(purchase.customerID == "marked")
+        let values: [Any] = [
+            try Self.client(StubTransport()), configuration, try RevenueCatAdapter(configuration), subscription,
+            purchase,
+            RevenueCatClient.Customer.known([subscription]), RevenueCatClient.Purchases.known([purchase]),
+        ]
+        for value in values {
+            var dumped = ""
+            dump(value, to: &dumped)
+            for text in ["\(value)", String(reflecting: value), dumped] { #expect(!text.contains("marked")) }
+        }
+    }
+
     static func response(_ status: Int, _ body: String, _ headers: HTTPTransportHeaders = [:]) -> HTTPTransportResponse
     {
         HTTPTransportResponse(status: status, headers: headers, body: Array(body.utf8))

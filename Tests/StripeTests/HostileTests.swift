@@ -162,6 +162,17 @@ struct HostileTests {
         #expect(error?.isAuthentic == false)
     }
 
+    @Test("secrets and keys show themselves nowhere")
+    func redaction() throws {
+        var configuration = StripeAdapter.Configuration(signingSecrets: [Secret("whsec_marked")])
+        configuration.lookup = StripeAdapter.Lookup(transport: StubTransport(), apiKey: Secret("sk_test_marked"))
+        for value in [configuration, try StripeAdapter(configuration)] as [Any] {
+            var dumped = ""
+            dump(value, to: &dumped)
+            for text in ["\(value)", String(reflecting: value), dumped] { #expect(!text.contains("marked")) }
+        }
+    }
+
     @Test("both edges of the tolerance, to the millisecond")
     func tolerance() throws {
         let stamp = String(created)

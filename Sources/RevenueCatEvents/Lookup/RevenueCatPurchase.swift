@@ -63,6 +63,15 @@ public struct RevenueCatPurchase: Hashable, Sendable {
     let digest: String
 }
 
+// It names a customer, and a log line that prints it does not.
+extension RevenueCatPurchase: CustomStringConvertible, CustomReflectable {
+    /// The store and the status.
+    public var description: String { "\(store) \(status.map(\.rawValue) ?? "purchase")" }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 // MARK: Identity
 
 extension RevenueCatPurchase {

@@ -97,6 +97,15 @@ public struct RevenueCatSubscription: Hashable, Sendable {
     let digest: String
 }
 
+// It names a customer, and a log line that prints it does not.
+extension RevenueCatSubscription: CustomStringConvertible, CustomReflectable {
+    /// The store and the status.
+    public var description: String { "\(store) \(status)" }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 // MARK: Facts
 
 extension RevenueCatSubscription {
