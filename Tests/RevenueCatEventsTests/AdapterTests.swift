@@ -178,6 +178,10 @@ struct AdapterTests {
         #expect(try hint(base.with(["type": "GIFT"])) == .customers(["u1"]))
         #expect(try hint(base.with(["type": "GIFT", "product_id": nil])) == nil)
         #expect(try hint(base.with(["type": "GIFT", "paywall_id": "p"])) == nil)
+        let customers = try hint(base.with(["type": "PURCHASE_REDEEMED", "redeemed_by": ["marked"]]))
+        var dumped = ""
+        dump(customers, to: &dumped)
+        for text in ["\(customers as Any)", String(reflecting: customers), dumped] { #expect(!text.contains("marked")) }
     }
 
     @Test("every id of a customer, each once, however many there are", arguments: [0, 1, 5, 6, 7, 20])

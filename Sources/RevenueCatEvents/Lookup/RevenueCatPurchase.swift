@@ -65,7 +65,7 @@ public struct RevenueCatPurchase: Hashable, Sendable {
 
 // It names a customer, and a log line that prints it does not.
 extension RevenueCatPurchase: CustomStringConvertible, CustomReflectable {
-    /// The store and the status.
+    /// The store, and the status where it is told.
     public var description: String { "\(store) \(status.map(\.rawValue) ?? "purchase")" }
 
     /// Shows nothing.

@@ -112,6 +112,19 @@ extension RevenueCatNotification: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
+extension RevenueCatEvent.Hint: CustomStringConvertible, CustomReflectable {
+    /// What is to be asked for; of customers, how many.
+    public var description: String {
+        switch self {
+        case .subscription(let transaction): "subscription of \(transaction)"
+        case .customers(let ids): "\(ids.count) customers"
+        }
+    }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 extension RevenueCatEvent: CustomStringConvertible, CustomReflectable {
     /// The type and the id.
     public var description: String { "\(type) \(id)" }
