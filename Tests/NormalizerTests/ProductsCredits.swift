@@ -445,6 +445,44 @@ struct ProductsCredits {
         #expect(play([first, share, Self.reversed], spending: [0: 150]).subscription == 50)
     }
 
+    @Test("money that goes back in part, or of an earlier period, takes nothing of what counts again later")
+    func refundWithoutAccess() throws {
+        let half = try #require(ExactDecimal(coefficient: 5, scale: 1))
+        let first = Self.begins("t1", "basic", from: 0, to: 31)
+        let second = Self.begins("t2", "basic", from: 31, to: 62, isRenewal: true)
+        func share(of name: String, from start: Double, on days: Double) -> NormalizedEvent {
+            let refund = LifecycleEvent.Refund(
+                transaction: name,
+                scope: .fraction(half),
+                reason: .unknown,
+                affectsCurrentPeriod: nil
+            )
+            return Self.refund(.refunded(refund), of: name, on: days, .fraction(half), from: start)
+        }
+        let lost = Self.refund(.chargeback(.init(stage: .lost, transaction: "t1")), on: 45, .full)
+        let paused = Self.event(
+            .paused(.init()),
+            at: Self.day(40),
+            "t2",
+            facts: [.periodEnded(.init(start: Self.day(31), transaction: "t2", at: Self.day(40), reason: .paused))]
+        )
+        for loss in [share(of: "t2", from: 31, on: 45), share(of: "t1", from: 0, on: 45), lost] {
+            #expect(play([first, second, paused, loss], spending: [1: 50]).subscription == 150)
+        }
+        // The developer put the end off in time, and is heard of late.
+        let later = Self.received(lost, at: 70)
+        #expect(play([first, second, Self.at(later, 70)], spending: [1: 50]).subscription == 150)
+        let own = Self.refund(.chargeback(.init(stage: .lost, transaction: "t2")), of: "t2", on: 45, .full, from: 31)
+        #expect(play([first, second, own], spending: [1: 50]).subscription == 0)
+        #expect(play([first, second, paused, own], spending: [1: 50]).subscription == 0)
+    }
+
+    private static func at(_ event: NormalizedEvent, _ days: Double) -> NormalizedEvent {
+        var event = event
+        (event.occurredAt, event.effectiveAt, event.assertedAt) = (day(days), day(days), day(days))
+        return event
+    }
+
     @Test("whatever the order, with duplicates, the newest period's credits are what is left, in full")
     func anyOrder() {
         let story = [

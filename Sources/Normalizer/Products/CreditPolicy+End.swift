@@ -62,9 +62,25 @@ extension CreditPolicy {
             return withdrawn(purchase, lineage, state, again: application.followsReversal ? event.id : nil)
         }
         if case .refunded(let refund) = event.event, refund.affectsCurrentPeriod == false { return [] }
-        // A refund of something else, which may be a purchase that is not known yet.
-        guard let refund = event.refund, timeline.index(of: refund) != nil else { return [] }
+        // A refund of something else, which may be a purchase that is not known yet. Where a pause has ended access, what is
+        // left counts again, but for a refund that would have ended it, too.
+        guard let refund = event.refund, refund.endsAccess, let index = timeline.index(of: refund),
+            !isSucceeded(index, timeline, event, state)
+        else { return [] }
         return ended(application, lineage, timeline, state)
+    }
+
+    /// Whether other credits had taken the place of a period's when its money went back, and are still paid for.
+    private func isSucceeded(
+        _ index: Int,
+        _ timeline: PeriodTimeline,
+        _ event: NormalizedEvent,
+        _ state: SubscriptionState
+    ) -> Bool {
+        let moment = timeline.reached(max(event.effectiveAt, event.occurredAt).millisecondsSince1970)
+        return timeline.periods[(index + 1)...].contains {
+            $0.start <= moment && $0.refundedAt == nil && isPaid($0, state)
+        }
     }
 
     func restored(
