@@ -453,6 +453,49 @@ struct RareFlowTests {
         #expect(host.effects == [.reset(to: 200), .reset(to: 200)])
     }
 
+    /// By default (`allow_incomplete`) an update takes effect whether or not its charge succeeds.
+    @Test(
+        "a change with a new anchor whose charge fails pays out once it is paid for, and not before",
+        arguments: PitfallTests.versions
+    )
+    func changeUnpaid(_ version: StripeSimulator.Version) throws {
+        let time = Self.start + 10 * day
+        for (isTrial, price, length) in [
+            (false, StripePrice.pro, 30), (true, .pro, 30), (false, .basicYear, 365),
+        ] as [(Bool, StripePrice, Int64)] {
+            var before = Self.active(.basic)
+            if isTrial { (before.status, before.trialStart, before.trialEnd) = ("trialing", before.start, before.end) }
+            var after = before
+            (after.status, after.items, after.latestInvoice) = ("past_due", [.init("si_1", price)], "in_2")
+            (after.start, after.end) = (time, time + length * day)
+            if isTrial { after.trialEnd = time }
+            func invoice(_ type: String, at time: Int64) -> Taken {
+                let line = StripeInvoice.Line(price, from: after.start, to: after.end)
+                return Self.invoice("in_2", type, reason: "subscription_update", [line], at: time, version)
+            }
+            let began = Self.began(before, version)
+            let changed = Self.updated(after, from: before, at: time, version)
+            let failed = invoice("payment_failed", at: time + 1)
+            let first: CreditAction.Effect = .reset(to: isTrial ? 50 : 200)
+            func host(_ deliveries: [Taken]) throws -> Host {
+                var host = try Host(adapter())
+                host.policy.allowances["prod_basic"]?.trialCredits = 50
+                for delivery in deliveries { try host.take(delivery) }
+                return host
+            }
+            for order in [[began, changed, failed], [began, failed, changed]] {
+                #expect(try host(order).effects == [first])
+            }
+            let paid = invoice("paid", at: time + 2 * day)
+            let share: Int64 = price.product == "prod_basic" ? 66 : isTrial ? 500 : 333
+            for order in [[began, changed, failed, paid], [began, failed, changed, paid], [began, paid, changed]] {
+                let host = try host(order)
+                #expect(host.effects == [first, .carryOver(to: share)])
+                #expect(host.state.access(at: date(time + 3 * day)).isGranted)
+            }
+        }
+    }
+
     @Test("a month that is upgraded before its invoice is paid pays out all the same", arguments: PitfallTests.versions)
     func upgradedUnpaid(_ version: StripeSimulator.Version) throws {
         let first = Self.active(.basic)

@@ -82,7 +82,8 @@ extension CreditPolicy {
     }
 
     /// Whether a period of Stripe's is told of that has yet to be paid for, and pays out then: one that a planned change
-    /// begins, an hour before it is charged, or one that began during a pause, whose invoice may have been void.
+    /// begins, an hour before it is charged, one that a change begins at once whose charge failed, or one that began during a
+    /// pause, whose invoice may have been void.
     func isStillUnpaid(
         _ index: Int,
         _ timeline: PeriodTimeline,
@@ -96,7 +97,7 @@ extension CreditPolicy {
         case .productChanged where event.effectiveAt.millisecondsSince1970 <= period.start: break
         default: return false
         }
-        return timeline.continues(index) && !isCharged(period.start, before: period.end, state)
+        return (timeline.continues(index) || event.saysUnpaid) && !isCharged(period.start, before: period.end, state)
     }
 
     /// The period before one. What is only inferred prorates nothing: when it is stated, that is news again, and corrects.
@@ -269,6 +270,13 @@ extension CreditPolicy {
             return event.occurredAt
         }
         return Date(millisecondsSince1970: period.start)
+    }
+}
+
+extension NormalizedEvent {
+    /// Whether it says that a charge is outstanding.
+    fileprivate var saysUnpaid: Bool {
+        facts.contains { if case .billing(let billing) = $0 { billing.status != .settled } else { false } }
     }
 }
 
