@@ -31,4 +31,35 @@ struct RefundCreditTests {
         }
         #expect(effects == [.reset(to: 500), .revoke, .reset(to: 200)])
     }
+
+    /// The App Store says itself who comes back after a lapse, and who changes.
+    @Test("who comes back to the App Store has paid in full, also where the refund before is told of later")
+    func cameBack() async throws {
+        let story = Story(
+            "came-back",
+            "A refund, and another purchase an hour later.",
+            [
+                .init(.after(.zero), .subscribe(.proYearly)), .init(.after(.seconds(864_000)), .refund(.latest)),
+                .init(.after(.seconds(3600)), .subscribe(.basicMonthly)),
+            ]
+        )
+        let events = try await Simulators.play(story, .apple).events
+        #expect(events.map(\.kind) == [.started, .refunded, .started])
+        for order in [[0, 1, 2], [0, 2, 1]] {
+            var ledger = AccountLedger()
+            var effects: [CreditAction.Effect] = []
+            for event in order.map({ events[$0] }) {
+                let application = ledger.apply(event)
+                guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
+                effects += Self.appStorePolicy.actions(for: application, in: state).map(\.effect)
+            }
+            #expect(effects.filter { $0 != .revoke } == [.reset(to: 500), .reset(to: 200)])
+            #expect(effects.last == .reset(to: 200))
+        }
+    }
+
+    private static let appStorePolicy = CreditPolicy([
+        "com.example.app.pro.yearly": .init(credits: 500, price: Money(ExactDecimal(100), "USD")),
+        "com.example.app.basic.monthly": .init(credits: 200, price: Money(ExactDecimal(5), "USD")),
+    ])
 }

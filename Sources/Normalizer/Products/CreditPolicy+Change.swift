@@ -57,7 +57,7 @@ extension CreditPolicy {
         _ event: NormalizedEvent,
         _ state: SubscriptionState
     ) -> Replaced? {
-        if event.isPlayRenewal || isTakenOverByRenewal(event, period) { return nil }
+        if event.isPlayRenewal || isTakenOverByRenewal(event, period) || event.tellsOfReturn { return nil }
         if let before, before.fact.product != period.fact.product || isSwitched(event, before, period),
             period.start < before.end, before.end != .max, !isOver(before, by: period.start)
         {
@@ -169,5 +169,14 @@ extension CreditPolicy {
         }
         guard share < full else { return [] }
         return [action("correction", .grant(share - full), period, event, lineage)]
+    }
+}
+
+extension NormalizedEvent {
+    /// Whether the App Store says that somebody came back after a lapse, and has changed nothing that went on: what ended the
+    /// period before, such as a refund, may be heard of later.
+    fileprivate var tellsOfReturn: Bool {
+        guard provider == .apple, case .started(let started) = event else { return false }
+        return started.origin == .resubscribed
     }
 }
