@@ -453,6 +453,44 @@ struct RareFlowTests {
         #expect(host.effects == [.reset(to: 200), .reset(to: 200)])
     }
 
+    @Test(
+        "a change pays its share once, in whatever order it, what was before, and both payments are told",
+        arguments: PitfallTests.versions,
+        [(StripePrice.pro, 30, 333), (.basicYear, 365, 66)] as [(StripePrice, Int64, Int64)]
+    )
+    func changeInAnyOrder(
+        _ version: StripeSimulator.Version,
+        _ change: (price: StripePrice, length: Int64, share: Int64)
+    ) throws {
+        let before = Self.active(.basic)
+        let time = Self.start + 10 * day
+        var after = before
+        after.items = [.init("si_1", change.price)]
+        (after.start, after.end, after.latestInvoice) = (time, time + change.length * day, "in_2")
+        let first = StripeInvoice.Line(.basic, from: before.start, to: before.end)
+        let second = StripeInvoice.Line(change.price, from: after.start, to: after.end)
+        let told = [
+            Self.began(before, version),
+            Self.invoice("in_1", reason: "subscription_create", [first], at: before.start + 5, version),
+            Self.updated(after, from: before, at: time, version),
+            Self.invoice("in_2", reason: "subscription_update", [second], at: time + 5, version),
+        ]
+        let orders = Self.permutations(Array(told.indices))
+        // The payment alone does not tell a change.
+        for order in orders where order.firstIndex(of: 2) ?? 0 < order.firstIndex(of: 3) ?? 0 || order[0] < 2 {
+            let host = try Host(adapter(), order.map { told[$0] } + told)
+            let credits = host.effects.reduce(Int64(0)) { sum, effect in
+                switch effect {
+                case .reset(let credits), .carryOver(let credits), .grant(let credits): sum + credits
+                default: sum
+                }
+            }
+            // What becomes known of a month after its successor has begun pays nothing out, but for what goes on.
+            let isHeard = order[0] < 2 || change.price.product == before.items.first?.price.product
+            #expect(credits == change.share + (isHeard ? 200 : 0), "\(order): \(host.effects)")
+        }
+    }
+
     /// By default (`allow_incomplete`) an update takes effect whether or not its charge succeeds.
     @Test(
         "a change with a new anchor whose charge fails pays out once it is paid for, and not before",
@@ -488,6 +526,10 @@ struct RareFlowTests {
             }
             let paid = invoice("paid", at: time + 2 * day)
             let share: Int64 = price.product == "prod_basic" ? 66 : isTrial ? 500 : 333
+            // Heard of after the change, the month before pays nothing out, and is set off when the change pays out.
+            #expect(try host([changed, failed, began]).effects == [])
+            let late = try host([changed, failed, began, paid]).effects
+            #expect(late == [.carryOver(to: share)])
             for order in [[began, changed, failed, paid], [began, failed, changed, paid], [began, paid, changed]] {
                 let host = try host(order)
                 #expect(host.effects == [first, .carryOver(to: share)])

@@ -94,7 +94,7 @@ extension CreditPolicy {
         else { return [] }
         let period = timeline.periods[index]
         guard let full = credits(of: period), !isSpent(period, event) else { return [] }
-        let share = replaced(by: period, before(index, in: timeline), event, state)
+        let share = replaced(by: period, before(index, timeline, state), event, state)
             .flatMap { prorated(full, $0, period, event, state) }
         return [action("restored \(event.id)", .reset(to: share ?? full), period, event, lineage)]
     }

@@ -31,17 +31,27 @@ extension CreditPolicy {
         }
         // A renewal paid ahead pays out at its own time, and until then this period has its own.
         if let later, hasBegun(later, event) {
-            guard application.disposition == .superseded, later.start < period.end, !isSpent(later, event),
+            guard later.start < period.end, !isSpent(later, event),
                 last(since: Date(millisecondsSince1970: later.start), event, timeline, state) == nil
             else { return [] }
-            return correction(of: later, after: period, and: before(index, in: timeline), event, lineage, state)
+            let isLate = application.disposition == .superseded
+            guard !isAwaited(later, timeline, state),
+                isLate
+                    ? !isKnownByPayment(period, before: later.start, state)
+                    : isFirstWord(application, period, before: later)
+            else { return [] }
+            let earlier = before(index, timeline, state)
+            let corrections = correction(of: later, after: period, and: earlier, event, lineage, state)
+            guard !isLate, !corrections.isEmpty, let full = credits(of: later) else { return corrections }
+            // What took its place may be known by a statement that paid nothing out.
+            return [action("payout", .reset(to: full), later, event, lineage)] + corrections
         }
         if isReplacedWithin(period, stated, event), let full = credits(of: stated) {
             guard !isSpent(period, event) else { return [] }
             return [action("payout", .grant(full), period, of: stated.product, event, lineage)]
         }
         if isStillUnpaid(index, timeline, event, state) { return [] }
-        let before = before(index, in: timeline)
+        let before = before(index, timeline, state)
         let isBeside =
             before.map { $0.fact.product != period.fact.product && $0.goesOn(at: period.start) } ?? false
         switch event.event {
@@ -100,9 +110,49 @@ extension CreditPolicy {
         return (timeline.continues(index) || event.saysUnpaid) && !isCharged(period.start, before: period.end, state)
     }
 
-    /// The period before one. What is only inferred prorates nothing: when it is stated, that is news again, and corrects.
-    func before(_ index: Int, in timeline: PeriodTimeline) -> PeriodTimeline.Period? {
-        timeline.periods[..<index].last.flatMap { $0.fact.isProvisional ? nil : $0 }
+    /// The period before one. What is only inferred prorates nothing: when it is stated, that is news again, and corrects. What
+    /// Stripe was paid for is known by that.
+    func before(
+        _ index: Int,
+        _ timeline: PeriodTimeline,
+        _ state: SubscriptionState
+    ) -> PeriodTimeline.Period? {
+        guard let period = timeline.periods[..<index].last else { return nil }
+        if !period.fact.isProvisional || isKnownByPayment(period, before: timeline.periods[index].start, state) {
+            return period
+        }
+        return nil
+    }
+
+    private func isKnownByPayment(
+        _ period: PeriodTimeline.Period,
+        before end: Int64,
+        _ state: SubscriptionState
+    ) -> Bool {
+        period.by.provider == .stripe && isCharged(period.start, before: end, state)
+    }
+
+    /// Whether a payment is the first word of a period of Stripe's that another has taken the place of. What that
+    /// paid out knows nothing of it, and what Stripe states of the period itself later corrects nothing any more.
+    private func isFirstWord(
+        _ application: Application,
+        _ period: PeriodTimeline.Period,
+        before later: PeriodTimeline.Period
+    ) -> Bool {
+        let isReplaced = period.replacement != nil || period.cut?.reason == .replaced
+        return application.disposition == .applied && application.event.provider == .stripe
+            && period.fact.isProvisional && isReplaced && !later.fact.isProvisional
+            && application.event.facts.contains { $0.kind == .charge }
+    }
+
+    /// Whether the payment for a period of Stripe's failed and is still to come, so that it has paid nothing out.
+    private func isAwaited(
+        _ period: PeriodTimeline.Period,
+        _ timeline: PeriodTimeline,
+        _ state: SubscriptionState
+    ) -> Bool {
+        guard period.by.provider == .stripe, let billing = state.billing(timeline)?.value else { return false }
+        return billing.status != .settled && !isCharged(period.start, before: period.end, state)
     }
 
     /// The last period that has begun since a moment, whose credits took the place of what was left.
