@@ -9,7 +9,7 @@ import Testing
 struct Backend {
     var ledger = AccountLedger()
     var acts: [NormalizedEvent] = []
-    var dispositions: [Application.Disposition] = []
+    var dispositions: [AppliedEvent.Disposition] = []
     /// What was done to credits, each action once.
     var credits: [String: CreditAction] = [:]
     private var seen: Set<EventID> = []

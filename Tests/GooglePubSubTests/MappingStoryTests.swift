@@ -64,9 +64,9 @@ struct MappingStoryTests {
         ]
     }
 
-    private static func ledger(_ chapters: [Chapter]) throws -> (AccountLedger, [Application]) {
+    private static func ledger(_ chapters: [Chapter]) throws -> (AccountLedger, [AppliedEvent]) {
         var ledger = AccountLedger()
-        var applications: [Application] = []
+        var applications: [AppliedEvent] = []
         for chapter in chapters {
             for event in try chapter.events() { applications.append(ledger.apply(event)) }
         }

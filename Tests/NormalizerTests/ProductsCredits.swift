@@ -727,7 +727,7 @@ struct ProductsCredits {
         let text = String(decoding: try CanonicalJSON.bytes(application), as: UTF8.self)
         let older = text.replacing(#","is_restoration":false"#, with: "")
         #expect(older != text)
-        #expect(try CanonicalJSON.value(Application.self, from: Array(older.utf8)) == application)
+        #expect(try CanonicalJSON.value(AppliedEvent.self, from: Array(older.utf8)) == application)
     }
 
     @Test("actions and policies survive being written and read")

@@ -67,7 +67,7 @@ struct Story: Decodable, Sendable, CustomTestStringConvertible {
     var events: [NormalizedEvent]
     var expect: [Expectation]
     var kinds: [String]?
-    var dispositions: [Application.Disposition]?
+    var dispositions: [AppliedEvent.Disposition]?
     var contradictions: [Contradiction.Kind]?
     var distinctIDs: Int?
     var nextCheck: [String?]?
@@ -171,7 +171,7 @@ struct StateStories {
     @Test("in the given order", arguments: Story.all)
     func givenOrder(_ story: Story) {
         var ledger = AccountLedger()
-        var applications: [Application] = []
+        var applications: [AppliedEvent] = []
         for (index, event) in story.events.enumerated() {
             applications.append(ledger.apply(event))
             for expectation in story.expect where expectation.after == index + 1 {

@@ -446,7 +446,7 @@ struct ClientTests {
     static func check() throws -> RenewalCheck {
         let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
         func apply(_ event: RevenueCatSimulator.Event, _ at: Int64, to state: inout SubscriptionState) throws
-            -> Application
+            -> AppliedEvent
         {
             let delivery = Delivery(headers: ["Authorization": "a"], body: event.body, receivedAt: date(at))
             return state.apply(try #require(try adapter.normalize(try adapter.authenticate(delivery)).events.first))

@@ -12,7 +12,7 @@ struct StoredRowsTests {
         private var links: [SubscriptionID: Set<SubscriptionID>] = [:]
         private var accounts: [Account.Identifier: Set<SubscriptionID>] = [:]
 
-        mutating func apply(_ event: NormalizedEvent) throws -> (Application, SubscriptionState?) {
+        mutating func apply(_ event: NormalizedEvent) throws -> (AppliedEvent, SubscriptionState?) {
             guard let lineage = event.subscription else {
                 var ledger = AccountLedger()
                 return (ledger.apply(event), nil)

@@ -69,7 +69,7 @@ struct OneFactTests {
         for order in [session + invoice, invoice + session, session + session + invoice] {
             var state = SubscriptionState(lineage)
             var actions: Set<String> = []
-            var dispositions: [Application.Disposition] = []
+            var dispositions: [AppliedEvent.Disposition] = []
             for event in order {
                 let application = state.apply(event)
                 dispositions.append(application.disposition)

@@ -96,7 +96,7 @@ struct SaleRefundTests {
                     // Whoever keeps credits may ask about it later, from what was written beside the state.
                     if isQueued {
                         application = try CanonicalJSON.value(
-                            Application.self,
+                            AppliedEvent.self,
                             from: try CanonicalJSON.bytes(application)
                         )
                     }

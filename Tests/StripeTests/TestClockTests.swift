@@ -57,7 +57,7 @@ struct TestClockTests {
         let second = Flow.next(first, invoice: "in_2")
         let adapter = try adapter()
         var state = SubscriptionState(PitfallTests.lineage)
-        var applications: [Application] = []
+        var applications: [AppliedEvent] = []
         for delivery in [
             Self.began(first, at: created), Self.updated(second, from: first, at: created + 20),
             Self.paid("in_2", .basic, second, at: created + 21),

@@ -13,7 +13,7 @@ struct CreditBalances: Sendable {
     /// Does what an event asks for.
     ///
     /// - Parameter ledger: as it is with the event.
-    mutating func perform(_ application: Application, in ledger: AccountLedger) {
+    mutating func perform(_ application: AppliedEvent, in ledger: AccountLedger) {
         guard let lineage = application.event.subscription, let state = ledger[lineage] else { return }
         learn(application.event.facts)
         left = Dictionary(left.map { (ledger[$0.key]?.subscription ?? $0.key, $0.value) }) {

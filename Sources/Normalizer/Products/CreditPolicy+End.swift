@@ -3,7 +3,7 @@ import FoundationEssentials
 // What an end takes, and money that goes back.
 extension CreditPolicy {
     func ended(
-        _ application: Application,
+        _ application: AppliedEvent,
         _ lineage: SubscriptionID,
         _ timeline: PeriodTimeline,
         _ state: SubscriptionState
@@ -40,7 +40,7 @@ extension CreditPolicy {
 
     /// Money that went back, of a period or of what was bought once, and money that went back and came again.
     func refunded(
-        _ application: Application,
+        _ application: AppliedEvent,
         _ lineage: SubscriptionID,
         _ timeline: PeriodTimeline,
         _ state: SubscriptionState

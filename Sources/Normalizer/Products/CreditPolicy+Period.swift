@@ -3,7 +3,7 @@ import FoundationEssentials
 // What a period pays out when it begins.
 extension CreditPolicy {
     func begun(
-        _ application: Application,
+        _ application: AppliedEvent,
         _ lineage: SubscriptionID,
         _ timeline: PeriodTimeline,
         _ state: SubscriptionState
@@ -135,7 +135,7 @@ extension CreditPolicy {
     /// Whether a payment is the first word of a period of Stripe's that another has taken the place of. What that
     /// paid out knows nothing of it, and what Stripe states of the period itself later corrects nothing any more.
     private func isFirstWord(
-        _ application: Application,
+        _ application: AppliedEvent,
         _ period: PeriodTimeline.Period,
         before later: PeriodTimeline.Period
     ) -> Bool {

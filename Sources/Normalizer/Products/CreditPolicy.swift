@@ -57,7 +57,7 @@ extension CreditPolicy {
     /// - Parameters:
     ///   - application: what applying the event came to.
     ///   - state: the state that the event was applied to, as it is right after.
-    public func actions(for application: Application, in state: SubscriptionState) -> [CreditAction] {
+    public func actions(for application: AppliedEvent, in state: SubscriptionState) -> [CreditAction] {
         let event = application.event
         guard application.disposition != .unrelated, let lineage = event.subscription else { return [] }
         lazy var timeline = PeriodTimeline(state)

@@ -43,10 +43,10 @@ public struct AccountLedger: Hashable, Sendable {
     /// Joins an event's facts into the state of its lineage.
     ///
     /// - Returns: what the event was to that state, see ``SubscriptionState/apply(_:catalog:)``.
-    public mutating func apply(_ event: NormalizedEvent, catalog: ProductCatalog? = nil) -> Application {
+    public mutating func apply(_ event: NormalizedEvent, catalog: ProductCatalog? = nil) -> AppliedEvent {
         guard let lineage = event.subscription, !lineage.id.isEmpty else { return applyToAccounts(event) }
         follow(event.facts, of: lineage)
-        var application = Application(disposition: .unrelated, event: event, nextCheckAt: nil)
+        var application = AppliedEvent(disposition: .unrelated, event: event, nextCheckAt: nil)
         update(lineage) { application = $0.apply(event, catalog: catalog) }
         if application.disposition == .applied { refineAcrossLineages(&application, catalog: catalog) }
         return application
@@ -64,12 +64,12 @@ public struct AccountLedger: Hashable, Sendable {
         if !state.links.isEmpty { insert(state) }
     }
 
-    private mutating func applyToAccounts(_ event: NormalizedEvent) -> Application {
+    private mutating func applyToAccounts(_ event: NormalizedEvent) -> AppliedEvent {
         guard let move = AccountTransfer(event) else {
-            return Application(disposition: .unrelated, event: event, nextCheckAt: nil)
+            return AppliedEvent(disposition: .unrelated, event: event, nextCheckAt: nil)
         }
         let isNew = insert(move)
-        return Application(disposition: isNew ? .applied : .duplicate, event: event, nextCheckAt: nil)
+        return AppliedEvent(disposition: isNew ? .applied : .duplicate, event: event, nextCheckAt: nil)
     }
 
     @discardableResult
@@ -315,7 +315,7 @@ extension AccountAccess.Contribution {
 extension AccountLedger {
     /// Relays open a new lineage where Play replaces a purchase, and state no link: a start beside a running purchase of
     /// the same account and subscription is a change of plan, and the end of what was replaced is no churn.
-    private func refineAcrossLineages(_ application: inout Application, catalog: ProductCatalog?) {
+    private func refineAcrossLineages(_ application: inout AppliedEvent, catalog: ProductCatalog?) {
         let event = application.event
         guard event.store == .playStore, event.provider != .google, let lineage = event.subscription,
             let own = self[lineage]

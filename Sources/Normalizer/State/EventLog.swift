@@ -51,7 +51,7 @@ public struct Timeline: Hashable, Sendable {
     /// The states after all events.
     public private(set) var ledger = AccountLedger()
     /// What each event was, in the order of the log.
-    public private(set) var applications: [Application] = []
+    public private(set) var applications: [AppliedEvent] = []
 
     /// Plays events in the given order. The ledger does not depend on the order; the applications do.
     public init(_ events: some Sequence<NormalizedEvent>, catalog: ProductCatalog? = nil) {

@@ -49,7 +49,7 @@ struct EventRefinement {
 }
 
 extension EventRefinement {
-    /// As in `Application.isRestoration`.
+    /// As in `AppliedEvent.isRestoration`.
     var isRestoration: Bool {
         guard let refund = event.refund, refund.scope == nil else { return false }
         if let purchase { return priorRefund?.isWhole(of: purchase) == true }
@@ -62,7 +62,7 @@ extension EventRefinement {
 }
 
 extension EventRefinement {
-    /// As in `Application.followsReversal`.
+    /// As in `AppliedEvent.followsReversal`.
     var followsReversal: Bool {
         guard event.provider == .stripe, event.refund?.scope != nil, let priorRefund else { return false }
         return priorRefund.scope == nil && disposition == .applied
@@ -126,7 +126,7 @@ extension PeriodTimeline {
 // MARK: Disposition
 
 extension EventRefinement {
-    var disposition: Application.Disposition {
+    var disposition: AppliedEvent.Disposition {
         switch event.event {
         case .productChanged(let change) where change.direction == .quantity || change.direction == .addOns:
             // No fact tells of quantities and of what is sold beside; the event's id tells a second delivery.
@@ -195,13 +195,13 @@ extension EventRefinement {
 
     private var subjectTransaction: String? { statedPeriod?.transaction ?? event.transaction }
 
-    private var refund: Application.Disposition? {
+    private var refund: AppliedEvent.Disposition? {
         standing { if case .refund = $0 { true } else { false } }.map(disposition(of:))
     }
 
     private var hasNoNews: Bool { standings.allSatisfy { $0 != .news } }
 
-    private func disposition(of standing: SubscriptionState.Standing) -> Application.Disposition {
+    private func disposition(of standing: SubscriptionState.Standing) -> AppliedEvent.Disposition {
         switch standing {
         case .news: .applied
         case .known: .duplicate
@@ -209,12 +209,12 @@ extension EventRefinement {
         }
     }
 
-    private var byFacts: Application.Disposition {
+    private var byFacts: AppliedEvent.Disposition {
         if standings.contains(.news) || standings.isEmpty { return .applied }
         return standings.contains(.overruled) ? .superseded : .duplicate
     }
 
-    private func beginning(_ period: Fact.Period) -> Application.Disposition {
+    private func beginning(_ period: Fact.Period) -> AppliedEvent.Disposition {
         let start = period.period.startMilliseconds
         if let known = prior.timeline.period(transaction: period.transaction, start: nil)
             ?? prior.timeline.periods.first(where: { isSameStart($0, period) }),
@@ -263,7 +263,7 @@ extension EventRefinement {
             && (known.transaction == nil || period.transaction == nil)
     }
 
-    private func ending(_ end: Fact.PeriodEnd) -> Application.Disposition {
+    private func ending(_ end: Fact.PeriodEnd) -> AppliedEvent.Disposition {
         let start = end.start.millisecondsSince1970
         if let known = prior.timeline.period(transaction: end.transaction, start: start) {
             if let cut = known.cut, (cut.reason == .paused) == (end.reason == .paused) {
@@ -287,7 +287,7 @@ extension EventRefinement {
             && distance.magnitude <= Self.twinTolerance
     }
 
-    private var billingIssue: Application.Disposition {
+    private var billingIssue: AppliedEvent.Disposition {
         guard case .billing(let stated)? = event.facts.first(where: { $0.kind == .billing }) else { return byFacts }
         if let known = prior.billing?.value, known.status == stated.status, known.graceUntil == stated.graceUntil {
             return .duplicate
@@ -295,7 +295,7 @@ extension EventRefinement {
         return now.billing?.value.status == stated.status ? .applied : .superseded
     }
 
-    private func renewalIntent(_ willRenew: Bool) -> Application.Disposition {
+    private func renewalIntent(_ willRenew: Bool) -> AppliedEvent.Disposition {
         guard event.facts.contains(where: { $0.kind == .renewalIntent }) else { return byFacts }
         if now.intent?.value.isOn != willRenew { return .superseded }
         return prior.intent?.value.isOn == willRenew ? .duplicate : .applied

@@ -2,7 +2,7 @@ extension RenewalCheck {
     /// Plans the first look-up after an application: just after the announced period begins.
     ///
     /// - Returns: nil where the event announces no period, or one that has begun by its receipt.
-    public init?(_ application: Application, policy: Policy = .standard) {
+    public init?(_ application: AppliedEvent, policy: Policy = .standard) {
         guard let start = application.nextCheckAt, let lineage = application.event.subscription else { return nil }
         var announced: Fact.Period?
         for case .period(let period) in application.event.facts where period.period.start == start {

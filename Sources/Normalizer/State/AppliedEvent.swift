@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 /// What applying an event to a state came to.
-public struct Application: Hashable, Sendable, Codable {
+public struct AppliedEvent: Hashable, Sendable, Codable {
     /// What the event was to the state.
     @nonexhaustive
     public enum Disposition: String, Hashable, Sendable, Codable {
@@ -30,7 +30,7 @@ public struct Application: Hashable, Sendable, Codable {
     package var followsReversal = false
 }
 
-extension Application {
+extension AppliedEvent {
     private enum CodingKeys: String, CodingKey {
         case disposition, event
         case nextCheckAt = "next_check_at"
@@ -68,11 +68,11 @@ extension SubscriptionState {
     /// - Parameters:
     ///   - event: the event.
     ///   - catalog: the host's products, which tell an upgrade from a downgrade where the store does not.
-    public mutating func apply(_ event: NormalizedEvent, catalog: ProductCatalog? = nil) -> Application {
+    public mutating func apply(_ event: NormalizedEvent, catalog: ProductCatalog? = nil) -> AppliedEvent {
         guard let statement = event.statement, !statement.subscription.id.isEmpty,
             registers[statement.subscription] != nil
         else {
-            return Application(disposition: .unrelated, event: event, nextCheckAt: nil)
+            return AppliedEvent(disposition: .unrelated, event: event, nextCheckAt: nil)
         }
         let citation = Citation(statement)
         let standings = event.facts.map { standing(of: $0, in: statement.subscription, by: citation) }
@@ -93,7 +93,7 @@ extension SubscriptionState {
         )
         let refined = refinement.refined
         let begins = refinement.begun.map { $0.period.start }
-        return Application(
+        return AppliedEvent(
             disposition: refinement.disposition,
             event: refined,
             nextCheckAt: begins.flatMap { event.tellsAhead(of: $0) ? $0 : nil },
