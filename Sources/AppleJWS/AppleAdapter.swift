@@ -55,7 +55,7 @@ public struct AppleAdapter: ProviderAdapter {
     /// Takes what a client uploaded to the facts, and the event identities, that Apple's notification would give.
     ///
     /// - Parameters:
-    ///   - signedTransaction: a transaction in JWS form, from StoreKit.
+    ///   - signedTransaction: the octets of a transaction in JWS form, from StoreKit.
     ///   - signedRenewalInfo: the renewal info beside it.
     ///   - receivedAt: when it was received.
     /// - Throws: ``DeliveryError`` as for ``AppleJWSVerifier/transaction(_:receivedAt:channel:)``, and `misdirected`
