@@ -81,9 +81,7 @@ public struct AppleAdapter: ProviderAdapter {
             throw DeliveryError(.malformed, "body of \(body.count) bytes is longer than \(maximumBodyBytes)")
         }
         do throws(JSONError) {
-            var limits = JSONLimits()
-            limits.maximumBytes = maximumBodyBytes
-            let value = try ObjectReader(JSONDocument(parsing: body, limits: limits).root).value("signedPayload")
+            let value = try ObjectReader(JSONDocument(parsing: body, limits: .ofAnyLength).root).value("signedPayload")
             guard let range = value.rawUTF8Range else {
                 throw value.error(.unexpectedKind(expected: .string, found: value.kind))
             }

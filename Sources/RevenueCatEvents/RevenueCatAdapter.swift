@@ -58,16 +58,13 @@ public struct RevenueCatAdapter: ProviderAdapter {
     private final class Setup: Sendable {
         let configuration: Configuration
         let authorization: SharedAuthorization
-        let keys: [HMACSHA256]
-        /// For each key, what is said of a delivery that it proves.
-        let evidence: [Origin.Evidence]
+        let secrets: SigningSecrets
         let tolerance: Int64
 
-        init(_ configuration: Configuration, keys: [HMACSHA256]) {
+        init(_ configuration: Configuration, secrets: SigningSecrets) {
             self.configuration = configuration
             authorization = SharedAuthorization(configuration.authorizations)
-            self.keys = keys
-            evidence = keys.indices.map { Origin.Evidence(.hmac, key: "secret \($0 + 1)") }
+            self.secrets = secrets
             tolerance = configuration.tolerance.wholeMilliseconds
         }
     }
@@ -81,15 +78,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
     ///   below zero or beyond a day, an empty set of environments or apps.
     public init(_ configuration: Configuration) throws(ConfigurationError) {
         try configuration.validate()
-        var keys: [HMACSHA256] = []
-        for (index, secret) in configuration.signingSecrets.enumerated() {
-            do throws(SignatureError) {
-                keys.append(try HMACSHA256(key: secret.bytes.span))
-            } catch {
-                throw ConfigurationError("signing secret \(index + 1) is not usable: \(error)")
-            }
-        }
-        setup = Setup(configuration, keys: keys)
+        setup = Setup(configuration, secrets: try SigningSecrets(configuration.signingSecrets))
     }
 
     /// Proves that a delivery is RevenueCat's by every credential that is configured, and reads it.
@@ -129,11 +118,10 @@ public struct RevenueCatAdapter: ProviderAdapter {
         if setup.authorization.isConfigured {
             evidence = try setup.authorization.match(delivery)
         }
-        if !setup.keys.isEmpty {
+        if !setup.secrets.isEmpty {
             let signature = try SignatureHeader(Self.signatureHeader, in: delivery.headers)
-            let signer = try signature.signer(of: delivery.body.span, among: setup.keys)
+            evidence = try signature.prove(delivery.body.span, with: setup.secrets)
             try checkTime(signature.timestamp, receivedAt: delivery.receivedAt.millisecondsSince1970)
-            evidence = setup.evidence[signer]
         }
         return evidence
     }
@@ -207,14 +195,8 @@ extension RevenueCatAdapter.Configuration {
         for (index, value) in authorizations.enumerated() where value.isBlank {
             throw ConfigurationError("authorization \(index + 1) is blank")
         }
-        for (index, secret) in signingSecrets.enumerated() where secret.isBlank {
-            throw ConfigurationError("signing secret \(index + 1) is blank")
-        }
         for (index, value) in authorizations.enumerated() where value.hasWhiteSpaceAtAnEnd {
             throw ConfigurationError("authorization \(index + 1) has white space at an end, which no header keeps")
-        }
-        for (index, secret) in signingSecrets.enumerated() where secret.hasWhiteSpaceAtAnEnd {
-            throw ConfigurationError("signing secret \(index + 1) has white space at an end")
         }
         if let policy {
             let configured: Policy =

@@ -144,17 +144,14 @@ public struct StripeAdapter: ProviderAdapter {
     /// What all copies of an adapter share.
     private final class Setup: Sendable {
         let configuration: Configuration
-        let keys: [HMACSHA256]
-        /// For each key, what is said of a delivery that it proves.
-        let evidence: [Origin.Evidence]
+        let secrets: SigningSecrets
         let client: LookupClient?
         /// How far back and ahead the signed timestamp may lie, in milliseconds.
         let (maximumAge, maximumSkew): (Int64, Int64)
 
-        init(_ configuration: Configuration, keys: [HMACSHA256], client: LookupClient?) {
+        init(_ configuration: Configuration, secrets: SigningSecrets, client: LookupClient?) {
             self.configuration = configuration
-            self.keys = keys
-            evidence = keys.indices.map { Origin.Evidence(.hmac, key: "secret \($0 + 1)") }
+            self.secrets = secrets
             self.client = client
             switch configuration.tolerance {
             case .within(let duration): maximumAge = duration.wholeMilliseconds
@@ -173,18 +170,7 @@ public struct StripeAdapter: ProviderAdapter {
     ///   is blank or has white space at an end, a negative tolerance; and for a look-up that could not be sent.
     public init(_ configuration: Configuration) throws(ConfigurationError) {
         guard !configuration.signingSecrets.isEmpty else { throw ConfigurationError("no signing secret") }
-        var keys: [HMACSHA256] = []
-        for (index, secret) in configuration.signingSecrets.enumerated() {
-            guard !secret.isBlank else { throw ConfigurationError("signing secret \(index + 1) is blank") }
-            guard !secret.hasWhiteSpaceAtAnEnd else {
-                throw ConfigurationError("signing secret \(index + 1) has white space at an end")
-            }
-            do throws(SignatureError) {
-                keys.append(try HMACSHA256(key: secret.bytes.span))
-            } catch {
-                throw ConfigurationError("signing secret \(index + 1) is not usable: \(error)")
-            }
-        }
+        let secrets = try SigningSecrets(configuration.signingSecrets)
         if case .within(let duration) = configuration.tolerance, duration < .zero {
             throw ConfigurationError("tolerance is negative")
         }
@@ -193,7 +179,7 @@ public struct StripeAdapter: ProviderAdapter {
         }
         guard configuration.maximumBodyBytes > 0 else { throw ConfigurationError("no body is short enough") }
         let client = try configuration.lookup.map { (lookup) throws(ConfigurationError) in try LookupClient(lookup) }
-        setup = Setup(configuration, keys: keys, client: client)
+        setup = Setup(configuration, secrets: secrets, client: client)
     }
 
     /// Stripe.
@@ -215,15 +201,12 @@ public struct StripeAdapter: ProviderAdapter {
             )
         }
         let signature = try SignatureHeader("Stripe-Signature", in: delivery.headers, maximumFields: 1)
-        let signer = try signature.signer(of: delivery.body.span, among: setup.keys)
+        let evidence = try signature.prove(delivery.body.span, with: setup.secrets)
         try checkAge(of: signature.timestamp, at: delivery.receivedAt)
 
         let notification: StripeNotification
         do throws(JSONError) {
-            notification = try StripeNotification(
-                reading: delivery.body,
-                maximumBytes: configuration.maximumBodyBytes
-            )
+            notification = try StripeNotification(reading: delivery.body)
         } catch {
             throw DeliveryError(.malformed, error.description, isAuthentic: true, underlying: error)
         }
@@ -232,7 +215,7 @@ public struct StripeAdapter: ProviderAdapter {
             notification,
             receivedAt: delivery.receivedAt,
             channel: .webhook,
-            evidence: setup.evidence[signer],
+            evidence: evidence,
             digest: delivery.bodyDigest
         )
     }

@@ -57,11 +57,7 @@ package final class JSONDocument: Sendable {
     /// The nodes of the values that the object at `object` has under the names of a table; zero where it has none.
     func members(_ table: MemberTable, of object: Int) -> [UInt32] {
         let (slots, entries, text) = (table.slots, table.entries, table.text)
-        var found: [UInt32] = []
-        // As in `DocumentIndex.read`.
-        found.append(addingCapacity: entries.count) { found in
-            for _ in entries.indices { found.append(0) }
-        }
+        var found = [UInt32](repeating: 0, count: entries.count)
         let container = containers[nodes[object].container]
         let first = Int(container.members)
         let list = members

@@ -2,7 +2,6 @@
 package enum Limits {
     package static let bodyBytes = 1 << 20
     package static let jwsBytes = 256 << 10
-    package static let jsonDepth = 64
     package static let headerBytes = 8 << 10
     package static let headerSignatures = 16
     package static let jwksBytes = 64 << 10

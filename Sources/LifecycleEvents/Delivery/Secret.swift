@@ -22,6 +22,9 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
         [bytes.first, bytes.last].contains { $0 == 0x20 || (0x09...0x0D).contains($0 ?? 0) }
     }
 
+    /// It as the value of an `Authorization` header (RFC 6750, section 2.1).
+    package var bearerCredentials: String { "Bearer " + String(decoding: bytes, as: UTF8.self) }
+
     /// `<redacted>`
     public var description: String { "<redacted>" }
 

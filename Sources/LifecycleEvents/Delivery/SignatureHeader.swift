@@ -1,11 +1,11 @@
-package import SignatureCore
+import SignatureCore
 
 /// A header field with a time and signatures over that and the body, as Stripe and RevenueCat send it.
 package struct SignatureHeader: Sendable {
     private let name: String
     private let signature: TimestampedSignature
 
-    /// Seconds since 1970. Nobody vouches for them before ``signer(of:among:)`` returns.
+    /// Seconds since 1970. Nobody vouches for them before ``prove(_:with:)`` returns.
     package var timestamp: Int64 { signature.timestamp }
 
     /// Reads what came under a name. Several fields are read as if a proxy had joined them (RFC 9110, section 5.3).
@@ -34,13 +34,13 @@ package struct SignatureHeader: Sendable {
         }
     }
 
-    /// Which key made one of the signatures; the first such, after looking at them all.
+    /// Proves that one of the secrets made one of the signatures, and says which: the first such, after looking at them all.
     ///
     /// - Throws: `unauthenticated` where none did; `unavailable` where libcrypto fails, for want of memory.
-    package func signer(of body: Span<UInt8>, among keys: [HMACSHA256]) throws(DeliveryError) -> Int {
+    package func prove(_ body: Span<UInt8>, with secrets: SigningSecrets) throws(DeliveryError) -> Origin.Evidence {
         let signer: Int?
         do throws(SignatureError) {
-            signer = try signature.signer(of: body, among: keys)
+            signer = try signature.signer(of: body, among: secrets.keys)
         } catch {
             throw DeliveryError(.unavailable, "HMAC-SHA-256 not computed", underlying: error)
         }
@@ -49,9 +49,9 @@ package struct SignatureHeader: Sendable {
                 .unauthenticated,
                 signature.codes.isEmpty
                     ? "header \(name) has no v1 signature"
-                    : "none of \(signature.codes.count) signatures was made with one of \(keys.count) secrets"
+                    : "none of \(signature.codes.count) signatures was made with one of \(secrets.keys.count) secrets"
             )
         }
-        return signer
+        return secrets.evidence[signer]
     }
 }

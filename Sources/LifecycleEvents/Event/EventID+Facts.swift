@@ -115,7 +115,7 @@ extension EventID {
         notification: String,
         ordinal: Int = 0
     ) -> EventID {
-        EventID(lineage, .notified, provider.rawValue, notification, String(ordinal))
+        EventID(notifiedTo: lineage, by: provider, path: [notification], ordinal: ordinal)
     }
 }
 

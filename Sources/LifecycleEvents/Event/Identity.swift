@@ -133,11 +133,11 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
     }
 
     /// The identity of what a provider's notification tells, whose name is written in parts with a solidus between them.
-    package init(notifiedTo scope: SubscriptionID, by provider: Provider, path: [String]) {
+    package init(notifiedTo scope: SubscriptionID, by provider: Provider, path: [String], ordinal: Int = 0) {
         let (store, environment) = (scope.store.rawValue, scope.environment.rawValue)
-        let fact = FactKind.notified.rawValue
+        let (fact, ordinal) = (FactKind.notified.rawValue, String(ordinal))
         var count = store.utf8.count + environment.utf8.count + scope.id.utf8.count + fact.utf8.count
-        count += provider.rawValue.utf8.count + Self.length(of: path) + 1
+        count += provider.rawValue.utf8.count + Self.length(of: path) + ordinal.utf8.count
         self.init(components: 7, octets: count) { octets in
             Self.append(component: store, to: &octets)
             Self.append(component: environment, to: &octets)
@@ -145,7 +145,7 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
             Self.append(component: fact, to: &octets)
             Self.append(component: provider.rawValue, to: &octets)
             Self.append(path: path, to: &octets)
-            Self.append(component: "0", to: &octets)
+            Self.append(component: ordinal, to: &octets)
         }
     }
 

@@ -55,7 +55,7 @@ public struct RevenueCatClient: Sendable {
     public var clock: any Clock<Duration> = ContinuousClock()
 
     private let transport: BackoffTransport
-    private let authorization: Secret
+    private let apiKey: Secret
     private static let host = "api.revenuecat.com"
 
     /// Makes a client.
@@ -75,7 +75,7 @@ public struct RevenueCatClient: Sendable {
         }
         self.transport = BackoffTransport(base: transport)
         self.api = api
-        authorization = Secret("Bearer " + String(decoding: apiKey.bytes, as: UTF8.self))
+        self.apiKey = apiKey
     }
 
     /// All the subscriptions that a customer has.
@@ -320,7 +320,7 @@ public struct RevenueCatClient: Sendable {
     ) async throws(DeliveryError) -> HTTPTransportResponse {
         do throws(HTTPTransportError) {
             var request = try make()
-            try request.setHeader("Authorization", to: String(decoding: authorization.bytes, as: UTF8.self))
+            try request.setHeader("Authorization", to: apiKey.bearerCredentials)
             try request.setHeader("Accept", to: "application/json")
             return try await transport.send(request, retrying: policy, clock: clock)
         } catch {

@@ -5,7 +5,6 @@ import WireJSON
 /// Asks Stripe's API, in one version, at one host, for as long as it was allowed.
 struct LookupClient: Sendable {
     private let lookup: StripeAdapter.Lookup
-    private let authorization: Secret
     private let retries: RetryPolicy
     /// Which of Stripe's worlds the key is for; nil where it does not say.
     private let isLive: Bool?
@@ -23,7 +22,6 @@ struct LookupClient: Sendable {
         }
         self.lookup = lookup
         isLive = Self.isLive(lookup.apiKey)
-        authorization = Secret("Bearer " + String(decoding: lookup.apiKey.bytes, as: UTF8.self))
         retries = RetryPolicy(
             maximumAttempts: lookup.maximumAttempts,
             deadline: lookup.deadline,
@@ -167,7 +165,7 @@ struct LookupClient: Sendable {
             query: question.query.map { HTTPSURL.QueryItem($0.0, $0.1) }
         )
         var request = try HTTPTransportRequest(.get, url, timeout: lookup.timeout)
-        try request.setHeader("Authorization", to: String(decoding: authorization.bytes, as: UTF8.self))
+        try request.setHeader("Authorization", to: lookup.apiKey.bearerCredentials)
         try request.setHeader("Stripe-Version", to: lookup.version)
         // One of the two: the context is the account's successor and can name more than it.
         if let context = notification.context {

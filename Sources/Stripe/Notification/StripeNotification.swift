@@ -27,7 +27,7 @@ public struct StripeNotification: Sendable {
         init(status: Int, body: [UInt8]) {
             self.status = status
             self.body = body
-            document = (200..<300).contains(status) ? try? JSONDocument(parsing: body, limits: .stripe()) : nil
+            document = (200..<300).contains(status) ? try? JSONDocument(parsing: body) : nil
         }
     }
 
@@ -60,11 +60,11 @@ public struct StripeNotification: Sendable {
     /// What was fetched for it, by the name of the look-up.
     var answers: [String: Answer] = [:]
 
-    /// Reads an event.
+    /// Reads an event, however long it is.
     ///
     /// - Throws: `JSONError` for a body that is no JSON, or not an event.
-    init(reading body: [UInt8], maximumBytes: Int) throws(JSONError) {
-        event = try Event(reading: body, maximumBytes: maximumBytes)
+    init(reading body: [UInt8]) throws(JSONError) {
+        event = try Event(reading: body)
     }
 
     /// What was received, shared by all copies of the notification.
@@ -83,8 +83,8 @@ public struct StripeNotification: Sendable {
         let object: JSONValue?
         let previous: JSONValue?
 
-        init(reading body: [UInt8], maximumBytes: Int) throws(JSONError) {
-            let document = try JSONDocument(parsing: body, limits: .stripe(maximumBytes: maximumBytes))
+        init(reading body: [UInt8]) throws(JSONError) {
+            let document = try JSONDocument(parsing: body, limits: .ofAnyLength)
             let reader = try ObjectReader(document.root)
             let kind = try reader.value("object")
             isThin = kind.isString("v2.core.event")
@@ -136,15 +136,6 @@ public struct StripeNotification: Sendable {
     var createdMilliseconds: Milliseconds { event.created }
 }
 
-extension JSONLimits {
-    static func stripe(maximumBytes: Int = Limits.bodyBytes) -> JSONLimits {
-        var limits = JSONLimits()
-        limits.maximumBytes = maximumBytes
-        limits.maximumDepth = Limits.jsonDepth
-        return limits
-    }
-}
-
 extension StripeNotification: Codable {
     private struct Record: Codable {
         var status: Int
@@ -158,7 +149,7 @@ extension StripeNotification: Codable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let text = try container.decode(String.self, forKey: .body)
         let body = try Base64.decode(Array(text.utf8).span)
-        try self.init(reading: body, maximumBytes: .max)
+        try self.init(reading: body)
         for (name, record) in try container.decodeIfPresent([String: Record].self, forKey: .answers) ?? [:] {
             answers[name] = Answer(status: record.status, body: try Base64.decode(Array(record.body.utf8).span))
         }

@@ -16,6 +16,7 @@ final class SubscriptionObject: WireObject, Sendable {
         /// One of tomorrow.
         case other
 
+        // Raw values are compared one after the other, by code that is compiled for none of them.
         init(_ name: String) {
             switch name {
             case "incomplete": self = .incomplete

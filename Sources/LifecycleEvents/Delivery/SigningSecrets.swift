@@ -1,0 +1,27 @@
+import SignatureCore
+
+/// The secrets that one of a sender's signatures has to be made with, as keys, and what is said of a delivery that one proves.
+package struct SigningSecrets: Sendable {
+    let keys: [HMACSHA256]
+    let evidence: [Origin.Evidence]
+
+    package var isEmpty: Bool { keys.isEmpty }
+
+    /// - Throws: ``ConfigurationError`` for a secret that is blank, or has white space at an end.
+    package init(_ secrets: [Secret]) throws(ConfigurationError) {
+        var keys: [HMACSHA256] = []
+        for (index, secret) in secrets.enumerated() {
+            guard !secret.isBlank else { throw ConfigurationError("signing secret \(index + 1) is blank") }
+            guard !secret.hasWhiteSpaceAtAnEnd else {
+                throw ConfigurationError("signing secret \(index + 1) has white space at an end")
+            }
+            do throws(SignatureError) {
+                keys.append(try HMACSHA256(key: secret.bytes.span))
+            } catch {
+                throw ConfigurationError("signing secret \(index + 1) is not usable: \(error)")
+            }
+        }
+        self.keys = keys
+        evidence = keys.indices.map { Origin.Evidence(.hmac, key: "secret \($0 + 1)") }
+    }
+}
