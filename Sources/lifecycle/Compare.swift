@@ -12,8 +12,10 @@ struct Compare: ParsableCommand {
             Each file holds the events of one channel, one a line, as `lifecycle normalize` prints them. Prints one line \
             for whatever differs: a pair of events of one fact, an event or a lineage that only one side has, or a \
             stretch of time in which only one side gives access. The last line holds the numbers, which also go to \
-            standard error as a table. Exit status 1 unless both agree in everything that both can tell, and told \
-            anything in common.
+            standard error as a table.
+
+            Exit status: 1 unless both agree in everything that both can tell, and told anything in common; 65 when a \
+            line is no event.
             """
     )
 
@@ -47,8 +49,8 @@ struct Compare: ParsableCommand {
 
     func run() throws {
         let comparison = ChannelComparison(
-            try events(first),
-            try events(second),
+            try EventLog.events(at: first),
+            try EventLog.events(at: second),
             window: .seconds(window),
             tolerance: .seconds(tolerance),
             in: try range()
@@ -80,16 +82,6 @@ struct Compare: ParsableCommand {
         let upper = try until.map { try date($0, "--until") } ?? .distantFuture
         guard lower < upper else { throw ValidationError("--until is not after --from") }
         return lower..<upper
-    }
-
-    private func events(_ path: String) throws -> [NormalizedEvent] {
-        do {
-            return try EventLog.events(in: try contents(of: path))
-        } catch let error as EventLog.InvalidLine {
-            throw ValidationError("\(path): \(error)")
-        } catch {
-            throw ValidationError("\(path) cannot be read")
-        }
     }
 
     private func print(_ outcome: String, _ detail: some Encodable) throws {

@@ -81,17 +81,20 @@ struct EventInput: ParsableArguments {
     }
 
     func timeline() throws -> Timeline {
-        var all: [NormalizedEvent] = []
-        for path in events {
-            let bytes = try contents(of: path)
-            do {
-                all += try EventLog.events(in: bytes)
-            } catch {
-                StandardError.write("\(path): \(error)")
-                throw ExitCode.rejected
-            }
+        Timeline(try events.flatMap { try EventLog.events(at: $0) })
+    }
+}
+
+extension EventLog {
+    /// The events of a file; `-` is standard input.
+    static func events(at path: String) throws -> [NormalizedEvent] {
+        let bytes = try contents(of: path)
+        do {
+            return try events(in: bytes)
+        } catch {
+            StandardError.write("\(path): \(error)")
+            throw ExitCode.rejected
         }
-        return Timeline(all)
     }
 }
 #endif

@@ -77,7 +77,7 @@ struct CompareCommandTests {
     func invalid() throws {
         let broken = try file("broken.jsonl", "\n{\"secret\":1}\n".utf8)
         let run = try CommandLineRun(["compare", broken, broken])
-        #expect(run.status == 64)
+        #expect(run.status == 65)
         #expect(run.errors.contains("line 2"))
         #expect(!run.errors.contains("secret"))
         try FileManager.default.removeItem(at: folder)

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import LifecycleEvents
 import WireJSON
 
 /// What crosses a queue: the proven payloads themselves. They are read again at the other end, so that both ends see
@@ -21,17 +22,20 @@ private struct StoredPayloads: Codable {
 private func reread<Value>(
     _ data: Data,
     _ stored: StoredPayloads,
+    from decoder: any Decoder,
     _ read: ([UInt8], JSONValue, Bool) throws(JSONError) -> Value
 ) throws -> Value {
-    let bytes = Array(data)
-    return try read(bytes, JSONDocument(parsing: bytes).root, stored.isSigned)
+    try decoder.reread {
+        let bytes = Array(data)
+        return try read(bytes, JSONDocument(parsing: bytes).root, stored.isSigned)
+    }
 }
 
 extension AppleTransaction: Codable {
     /// Reads what `encode(to:)` wrote.
     public init(from decoder: any Decoder) throws {
         let stored = try StoredPayloads(from: decoder)
-        self = try reread(stored.payload, stored, AppleTransaction.init(payload:root:isSigned:))
+        self = try reread(stored.payload, stored, from: decoder, AppleTransaction.init(payload:root:isSigned:))
     }
 
     /// Writes the payload.
@@ -44,7 +48,7 @@ extension AppleRenewalInfo: Codable {
     /// Reads what `encode(to:)` wrote.
     public init(from decoder: any Decoder) throws {
         let stored = try StoredPayloads(from: decoder)
-        self = try reread(stored.payload, stored, AppleRenewalInfo.init(payload:root:isSigned:))
+        self = try reread(stored.payload, stored, from: decoder, AppleRenewalInfo.init(payload:root:isSigned:))
     }
 
     /// Writes the payload.
@@ -57,7 +61,7 @@ extension AppleAppTransaction: Codable {
     /// Reads what `encode(to:)` wrote.
     public init(from decoder: any Decoder) throws {
         let stored = try StoredPayloads(from: decoder)
-        self = try reread(stored.payload, stored, AppleAppTransaction.init(payload:root:isSigned:))
+        self = try reread(stored.payload, stored, from: decoder, AppleAppTransaction.init(payload:root:isSigned:))
     }
 
     /// Writes the payload.
@@ -70,22 +74,22 @@ extension AppleNotification: Codable {
     /// Reads what `encode(to:)` wrote.
     public init(from decoder: any Decoder) throws {
         let stored = try StoredPayloads(from: decoder)
-        var (notification, _) = try reread(stored.payload, stored) {
+        var (notification, _) = try reread(stored.payload, stored, from: decoder) {
             (bytes, root, isSigned) throws(JSONError) in
             try AppleNotification.read(payload: bytes, root: root, isSigned: isSigned)
         }
         switch notification.content {
         case .data(var data):
             data.transaction = try stored.transaction.map {
-                try reread($0, stored, AppleTransaction.init(payload:root:isSigned:))
+                try reread($0, stored, from: decoder, AppleTransaction.init(payload:root:isSigned:))
             }
             data.renewalInfo = try stored.renewalInfo.map {
-                try reread($0, stored, AppleRenewalInfo.init(payload:root:isSigned:))
+                try reread($0, stored, from: decoder, AppleRenewalInfo.init(payload:root:isSigned:))
             }
             notification.content = .data(data)
         case .appData(var data):
             data.appTransaction = try stored.appTransaction.map {
-                try reread($0, stored, AppleAppTransaction.init(payload:root:isSigned:))
+                try reread($0, stored, from: decoder, AppleAppTransaction.init(payload:root:isSigned:))
             }
             notification.content = .appData(data)
         case .summary, .externalPurchaseToken:

@@ -320,8 +320,8 @@ extension ObjectReader {
 extension DeveloperNotification: Codable {
     /// Reads the payload again, so that both ends of a queue see every member.
     public init(from decoder: any Decoder) throws {
-        let bytes = Array(try decoder.singleValueContainer().decode(Data.self))
-        try self.init(payload: bytes)
+        let payload = Array(try decoder.singleValueContainer().decode(Data.self))
+        self = try decoder.reread { try Self(payload: payload) }
     }
 
     /// Writes the payload.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Normalizer
 
 // What crosses a queue is the resource as received. It is read again at the other end, so that both ends see every
 // member, known or not. Resources hold personal data: what prints them shows how long they are.
@@ -6,7 +7,8 @@ import FoundationEssentials
 extension SubscriptionPurchase: Codable {
     /// Reads the resource again.
     public init(from decoder: any Decoder) throws {
-        try self.init(payload: Array(try decoder.singleValueContainer().decode(Data.self)))
+        let payload = Array(try decoder.singleValueContainer().decode(Data.self))
+        self = try decoder.reread { try Self(payload: payload) }
     }
 
     /// Writes the resource.
@@ -27,7 +29,8 @@ extension SubscriptionPurchase: CustomStringConvertible, CustomReflectable {
 extension ProductPurchase: Codable {
     /// Reads the resource again.
     public init(from decoder: any Decoder) throws {
-        try self.init(payload: Array(try decoder.singleValueContainer().decode(Data.self)))
+        let payload = Array(try decoder.singleValueContainer().decode(Data.self))
+        self = try decoder.reread { try Self(payload: payload) }
     }
 
     /// Writes the resource.
@@ -48,7 +51,8 @@ extension ProductPurchase: CustomStringConvertible, CustomReflectable {
 extension PlayOrder: Codable {
     /// Reads the resource again.
     public init(from decoder: any Decoder) throws {
-        try self.init(payload: Array(try decoder.singleValueContainer().decode(Data.self)))
+        let payload = Array(try decoder.singleValueContainer().decode(Data.self))
+        self = try decoder.reread { try Self(payload: payload) }
     }
 
     /// Writes the resource.

@@ -1,3 +1,5 @@
+import Normalizer
+
 /// A message from Google Play that is proven to have come through our subscription, decoded.
 ///
 /// The proof covers the sender, not the content: it is a hint, and what it says is asked for again.
@@ -17,8 +19,9 @@ public struct GoogleNotification: Sendable, Hashable {
 extension GoogleNotification: Codable {
     /// Reads what `encode(to:)` wrote.
     public init(from decoder: any Decoder) throws {
-        message = try PubSubMessage(from: decoder)
-        content = try DeveloperNotification(payload: message.data)
+        let message = try PubSubMessage(from: decoder)
+        self.message = message
+        content = try decoder.reread { try DeveloperNotification(payload: message.data) }
     }
 
     /// Writes the message.

@@ -83,15 +83,7 @@ extension RevenueCatNotification: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let payload = Array(try container.decode(Data.self, forKey: .payload))
-        do throws(JSONError) {
-            try self.init(payload: payload)
-        } catch {
-            throw DecodingError.dataCorruptedError(
-                forKey: .payload,
-                in: container,
-                debugDescription: "not a webhook: \(error)"
-            )
-        }
+        self = try decoder.reread { try Self(payload: payload) }
         answer = try container.decodeIfPresent(LookupAnswer.self, forKey: .answer)
     }
 

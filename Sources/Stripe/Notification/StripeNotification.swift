@@ -147,11 +147,14 @@ extension StripeNotification: Codable {
     /// Reads body and answers, and from them all the rest.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        let text = try container.decode(String.self, forKey: .body)
-        let body = try Base64.decode(Array(text.utf8).span)
-        try self.init(reading: body)
-        for (name, record) in try container.decodeIfPresent([String: Record].self, forKey: .answers) ?? [:] {
-            answers[name] = Answer(status: record.status, body: try Base64.decode(Array(record.body.utf8).span))
+        let body = try container.decode(String.self, forKey: .body)
+        let records = try container.decodeIfPresent([String: Record].self, forKey: .answers) ?? [:]
+        self = try decoder.reread {
+            var notification = try Self(reading: Base64.decode(Array(body.utf8).span))
+            notification.answers = try records.mapValues {
+                Answer(status: $0.status, body: try Base64.decode(Array($0.body.utf8).span))
+            }
+            return notification
         }
     }
 
