@@ -18,10 +18,11 @@ func receive(_ body: [UInt8], with apple: AppleAdapter, into ledger: any Ledger)
     // snippet.show
     do {
         let result = try await apple.receive(Delivery(body: body, receivedAt: Date()))
-        for event in result.events where await ledger.isNew(event.id) {
+        // One transaction stores the ids, and makes the changes of those that were not there.
+        try await ledger.store(result.events) { event, account in
             switch event.event {
-            case .started, .renewed, .productChanged: await ledger.grant(event)
-            case .expired, .revoked: await ledger.remove(event)
+            case .started, .renewed, .productChanged: account.grant(event)
+            case .expired, .revoked: account.remove(event)
             default: break  // recorded like the others, and nothing this shop acts on
             }
         }
@@ -31,7 +32,14 @@ func receive(_ body: [UInt8], with apple: AppleAdapter, into ledger: any Ledger)
 }
 
 protocol Ledger: Sendable {
-    func isNew(_ id: EventID) async -> Bool
-    func grant(_ event: NormalizedEvent) async
-    func remove(_ event: NormalizedEvent) async
+    /// Throws `unavailable` where nothing could be stored, so that Apple sends the notification again.
+    func store(
+        _ events: [NormalizedEvent],
+        _ change: (_ event: NormalizedEvent, _ account: inout any LedgerAccount) -> Void
+    ) async throws(DeliveryError)
+}
+
+protocol LedgerAccount {
+    mutating func grant(_ event: NormalizedEvent)
+    mutating func remove(_ event: NormalizedEvent)
 }
