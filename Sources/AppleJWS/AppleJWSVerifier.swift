@@ -35,10 +35,11 @@ public struct AppleJWSVerifier: Sendable {
     ///   chain that does not lead to a configured root, `stale` outside the time window, `misdirected` for another app
     ///   or environment.
     public func transaction(
-        _ jws: [UInt8],
+        _ jws: some Collection<UInt8>,
         receivedAt: Date,
         channel: Origin.Channel = .clientUpload
     ) throws(DeliveryError) -> Authenticated<AppleTransaction> {
+        let jws = Array(jws)
         let (transaction, evidence) = try transaction(jws, jws.indices, receivedAt)
         return authenticated(transaction, jws, receivedAt, channel, evidence)
     }
@@ -49,10 +50,11 @@ public struct AppleJWSVerifier: Sendable {
     ///
     /// - Throws: ``DeliveryError`` as for ``transaction(_:receivedAt:channel:)``.
     public func renewalInfo(
-        _ jws: [UInt8],
+        _ jws: some Collection<UInt8>,
         receivedAt: Date,
         channel: Origin.Channel = .clientUpload
     ) throws(DeliveryError) -> Authenticated<AppleRenewalInfo> {
+        let jws = Array(jws)
         let (renewalInfo, evidence) = try renewalInfo(jws, jws.indices, receivedAt)
         return authenticated(renewalInfo, jws, receivedAt, channel, evidence)
     }
@@ -61,10 +63,11 @@ public struct AppleJWSVerifier: Sendable {
     ///
     /// - Throws: ``DeliveryError`` as for ``transaction(_:receivedAt:channel:)``.
     public func appTransaction(
-        _ jws: [UInt8],
+        _ jws: some Collection<UInt8>,
         receivedAt: Date,
         channel: Origin.Channel = .clientUpload
     ) throws(DeliveryError) -> Authenticated<AppleAppTransaction> {
+        let jws = Array(jws)
         let (appTransaction, evidence) = try appTransaction(jws, jws.indices, receivedAt)
         return authenticated(appTransaction, jws, receivedAt, channel, evidence)
     }
@@ -73,10 +76,11 @@ public struct AppleJWSVerifier: Sendable {
     ///
     /// - Throws: ``DeliveryError`` as for ``transaction(_:receivedAt:channel:)``.
     public func notification(
-        _ jws: [UInt8],
+        _ jws: some Collection<UInt8>,
         receivedAt: Date,
         channel: Origin.Channel = .webhook
     ) throws(DeliveryError) -> Authenticated<AppleNotification> {
+        let jws = Array(jws)
         let (notification, evidence) = try taking(channel).notification(jws, jws.indices, receivedAt)
         return authenticated(notification, jws, receivedAt, channel, evidence)
     }

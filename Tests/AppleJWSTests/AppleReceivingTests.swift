@@ -93,6 +93,35 @@ struct AppleReceivingTests {
         }
     }
 
+    @Test("an upload is taken as the text that StoreKit gives, as its octets and as data")
+    func uploadForms() throws {
+        let fixture = try AppleFixture()
+        let notification = try #require(try AppleStory.all.first?.notifications(from: AppleFixture.start).first)
+        let data = try #require(purchaseData(notification))
+        let (transaction, renewalInfo) = (try #require(data.transactionInfo), try #require(data.renewalInfo))
+        let date = notification.signedDate
+        let jws = try fixture.simulator.signed(transaction, at: date)
+        let renewalJWS = try fixture.simulator.signed(renewalInfo, at: date)
+        let octets = try fixture.adapter.receive(
+            signedTransaction: jws,
+            signedRenewalInfo: renewalJWS,
+            receivedAt: date
+        )
+        let text = try fixture.adapter.receive(
+            signedTransaction: String(decoding: jws, as: UTF8.self).utf8,
+            signedRenewalInfo: String(decoding: renewalJWS, as: UTF8.self).utf8,
+            receivedAt: date
+        )
+        let stored = try fixture.adapter.receive(
+            signedTransaction: Data(jws),
+            signedRenewalInfo: Data(renewalJWS),
+            receivedAt: date
+        )
+        #expect(!octets.events.isEmpty)
+        #expect(text == octets)
+        #expect(stored == octets)
+    }
+
     @Test("redelivery gives the same event, another notification another", arguments: AppleStory.all)
     func redelivery(_ story: AppleStory) throws {
         let fixture = try AppleFixture()
