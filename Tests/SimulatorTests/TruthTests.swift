@@ -143,7 +143,8 @@ struct WalkedHost {
     private var done: Set<String> = []
     private var due: [CreditAction] = []
     private var account: Account.Identifier?
-    private var family: SubscriptionID?
+    /// What is shared with the family, in the order in which it was first heard of: shared again, it has another name.
+    private var shared: [SubscriptionID] = []
 
     private init(_ walk: RandomWalk) {
         var allowances: [String: CreditPolicy.Allowance] = [:]
@@ -292,7 +293,11 @@ struct WalkedHost {
 
     private mutating func take(_ result: Normalization) {
         for event in result.events {
-            if case .started(let started) = event.event, started.origin == .familyShared { family = event.subscription }
+            if case .started(let started) = event.event, started.origin == .familyShared,
+                let lineage = event.subscription, !shared.contains(lineage)
+            {
+                shared.append(lineage)
+            }
             if account == nil {
                 // What a sale has for a reference, a subscription has not.
                 for case .owner(let owner) in event.facts where owner.source != .clientReferenceID {
@@ -301,7 +306,9 @@ struct WalkedHost {
             }
             if case .transferred(let transfer) = event.event, let new = transfer.to.first { account = new }
             let application = ledger.apply(event)
-            guard let lineage = event.subscription, let state = ledger[lineage], lineage != family else { continue }
+            guard let lineage = event.subscription, let state = ledger[lineage], !shared.contains(lineage) else {
+                continue
+            }
             left = Dictionary(left.map { (ledger[$0.key]?.subscription ?? $0.key, $0.value) }) {
                 $0.paidAt < $1.paidAt ? $1 : $0
             }
@@ -369,7 +376,7 @@ struct WalkedHost {
             if actual != expected {
                 return "access at \(RFC3339.string(moment)) is \(actual ?? "none"), expected \(expected ?? "none")"
             }
-            if let family, let state = ledger[family] {
+            if let family = shared.last, let state = ledger[family] {
                 let expected = truth.shared.map { $0.start <= moment && moment < $0.end } ?? false
                 if state.access(at: time).isGranted != expected { return "the family has \(!expected) at \(moment)" }
             }
