@@ -86,6 +86,16 @@ extension TruthTests {
         #expect(try await WalkedHost.difference(walk, simulator, losing: 169) == nil)
     }
 
+    /// The relay tells of the refund, and the store so far of the planned change alone.
+    @Test("a refund ends what goes on of the order under another token, before its revocation is heard of")
+    func refundOfWhatGoesOn() async throws {
+        let store = try #require(try Simulators.all.get().first { $0.provider == .google })
+        let relay = try #require(try Simulators.all.get().first { $0.provider == .revenuecat })
+        let walk = RandomWalk(.revenuecat, seed: 400_264, steps: 14, isRare: true)
+        #expect(walk.story.steps.map(\.act.name).prefix(12).suffix(2) == ["downgrade", "refund"])
+        #expect(try await WalkedHost.difference(walk, store, beside: relay, .storeLate) == nil)
+    }
+
     /// Credits are left out: what is paid for by a notification that never arrives waits for it.
     @Test("what is lost is made good by the next word of the purchase", arguments: [Provider.apple, .google, .stripe])
     func losses(_ provider: Provider) async throws {
@@ -143,6 +153,7 @@ struct WalkedHost {
     private var done: Set<String> = []
     private var due: [CreditAction] = []
     private var account: Account.Identifier?
+    private var transferredAt = Date.distantPast
     /// What is shared with the family, in the order in which it was first heard of: shared again, it has another name.
     private var shared: [SubscriptionID] = []
 
@@ -304,7 +315,11 @@ struct WalkedHost {
                     account = Account.Identifier(owner.id, owner.source)
                 }
             }
-            if case .transferred(let transfer) = event.event, let new = transfer.to.first { account = new }
+            if case .transferred(let transfer) = event.event, let new = transfer.to.first,
+                event.effectiveAt > transferredAt
+            {
+                (account, transferredAt) = (new, event.effectiveAt)
+            }
             let application = ledger.apply(event)
             guard let lineage = event.subscription, let state = ledger[lineage], !shared.contains(lineage) else {
                 continue

@@ -243,9 +243,9 @@ struct PeriodTimeline {
             for refunded in periods.indices
             where refunded == index || periods[refunded].transaction?.paidOrder ?? "" == refund.transaction {
                 periods[refunded].refundedAt = min(periods[refunded].refundedAt ?? .max, cut.at)
+                if let known = periods[refunded].cut, known.precedes(cut) { continue }
+                periods[refunded].cut = cut
             }
-            if let known = periods[index].cut, known.precedes(cut) { continue }
-            periods[index].cut = cut
         }
     }
 
