@@ -72,10 +72,10 @@ private struct Channel {
             let step = taken.notification.step
             if times[step] == nil { times[step] = taken.notification.occurredAt }
             for event in taken.result.events {
-                let application = ledger.apply(event)
+                let applied = ledger.apply(event)
                 events.append(event)
-                guard application.disposition == .applied, event.kind != .acknowledgementRequired else { continue }
-                news[step, default: []].append(Self.words(application.event.event))
+                guard applied.disposition == .applied, event.kind != .acknowledgementRequired else { continue }
+                news[step, default: []].append(Self.words(applied.event.event))
             }
             for statement in taken.result.statements { ledger.apply(statement) }
             access[step] = Self.access(ledger, at: taken.notification.receivedAt)

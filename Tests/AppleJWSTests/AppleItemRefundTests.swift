@@ -73,8 +73,8 @@ struct AppleItemRefundTests {
         var done: Set<String> = []
         func effects(_ events: [NormalizedEvent]) -> [CreditAction.Effect] {
             events.flatMap { event in
-                let application = ledger.apply(event)
-                return policy.actions(for: application, in: ledger.states[0])
+                let applied = ledger.apply(event)
+                return policy.actions(for: applied, in: ledger.states[0])
                     .filter { done.insert($0.id).inserted }.map(\.effect)
             }
         }
@@ -118,8 +118,8 @@ struct AppleItemRefundTests {
         events += try told("REFUND", subscription, status: 1, refunded, at: day(10.1))
         #expect(scopes(events) == [.fraction(try #require(ExactDecimal("0.2002")))])
         for event in events {
-            let application = ledger.apply(event)
-            #expect(!policy.actions(for: application, in: ledger.states[0]).map(\.effect).contains(.revoke))
+            let applied = ledger.apply(event)
+            #expect(!policy.actions(for: applied, in: ledger.states[0]).map(\.effect).contains(.revoke))
         }
         #expect(ledger.states[0].access(at: day(11)).isGranted)
     }

@@ -61,8 +61,8 @@ struct ApplePurchaseTests {
                 receivedAt: day(at)
             ).events
             for event in events {
-                let application = ledger.apply(event)
-                actions += policy.actions(for: application, in: ledger.states[0])
+                let applied = ledger.apply(event)
+                actions += policy.actions(for: applied, in: ledger.states[0])
             }
         }
         try deliver(0.01)

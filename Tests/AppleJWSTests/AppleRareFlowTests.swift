@@ -145,9 +145,9 @@ struct AppleRareFlowTests {
             try fixture.adapter.events(fixture.simulator.delivery(renewed, receivedAt: receivedAt)).first
         )
         var state = SubscriptionState(try #require(event.subscription))
-        let application = state.apply(event)
-        #expect(application.disposition == .applied)
-        #expect(application.nextCheckAt == nil)
+        let applied = state.apply(event)
+        #expect(applied.disposition == .applied)
+        #expect(applied.nextCheckAt == nil)
     }
 
     /// There a month lasts minutes, and how long a failed charge is tried again is a setting of the tester's.
@@ -207,14 +207,14 @@ struct AppleRareFlowTests {
         ])
         var actions: [CreditAction] = []
         for event in story[0] + ahead {
-            let application = ledger.apply(event)
-            actions += policy.actions(for: application, in: ledger.states[0])
+            let applied = ledger.apply(event)
+            actions += policy.actions(for: applied, in: ledger.states[0])
         }
         #expect(actions.map(\.effectiveAt) == [day(0), day(30)])
         #expect(actions.allSatisfy { !policy.isVoid($0, in: ledger.states[0]) })
-        let application = ledger.apply(try #require(changed.first))
-        #expect(application.disposition == .applied)
-        actions += policy.actions(for: application, in: ledger.states[0])
+        let applied = ledger.apply(try #require(changed.first))
+        #expect(applied.disposition == .applied)
+        actions += policy.actions(for: applied, in: ledger.states[0])
         #expect(actions.map(\.effect) == [.reset(to: 200), .reset(to: 200), .carryOver(to: 495)])
         // The renewal's waits for a period that does not begin, and would replace what the upgrade gave.
         #expect(actions.map { policy.isVoid($0, in: ledger.states[0]) } == [false, true, false])
@@ -232,8 +232,8 @@ struct AppleRareFlowTests {
             + notified("DID_RENEW", nil, period("2", 30, 60), renewal(60), at: 29.2)
             + notified("REFUND", nil, refunded, renewal(60), at: 29.6)
         {
-            let application = ledger.apply(event)
-            actions += policy.actions(for: application, in: ledger.states[0])
+            let applied = ledger.apply(event)
+            actions += policy.actions(for: applied, in: ledger.states[0])
         }
         #expect(actions.map(\.effect) == [.reset(to: 500), .reset(to: 500)])
         #expect(actions.map { policy.isVoid($0, in: ledger.states[0]) } == [false, true])

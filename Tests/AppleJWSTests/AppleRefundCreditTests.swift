@@ -68,8 +68,8 @@ struct AppleRefundCreditTests {
         var ledger = AccountLedger()
         var ids: Set<String> = []
         return events.flatMap { event in
-            let application = ledger.apply(event)
-            return policy.actions(for: application, in: ledger.states[0])
+            let applied = ledger.apply(event)
+            return policy.actions(for: applied, in: ledger.states[0])
                 .filter { ids.insert($0.id).inserted }.map(\.effect)
         }
     }

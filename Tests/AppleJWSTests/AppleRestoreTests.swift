@@ -26,8 +26,8 @@ struct AppleRestoreTests {
             ).events
             for event in told {
                 events.insert(event.id)
-                let application = ledger.apply(event)
-                for action in policy.actions(for: application, in: ledger.states[0])
+                let applied = ledger.apply(event)
+                for action in policy.actions(for: applied, in: ledger.states[0])
                 where !done.contains(where: { $0.id == action.id }) {
                     done.append(action)
                 }

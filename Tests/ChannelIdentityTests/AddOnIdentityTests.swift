@@ -72,9 +72,9 @@ struct AddOnIdentityTests {
             var ledger = AccountLedger()
             var credits: [String: CreditAction] = [:]
             for event in events {
-                let application = ledger.apply(event)
+                let applied = ledger.apply(event)
                 guard let lineage = event.subscription, let state = ledger[lineage] else { continue }
-                for action in policy.actions(for: application, in: state) { credits[action.id] = action }
+                for action in policy.actions(for: applied, in: state) { credits[action.id] = action }
             }
             #expect(ledger.states.count == 2)
             let time = Date(millisecondsSince1970: holding.end + GoogleVectors.day)

@@ -28,9 +28,9 @@ struct BareProductTests {
             var ledger = AccountLedger()
             var credits: [String: CreditAction] = [:]
             for event in order {
-                let application = ledger.apply(event)
+                let applied = ledger.apply(event)
                 guard let lineage = event.subscription, let state = ledger[lineage] else { continue }
-                for action in policy.actions(for: application, in: state) { credits[action.id] = action }
+                for action in policy.actions(for: applied, in: state) { credits[action.id] = action }
             }
             #expect(credits.count == 1, "\(credits.values.map(\.effect))")
         }

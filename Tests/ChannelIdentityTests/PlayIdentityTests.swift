@@ -22,12 +22,12 @@ struct Backend {
 
     init(_ events: [NormalizedEvent]) {
         for event in events {
-            let application = ledger.apply(event)
-            dispositions.append(application.disposition)
+            let applied = ledger.apply(event)
+            dispositions.append(applied.disposition)
             guard let lineage = event.subscription, let state = ledger[lineage] else { continue }
             // Also of what is no news: the index on the action's identity has to hold by itself.
-            for action in Self.policy.actions(for: application, in: state) { credits[action.id] = action }
-            if seen.insert(event.id).inserted, application.disposition == .applied { acts.append(application.event) }
+            for action in Self.policy.actions(for: applied, in: state) { credits[action.id] = action }
+            if seen.insert(event.id).inserted, applied.disposition == .applied { acts.append(applied.event) }
         }
     }
 

@@ -188,9 +188,9 @@ struct PlayProductIdentityTests {
         var actions: Set<String> = []
         var ledger = AccountLedger()
         for event in channels.google + channels.relayed {
-            let application = ledger.apply(event)
+            let applied = ledger.apply(event)
             let state = try #require(event.subscription.flatMap { ledger[$0] })
-            for action in policy.actions(for: application, in: state) {
+            for action in policy.actions(for: applied, in: state) {
                 if case .grant = action.effect { actions.insert(action.id) }
             }
         }

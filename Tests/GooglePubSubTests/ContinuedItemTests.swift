@@ -115,9 +115,9 @@ struct ContinuedItemTests {
             for other in event == second.first ? secondAll : [] where other.subscription != event.subscription {
                 replay.apply(other)
             }
-            let application = replay.apply(event)
+            let applied = replay.apply(event)
             guard let lineage = event.subscription, let state = replay[lineage] else { continue }
-            for action in policy.actions(for: application, in: state) {
+            for action in policy.actions(for: applied, in: state) {
                 actions[action.id] = "\(event.kind) \(action.effect)"
             }
         }
@@ -197,9 +197,9 @@ struct ContinuedItemTests {
         var ledger = AccountLedger()
         var actions: [String: String] = [:]
         for event in first + second {
-            let application = ledger.apply(event)
+            let applied = ledger.apply(event)
             guard let lineage = event.subscription, let state = ledger[lineage] else { continue }
-            for action in policy.actions(for: application, in: state) {
+            for action in policy.actions(for: applied, in: state) {
                 actions[action.id] = "\(event.kind) \(action.effect)"
             }
         }

@@ -69,9 +69,9 @@ struct ItemRevocationTests {
             for statement in chapter.furtherStatements { ledger.apply(statement) }
             var done: [SubscriptionID: [CreditAction.Effect]] = [:]
             for event in chapter.events {
-                let application = ledger.apply(event)
+                let applied = ledger.apply(event)
                 guard let lineage = event.subscription, let state = ledger[lineage] else { continue }
-                done[lineage, default: []] += Self.policy.actions(for: application, in: state).map(\.effect)
+                done[lineage, default: []] += Self.policy.actions(for: applied, in: state).map(\.effect)
             }
             effects.append(done.filter { !$0.value.isEmpty })
             #expect(products(effects.count == 3 ? 31 : 6) == expected, "chapter \(effects.count)")

@@ -35,10 +35,10 @@ struct LateNewsTests {
             let purchase = number == 4 ? bought : extended
             let prior = ledger.states.first
             for event in try Play.map(number, purchase, at: time, askedAt: askedAt, prior: prior).events {
-                let application = ledger.apply(event)
+                let applied = ledger.apply(event)
                 kinds.append(event.kind.rawValue)
                 let state = try #require(ledger.states.first)
-                for action in Self.policy.actions(for: application, in: state) { effects[action.id] = action.effect }
+                for action in Self.policy.actions(for: applied, in: state) { effects[action.id] = action.effect }
             }
         }
         #expect(kinds.prefix(3) == ["started", "extended", "renewed"])

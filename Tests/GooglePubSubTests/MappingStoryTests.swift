@@ -66,11 +66,11 @@ struct MappingStoryTests {
 
     private static func ledger(_ chapters: [Chapter]) throws -> (AccountLedger, [AppliedEvent]) {
         var ledger = AccountLedger()
-        var applications: [AppliedEvent] = []
+        var appliedEvents: [AppliedEvent] = []
         for chapter in chapters {
-            for event in try chapter.events() { applications.append(ledger.apply(event)) }
+            for event in try chapter.events() { appliedEvents.append(ledger.apply(event)) }
         }
-        return (ledger, applications)
+        return (ledger, appliedEvents)
     }
 
     private static var lineage: SubscriptionID {
@@ -79,12 +79,12 @@ struct MappingStoryTests {
 
     @Test("each chapter is told for what it is")
     func refinements() throws {
-        let (_, applications) = try Self.ledger(Self.life)
-        #expect(applications.allSatisfy { $0.disposition == .applied })
-        let told = applications.map { application in
-            switch application.event.event {
+        let (_, appliedEvents) = try Self.ledger(Self.life)
+        #expect(appliedEvents.allSatisfy { $0.disposition == .applied })
+        let told = appliedEvents.map { applied in
+            switch applied.event.event {
             case .renewed(let renewed): "renewed \(renewed.cause)"
-            default: application.event.kind.rawValue
+            default: applied.event.kind.rawValue
             }
         }
         #expect(
@@ -170,13 +170,13 @@ struct MappingStoryTests {
         arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]]
     )
     func planChangeIsNoChurn(_ order: [Int]) throws {
-        let (ledger, applications) = try Self.ledger(order.map { Self.planChange[$0] })
+        let (ledger, appliedEvents) = try Self.ledger(order.map { Self.planChange[$0] })
         #expect(ledger.states.count == 1)
         let state = try #require(ledger.states.first)
         #expect(state.access(at: Play.date(Self.changed + 20 * Self.day)).isGranted)
         #expect(state.snapshot(at: Play.date(Self.changed + Self.day)).product == "family:monthly")
-        for application in applications {
-            if case .expired(let expired) = application.event.event { #expect(expired.reason == .replaced) }
+        for applied in appliedEvents {
+            if case .expired(let expired) = applied.event.event { #expect(expired.reason == .replaced) }
         }
     }
 
@@ -196,9 +196,9 @@ struct MappingStoryTests {
         var done: Set<String> = []
         var effects: [CreditAction.Effect] = []
         for event in try chapters.flatMap({ try $0.events() }) {
-            let application = ledger.apply(event)
+            let applied = ledger.apply(event)
             guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
-            effects += policy.actions(for: application, in: state).filter { done.insert($0.id).inserted }.map(\.effect)
+            effects += policy.actions(for: applied, in: state).filter { done.insert($0.id).inserted }.map(\.effect)
         }
         return effects
     }

@@ -26,9 +26,9 @@ struct PromotionCodeTests {
         var actions: [String: CreditAction.Effect] = [:]
         for token in ["token-1", "token-2", "token-1"] {
             for event in try Self.redeemed(token) {
-                let application = ledger.apply(event)
+                let applied = ledger.apply(event)
                 let state = try #require(event.subscription.flatMap { ledger[$0] })
-                for action in Self.policy.actions(for: application, in: state) { actions[action.id] = action.effect }
+                for action in Self.policy.actions(for: applied, in: state) { actions[action.id] = action.effect }
             }
         }
         #expect(Array(actions.values) == [.grant(100), .grant(100)])

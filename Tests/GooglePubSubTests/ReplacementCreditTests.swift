@@ -23,9 +23,9 @@ struct ReplacementCreditTests {
 
         mutating func handle(_ events: [NormalizedEvent]) {
             for event in events {
-                let application = ledger.apply(event)
+                let applied = ledger.apply(event)
                 guard let lineage = event.subscription, let state = ledger[lineage] else { continue }
-                for action in ReplacementCreditTests.policy.actions(for: application, in: state)
+                for action in ReplacementCreditTests.policy.actions(for: applied, in: state)
                 where done.insert(action.id).inserted {
                     switch action.effect {
                     case .grant(let credits): bought += credits
@@ -351,9 +351,9 @@ struct ReplacementCreditTests {
             var ledger = AccountLedger()
             var credits: [String: Int64] = [:]
             for event in (isKnown ? bought : []) + order.joined() {
-                let application = ledger.apply(event)
+                let applied = ledger.apply(event)
                 let state = try #require(event.subscription.flatMap { ledger[$0] })
-                for action in policy.actions(for: application, in: state) {
+                for action in policy.actions(for: applied, in: state) {
                     switch action.effect {
                     case .grant(let count): credits[action.id] = count
                     case .withdraw(let count): credits[action.id] = -count

@@ -64,11 +64,11 @@ struct AccountStories {
         var log: [CreditAction] = []
 
         mutating func handle(_ event: NormalizedEvent) {
-            let application = ledger.apply(event)
-            guard let lineage = application.event.subscription, let state = ledger[lineage] else { return }
+            let applied = ledger.apply(event)
+            guard let lineage = applied.event.subscription, let state = ledger[lineage] else { return }
             left = Dictionary(left.map { (ledger[$0.key]?.subscription ?? $0.key, $0.value) }, uniquingKeysWith: +)
             let name = state.subscription
-            for action in AccountStories.policy.actions(for: application, in: state)
+            for action in AccountStories.policy.actions(for: applied, in: state)
             where done.insert(action.id).inserted {
                 log.append(action)
                 switch action.effect {
@@ -574,9 +574,9 @@ struct AccountStories {
         _ = other.apply(refund)
         // The other was too late.
         var again = one
-        let application = again.apply(refund)
-        #expect(application.disposition == .applied)
-        #expect(Self.policy.actions(for: application, in: again).map(\.effect) == [.revoke])
+        let applied = again.apply(refund)
+        #expect(applied.disposition == .applied)
+        #expect(Self.policy.actions(for: applied, in: again).map(\.effect) == [.revoke])
         // Merging gives the same state, and makes the event one that is known.
         #expect(one.joined(with: other) == again)
         #expect(again.apply(refund).disposition == .duplicate)
@@ -592,9 +592,9 @@ struct AccountStories {
         var first = SubscriptionState(link)
         _ = first.apply(basic)
         var ledger = AccountLedger([first])
-        let application = ledger.apply(pro)
+        let applied = ledger.apply(pro)
         let state = try #require(ledger[SubscriptionID(store: .playStore, environment: .production, id: new)])
-        #expect(Self.policy.actions(for: application, in: state).map(\.effect) == [.carryOver(to: 375)])
+        #expect(Self.policy.actions(for: applied, in: state).map(\.effect) == [.carryOver(to: 375)])
         // A joined state may stand in both rows.
         let read = try CanonicalJSON.value(SubscriptionState.self, from: try CanonicalJSON.bytes(state))
         #expect(AccountLedger([first, read]).states == [state])

@@ -189,8 +189,8 @@ struct ProductsCredits {
         balances.subscription = beginning
         var state = SubscriptionState(Self.lineage)
         for (index, event) in events.enumerated() {
-            let application = state.apply(event)
-            balances.perform(Self.policy.actions(for: application, in: state))
+            let applied = state.apply(event)
+            balances.perform(Self.policy.actions(for: applied, in: state))
             balances.subscription -= spending[index] ?? 0
         }
         return balances
@@ -638,8 +638,8 @@ struct ProductsCredits {
             var balances = Balances()
             var state = SubscriptionState(Self.lineage)
             for event in order {
-                let application = state.apply(event)
-                balances.perform(Self.policy.actions(for: application, in: state))
+                let applied = state.apply(event)
+                balances.perform(Self.policy.actions(for: applied, in: state))
                 if event == coins { state.apply(stated) }
             }
             #expect(balances.bought == 30)
@@ -688,10 +688,10 @@ struct ProductsCredits {
     func earlyRenewal() throws {
         var state = SubscriptionState(Self.lineage)
         _ = state.apply(Self.begins("t1", "basic", from: 0, to: 31))
-        let application = state.apply(Self.begins("t2", "basic", from: 31, to: 62, at: 30.5, isRenewal: true))
-        #expect(application.nextCheckAt == Self.day(31))
-        #expect(application.event.effectiveAt == Self.day(31))
-        let actions = Self.policy.actions(for: application, in: state)
+        let applied = state.apply(Self.begins("t2", "basic", from: 31, to: 62, at: 30.5, isRenewal: true))
+        #expect(applied.nextCheckAt == Self.day(31))
+        #expect(applied.event.effectiveAt == Self.day(31))
+        let actions = Self.policy.actions(for: applied, in: state)
         #expect(actions.map(\.effect) == [.reset(to: 200)])
         #expect(actions.map(\.effectiveAt) == [Self.day(31)])
     }
@@ -720,14 +720,14 @@ struct ProductsCredits {
         #expect(actions.count == 1)
     }
 
-    @Test("an application that was written before it said what it gives back is read, and gives nothing back")
+    @Test("an applied event that was written before it said what it gives back is read, and gives nothing back")
     func olderApplication() throws {
         var state = SubscriptionState(Self.lineage)
-        let application = state.apply(Self.begins("t1", "basic", from: 0, to: 31))
-        let text = String(decoding: try CanonicalJSON.bytes(application), as: UTF8.self)
+        let applied = state.apply(Self.begins("t1", "basic", from: 0, to: 31))
+        let text = String(decoding: try CanonicalJSON.bytes(applied), as: UTF8.self)
         let older = text.replacing(#","is_restoration":false"#, with: "")
         #expect(older != text)
-        #expect(try CanonicalJSON.value(AppliedEvent.self, from: Array(older.utf8)) == application)
+        #expect(try CanonicalJSON.value(AppliedEvent.self, from: Array(older.utf8)) == applied)
     }
 
     @Test("actions and policies survive being written and read")

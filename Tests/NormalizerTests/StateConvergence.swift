@@ -288,7 +288,7 @@ struct StateConvergence {
     }
 
     @Test("applying events gives the state of their facts, one set of ids, and never traps", arguments: seeds.prefix(4))
-    func applications(_ first: UInt64) throws {
+    func appliedEvents(_ first: UInt64) throws {
         for seed in (0..<40).map({ first &+ $0 }) {
             var random = SplitMix64(seed: seed)
             let story = RandomStory(seed: seed)

@@ -204,7 +204,7 @@ struct StateEarlyRenewal {
         var state = SubscriptionState(lineage)
         state.apply(statement([.period(Self.known)]))
         let early = statement([.period(Self.next)], at: day(30.5))
-        let application = state.apply(
+        let applied = state.apply(
             NormalizedEvent(
                 id: .periodBegan(lineage, transaction: "t2"),
                 event: .renewed(.init(cause: .scheduled, phase: .regular, period: Self.next.period)),
@@ -221,8 +221,8 @@ struct StateEarlyRenewal {
                 origin: early.origin
             )
         )
-        #expect(application.nextCheckAt == day(31))
-        return (state, try #require(RenewalCheck(application)))
+        #expect(applied.nextCheckAt == day(31))
+        return (state, try #require(RenewalCheck(applied)))
     }
 
     @Test("the first look-up is just after the period begins, and there is one for each period")

@@ -171,9 +171,9 @@ struct StateStories {
     @Test("in the given order", arguments: Story.all)
     func givenOrder(_ story: Story) {
         var ledger = AccountLedger()
-        var applications: [AppliedEvent] = []
+        var appliedEvents: [AppliedEvent] = []
         for (index, event) in story.events.enumerated() {
-            applications.append(ledger.apply(event))
+            appliedEvents.append(ledger.apply(event))
             for expectation in story.expect where expectation.after == index + 1 {
                 #expect(story.differences(expectation, ledger) == [], "after \(index + 1) events")
             }
@@ -181,10 +181,10 @@ struct StateStories {
         for expectation in story.expect where expectation.after == nil {
             #expect(story.differences(expectation, ledger) == [])
         }
-        if let kinds = story.kinds { #expect(applications.map(\.event.event.label) == kinds) }
-        if let dispositions = story.dispositions { #expect(applications.map(\.disposition) == dispositions) }
+        if let kinds = story.kinds { #expect(appliedEvents.map(\.event.event.label) == kinds) }
+        if let dispositions = story.dispositions { #expect(appliedEvents.map(\.disposition) == dispositions) }
         if let nextCheck = story.nextCheck {
-            #expect(applications.map { $0.nextCheckAt?.rfc3339 } == nextCheck)
+            #expect(appliedEvents.map { $0.nextCheckAt?.rfc3339 } == nextCheck)
         }
         if let contradictions = story.contradictions {
             #expect(

@@ -66,9 +66,9 @@ struct AddOnTests {
         var effects: [CreditAction.Effect] = []
         func take(_ events: [NormalizedEvent]) -> [String] {
             for event in events {
-                let application = ledger.apply(event)
+                let applied = ledger.apply(event)
                 guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
-                effects += policy.actions(for: application, in: state).map(\.effect)
+                effects += policy.actions(for: applied, in: state).map(\.effect)
             }
             return events.map { "\($0.kind.rawValue) \($0.product?.id ?? "") \($0.transaction ?? "")" }
         }
@@ -120,9 +120,9 @@ struct AddOnTests {
             var credits: Set<String> = []
             func take() {
                 for event in bought {
-                    let application = ledger.apply(event)
+                    let applied = ledger.apply(event)
                     guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
-                    credits.formUnion(policy.actions(for: application, in: state).map(\.id))
+                    credits.formUnion(policy.actions(for: applied, in: state).map(\.id))
                 }
             }
             func ask(at time: Int64, refundedAt: JSONText = nil) async throws {
@@ -192,9 +192,9 @@ struct AddOnTests {
             var ledger = AccountLedger()
             var effects: [CreditAction.Effect] = []
             for event in events {
-                let application = ledger.apply(event)
+                let applied = ledger.apply(event)
                 guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
-                effects += policy.actions(for: application, in: state).map(\.effect)
+                effects += policy.actions(for: applied, in: state).map(\.effect)
             }
             #expect(effects == (isAddOnPaid ? [.reset(to: 5), .reset(to: 10)] : [.reset(to: 100), .reset(to: 1)]))
             let time = date(t0 + 8 * day)

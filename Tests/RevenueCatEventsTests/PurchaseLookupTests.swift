@@ -478,8 +478,8 @@ struct PurchaseLookupTests {
             var seen: Set<EventID> = []
             var acts = 0
             for event in events {
-                let application = state.apply(event)
-                if seen.insert(event.id).inserted, application.disposition == .applied { acts += 1 }
+                let applied = state.apply(event)
+                if seen.insert(event.id).inserted, applied.disposition == .applied { acts += 1 }
                 for statement in statements { state.apply(statement) }
             }
             #expect(acts == 1)

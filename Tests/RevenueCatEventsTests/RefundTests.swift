@@ -18,12 +18,12 @@ struct RefundTests {
 
         init(_ events: [NormalizedEvent], _ policy: CreditPolicy) {
             for event in events {
-                let application = ledger.apply(event)
-                if seen.insert(event.id).inserted, application.disposition == .applied {
-                    acts.append(application.event)
+                let applied = ledger.apply(event)
+                if seen.insert(event.id).inserted, applied.disposition == .applied {
+                    acts.append(applied.event)
                 }
                 guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
-                for action in policy.actions(for: application, in: state)
+                for action in policy.actions(for: applied, in: state)
                 where done.insert(action.id).inserted {
                     actions.append(action)
                     switch action.effect {

@@ -116,8 +116,8 @@ struct RobustnessTests {
             var seen: Set<String> = []
             return try events.flatMap { event in
                 try Self.outcome(event.body, adapter).get().events.flatMap { event in
-                    let application = state.apply(event)
-                    return policy.actions(for: application, in: state).filter { seen.insert($0.id).inserted }
+                    let applied = state.apply(event)
+                    return policy.actions(for: applied, in: state).filter { seen.insert($0.id).inserted }
                 }
             }
         }

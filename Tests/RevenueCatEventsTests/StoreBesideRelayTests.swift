@@ -129,8 +129,8 @@ struct StoreBesideRelayTests {
             var ledger = AccountLedger()
             var done: [String: CreditAction.Effect] = [:]
             for event in store + relay + end {
-                let application = ledger.apply(event)
-                for action in policy.actions(for: application, in: ledger.states[0]) { done[action.id] = action.effect }
+                let applied = ledger.apply(event)
+                for action in policy.actions(for: applied, in: ledger.states[0]) { done[action.id] = action.effect }
             }
             #expect(Set(done.values) == [.grant(500), .withdraw(500)] && done.count == 2)
             #expect(!ledger.states[0].access(at: day(11)).isGranted)

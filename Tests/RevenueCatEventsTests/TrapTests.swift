@@ -202,8 +202,8 @@ struct TrapTests {
         let early = event("RENEWAL", t1 - 8 * hour, .second)
         #expect(try one(early).effectiveAt == date(t1))
         var ledger = try ledger(purchase)
-        let application = ledger.apply(try one(early))
-        #expect(application.nextCheckAt == date(t1))
+        let applied = ledger.apply(try one(early))
+        #expect(applied.nextCheckAt == date(t1))
         #expect(ledger[Self.lineage]?.snapshot(at: date(t1 - hour)).period?.start == date(t0))
         #expect(ledger[Self.lineage]?.snapshot(at: date(t1 - hour)).nextPeriod?.start == date(t1))
     }

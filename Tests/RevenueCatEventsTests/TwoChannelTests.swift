@@ -152,8 +152,8 @@ struct TwoChannelTests {
         var seen: Set<EventID> = []
         var acts: [NormalizedEvent] = []
         for event in events {
-            let application = ledger.apply(event)
-            if seen.insert(event.id).inserted, application.disposition == .applied { acts.append(application.event) }
+            let applied = ledger.apply(event)
+            if seen.insert(event.id).inserted, applied.disposition == .applied { acts.append(applied.event) }
         }
         return (acts, ledger)
     }

@@ -24,9 +24,9 @@ struct PlannedChangeCreditTests {
             var ledger = AccountLedger()
             var actions: [CreditAction] = []
             for event in order {
-                let application = ledger.apply(event)
+                let applied = ledger.apply(event)
                 guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
-                actions += Self.policy.actions(for: application, in: state)
+                actions += Self.policy.actions(for: applied, in: state)
             }
             let renewal = try #require(actions.max { $0.effectiveAt < $1.effectiveAt })
             #expect(renewal.effect == .reset(to: 500))
@@ -51,9 +51,9 @@ struct PlannedChangeCreditTests {
         var done: [String: CreditAction.Effect] = [:]
         var ledger = AccountLedger()
         for event in events {
-            let application = ledger.apply(event)
+            let applied = ledger.apply(event)
             guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
-            for action in policy.actions(for: application, in: state) where done[action.id] == nil {
+            for action in policy.actions(for: applied, in: state) where done[action.id] == nil {
                 done[action.id] = action.effect
             }
         }

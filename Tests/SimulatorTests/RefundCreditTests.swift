@@ -25,9 +25,9 @@ struct RefundCreditTests {
         var ledger = AccountLedger()
         var effects: [CreditAction.Effect] = []
         for event in playback.events {
-            let application = ledger.apply(event)
+            let applied = ledger.apply(event)
             guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
-            effects += Self.policy.actions(for: application, in: state).map(\.effect)
+            effects += Self.policy.actions(for: applied, in: state).map(\.effect)
         }
         #expect(effects == [.reset(to: 500), .revoke, .reset(to: 200)])
     }
@@ -49,9 +49,9 @@ struct RefundCreditTests {
             var ledger = AccountLedger()
             var effects: [CreditAction.Effect] = []
             for event in order.map({ events[$0] }) {
-                let application = ledger.apply(event)
+                let applied = ledger.apply(event)
                 guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
-                effects += Self.appStorePolicy.actions(for: application, in: state).map(\.effect)
+                effects += Self.appStorePolicy.actions(for: applied, in: state).map(\.effect)
             }
             #expect(effects.filter { $0 != .revoke } == [.reset(to: 500), .reset(to: 200)])
             #expect(effects.last == .reset(to: 200))

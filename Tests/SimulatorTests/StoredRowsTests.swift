@@ -24,10 +24,10 @@ struct StoredRowsTests {
             for account in event.account?.identifiers ?? [] { accounts[account, default: []].insert(lineage) }
             var ledger = try ledger(linkedTo: [lineage])
             let read = try CanonicalJSON.value(NormalizedEvent.self, from: try CanonicalJSON.bytes(event))
-            let application = ledger.apply(read)
+            let applied = ledger.apply(read)
             let state = ledger[lineage]
             rows[lineage] = try state.map { try CanonicalJSON.bytes($0) }
-            return (application, state)
+            return (applied, state)
         }
 
         /// What an account has, whatever its purchases are called by now.
@@ -87,11 +87,11 @@ struct StoredRowsTests {
                 var host = Host()
                 for event in events + events {
                     let kept = memory.apply(event)
-                    let (application, stored) = try host.apply(event)
+                    let (applied, stored) = try host.apply(event)
                     guard let lineage = event.subscription, let state = memory[lineage] else { continue }
                     let row = try #require(stored)
-                    #expect(application == kept)
-                    #expect(policy.actions(for: application, in: row) == policy.actions(for: kept, in: state))
+                    #expect(applied == kept)
+                    #expect(policy.actions(for: applied, in: row) == policy.actions(for: kept, in: state))
                     #expect(row == state)
                 }
             }

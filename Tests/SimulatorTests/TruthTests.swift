@@ -320,14 +320,14 @@ struct WalkedHost {
             {
                 (account, transferredAt) = (new, event.effectiveAt)
             }
-            let application = ledger.apply(event)
+            let applied = ledger.apply(event)
             guard let lineage = event.subscription, let state = ledger[lineage], !shared.contains(lineage) else {
                 continue
             }
             left = Dictionary(left.map { (ledger[$0.key]?.subscription ?? $0.key, $0.value) }) {
                 $0.paidAt < $1.paidAt ? $1 : $0
             }
-            for action in policy.actions(for: application, in: state) where done.insert(action.id).inserted {
+            for action in policy.actions(for: applied, in: state) where done.insert(action.id).inserted {
                 if action.effectiveAt <= event.receivedAt { perform(action) } else { due.append(action) }
             }
         }

@@ -293,9 +293,9 @@ struct NewsTests {
                 let result = try adapter.take(body, at: created + 1)
                 if let statement = result.noChange?.statement { state.apply(statement) }
                 for event in result.events {
-                    let application = state.apply(event)
-                    guard seen.insert(event.id).inserted, application.disposition == .applied else { continue }
-                    acts.append(application.event.kind.rawValue)
+                    let applied = state.apply(event)
+                    guard seen.insert(event.id).inserted, applied.disposition == .applied else { continue }
+                    acts.append(applied.event.kind.rawValue)
                 }
             }
             #expect(acts == ["started"])

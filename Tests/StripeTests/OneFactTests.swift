@@ -71,9 +71,9 @@ struct OneFactTests {
             var actions: Set<String> = []
             var dispositions: [AppliedEvent.Disposition] = []
             for event in order {
-                let application = state.apply(event)
-                dispositions.append(application.disposition)
-                actions.formUnion(policy.actions(for: application, in: state).map(\.id))
+                let applied = state.apply(event)
+                dispositions.append(applied.disposition)
+                actions.formUnion(policy.actions(for: applied, in: state).map(\.id))
             }
             #expect(dispositions.filter { $0 == .applied }.count == 1)
             #expect(actions.count == 1)

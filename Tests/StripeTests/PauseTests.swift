@@ -48,8 +48,8 @@ struct PauseTests {
         for (body, time) in deliveries {
             if state.snapshot(at: date(time)).status == .paused { pauses += 1 }
             for event in try adapter.take(body, at: time).events {
-                let application = state.apply(event)
-                for action in policy.actions(for: application, in: state) where done.insert(action.id).inserted {
+                let applied = state.apply(event)
+                for action in policy.actions(for: applied, in: state) where done.insert(action.id).inserted {
                     effects.append(action.effect)
                 }
             }
@@ -161,9 +161,9 @@ struct PauseTests {
                     let result = try adapter.take(body, at: resumedAt)
                     if let statement = result.noChange?.statement { state.apply(statement) }
                     for event in result.events {
-                        let application = state.apply(event)
-                        guard seen.insert(event.id).inserted, application.disposition == .applied else { continue }
-                        acts.append(application.event.kind.rawValue)
+                        let applied = state.apply(event)
+                        guard seen.insert(event.id).inserted, applied.disposition == .applied else { continue }
+                        acts.append(applied.event.kind.rawValue)
                     }
                 }
                 #expect(acts == ["started", "paused", "renewed"], "\(isTwinFirst)")

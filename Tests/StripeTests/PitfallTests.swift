@@ -214,11 +214,11 @@ struct PitfallTests {
         #expect(state.access(at: date(created + 1800)).isGranted)
         let paid = Self.paid("in_1", from: created, at: created + 3600)
         var joined = state
-        let application = try #require(
+        let applied = try #require(
             try adapter().take(paid, at: created + 3600).events.first.map { joined.apply($0) }
         )
         // The roll has stated the period already; the renewal is news all the same.
-        #expect(application.disposition == .applied)
+        #expect(applied.disposition == .applied)
         let again = try #require(try adapter().take(paid, at: created + 3600).events.first.map { joined.apply($0) })
         #expect(again.disposition != .applied)
     }
@@ -284,8 +284,8 @@ struct PitfallTests {
         var effects: [CreditAction.Effect] = []
         for index in order {
             for event in try adapter().take(bodies[index], at: changes[index].start).events {
-                let application = state.apply(event)
-                effects += policy.actions(for: application, in: state).filter { done.insert($0.id).inserted }
+                let applied = state.apply(event)
+                effects += policy.actions(for: applied, in: state).filter { done.insert($0.id).inserted }
                     .map(\.effect)
             }
         }

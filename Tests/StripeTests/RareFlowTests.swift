@@ -46,12 +46,12 @@ struct RareFlowTests {
         mutating func take(_ result: Normalization) throws {
             if let statement = result.noChange?.statement { ledger.apply(statement) }
             for event in result.events {
-                let application = ledger.apply(event)
-                if seen.insert(event.id).inserted, application.disposition == .applied {
-                    acts.append(application.event)
+                let applied = ledger.apply(event)
+                if seen.insert(event.id).inserted, applied.disposition == .applied {
+                    acts.append(applied.event)
                 }
                 guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
-                for action in policy.actions(for: application, in: state)
+                for action in policy.actions(for: applied, in: state)
                 where done.insert(action.id).inserted {
                     effects.append(action.effect)
                 }

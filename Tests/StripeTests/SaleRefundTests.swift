@@ -36,10 +36,10 @@ struct SaleRefundTests {
             var ledger = AccountLedger()
             var actions: [String] = []
             for event in session + refund {
-                let application = ledger.apply(event)
+                let applied = ledger.apply(event)
                 let lineage = try #require(event.subscription)
                 let state = try #require(ledger[lineage])
-                actions += policy.actions(for: application, in: state).map { "\($0.effect)" }
+                actions += policy.actions(for: applied, in: state).map { "\($0.effect)" }
             }
             #expect(actions.count == 2, "\(mode) \(version.name) \(actions) \(refund.map { $0.transaction ?? "" })")
         }
@@ -92,16 +92,16 @@ struct SaleRefundTests {
             var balance: Int64 = 0
             return try order.map { events in
                 for event in events {
-                    var application = ledger.apply(event)
+                    var applied = ledger.apply(event)
                     // Whoever keeps credits may ask about it later, from what was written beside the state.
                     if isQueued {
-                        application = try CanonicalJSON.value(
+                        applied = try CanonicalJSON.value(
                             AppliedEvent.self,
-                            from: try CanonicalJSON.bytes(application)
+                            from: try CanonicalJSON.bytes(applied)
                         )
                     }
                     let state = try #require(event.subscription.flatMap { ledger[$0] })
-                    for action in policy.actions(for: application, in: state) where done.insert(action.id).inserted {
+                    for action in policy.actions(for: applied, in: state) where done.insert(action.id).inserted {
                         switch action.effect {
                         case .grant(let credits): balance += credits
                         case .withdraw(let credits): balance -= credits

@@ -57,19 +57,19 @@ struct TestClockTests {
         let second = Flow.next(first, invoice: "in_2")
         let adapter = try adapter()
         var state = SubscriptionState(PitfallTests.lineage)
-        var applications: [AppliedEvent] = []
+        var appliedEvents: [AppliedEvent] = []
         for delivery in [
             Self.began(first, at: created), Self.updated(second, from: first, at: created + 20),
             Self.paid("in_2", .basic, second, at: created + 21),
         ] {
             let result = try adapter.take(delivery.body, at: delivery.time)
             if let statement = result.noChange?.statement { state.apply(statement) }
-            applications += result.events.map { state.apply($0) }
+            appliedEvents += result.events.map { state.apply($0) }
         }
-        #expect(applications.map(\.event.kind) == [.started, .renewed])
-        #expect(applications.map(\.disposition) == [.applied, .applied])
-        #expect(applications.map(\.nextCheckAt) == [nil, nil])
-        #expect(applications.allSatisfy { RenewalCheck($0) == nil })
+        #expect(appliedEvents.map(\.event.kind) == [.started, .renewed])
+        #expect(appliedEvents.map(\.disposition) == [.applied, .applied])
+        #expect(appliedEvents.map(\.nextCheckAt) == [nil, nil])
+        #expect(appliedEvents.allSatisfy { RenewalCheck($0) == nil })
     }
 
     @Test("a late word of a period that is over pays nothing out over its successor", arguments: clocks)

@@ -118,8 +118,8 @@ package struct Chaos: Sendable {
                 }
             for event in result.events {
                 if outcome.events[event.id] == nil { outcome.events[event.id] = event.kind }
-                let application = outcome.ledger.apply(event)
-                outcome.credits.perform(application, in: outcome.ledger)
+                let applied = outcome.ledger.apply(event)
+                outcome.credits.perform(applied, in: outcome.ledger)
             }
             for statement in result.statements {
                 outcome.credits.learn(statement.facts)

@@ -13,14 +13,14 @@ struct CreditBalances: Sendable {
     /// Does what an event asks for.
     ///
     /// - Parameter ledger: as it is with the event.
-    mutating func perform(_ application: AppliedEvent, in ledger: AccountLedger) {
-        guard let lineage = application.event.subscription, let state = ledger[lineage] else { return }
-        learn(application.event.facts)
+    mutating func perform(_ applied: AppliedEvent, in ledger: AccountLedger) {
+        guard let lineage = applied.event.subscription, let state = ledger[lineage] else { return }
+        learn(applied.event.facts)
         left = Dictionary(left.map { (ledger[$0.key]?.subscription ?? $0.key, $0.value) }) {
             $0.paidAt < $1.paidAt ? $1 : $0
         }
         let name = state.subscription
-        for action in policy.actions(for: application, in: state) where done.insert(action.id).inserted {
+        for action in policy.actions(for: applied, in: state) where done.insert(action.id).inserted {
             let before = left[name]?.credits ?? 0
             switch action.effect {
             case .grant(let credits):

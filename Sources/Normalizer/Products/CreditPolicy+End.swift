@@ -3,14 +3,14 @@ import FoundationEssentials
 // What an end takes, and money that goes back.
 extension CreditPolicy {
     func ended(
-        _ application: AppliedEvent,
+        _ applied: AppliedEvent,
         _ lineage: SubscriptionID,
         _ timeline: PeriodTimeline,
         _ state: SubscriptionState
     ) -> [CreditAction] {
-        let event = application.event
+        let event = applied.event
         // What is said twice of one end, in other words and under another id, takes once.
-        guard application.disposition != .duplicate || isToldInPassing(event, lineage) else { return [] }
+        guard applied.disposition != .duplicate || isToldInPassing(event, lineage) else { return [] }
         let stated = max(event.effectiveAt, event.occurredAt).millisecondsSince1970
         let moment = Date(millisecondsSince1970: timeline.reached(stated))
         guard !timeline.periods.isEmpty, !state.access(at: moment.millisecondsSince1970, timeline).isGranted else {
@@ -40,12 +40,12 @@ extension CreditPolicy {
 
     /// Money that went back, of a period or of what was bought once, and money that went back and came again.
     func refunded(
-        _ application: AppliedEvent,
+        _ applied: AppliedEvent,
         _ lineage: SubscriptionID,
         _ timeline: PeriodTimeline,
         _ state: SubscriptionState
     ) -> [CreditAction] {
-        let event = application.event
+        let event = applied.event
         let purchase = event.refund.flatMap { state.purchases[$0.transaction]?.value }
         let isLoss =
             switch event.event {
@@ -54,12 +54,12 @@ extension CreditPolicy {
             default: false
             }
         guard isLoss else {
-            guard application.disposition == .applied, application.isRestoration else { return [] }
+            guard applied.disposition == .applied, applied.isRestoration else { return [] }
             return purchase.map { regained($0, event, lineage) } ?? restored(event, lineage, timeline, state)
         }
         if let purchase {
             if event.tellsOfPurchaseTakenBack { return purchased(event, lineage, purchase.purchase, state) }
-            return withdrawn(purchase, lineage, state, again: application.followsReversal ? event.id : nil)
+            return withdrawn(purchase, lineage, state, again: applied.followsReversal ? event.id : nil)
         }
         if case .refunded(let refund) = event.event, refund.affectsCurrentPeriod == false { return [] }
         // A refund of something else, which may be a purchase that is not known yet. Where a pause has ended access, what is
@@ -67,7 +67,7 @@ extension CreditPolicy {
         guard let refund = event.refund, refund.endsAccess, let index = timeline.index(of: refund),
             !isSucceeded(index, timeline, event, state)
         else { return [] }
-        return ended(application, lineage, timeline, state)
+        return ended(applied, lineage, timeline, state)
     }
 
     /// Whether other credits had taken the place of a period's when its money went back, and are still paid for.

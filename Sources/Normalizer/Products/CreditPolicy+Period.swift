@@ -3,12 +3,12 @@ import FoundationEssentials
 // What a period pays out when it begins.
 extension CreditPolicy {
     func begun(
-        _ application: AppliedEvent,
+        _ applied: AppliedEvent,
         _ lineage: SubscriptionID,
         _ timeline: PeriodTimeline,
         _ state: SubscriptionState
     ) -> [CreditAction] {
-        let event = application.event
+        let event = applied.event
         // A payment may only infer the period that it pays for, as Stripe's invoices do; it pays out all the same.
         var stated: Fact.Period?
         for case .period(let period) in event.facts where stated == nil || !period.isProvisional { stated = period }
@@ -34,11 +34,11 @@ extension CreditPolicy {
             guard later.start < period.end, !isSpent(later, event),
                 last(since: Date(millisecondsSince1970: later.start), event, timeline, state) == nil
             else { return [] }
-            let isLate = application.disposition == .superseded
+            let isLate = applied.disposition == .superseded
             guard !isAwaited(later, timeline, state),
                 isLate
                     ? !isKnownByPayment(period, before: later.start, state)
-                    : isFirstWord(application, period, before: later)
+                    : isFirstWord(applied, period, before: later)
             else { return [] }
             let earlier = before(index, timeline, state)
             let corrections = correction(of: later, after: period, and: earlier, event, lineage, state)
@@ -135,14 +135,14 @@ extension CreditPolicy {
     /// Whether a payment is the first word of a period of Stripe's that another has taken the place of. What that
     /// paid out knows nothing of it, and what Stripe states of the period itself later corrects nothing any more.
     private func isFirstWord(
-        _ application: AppliedEvent,
+        _ applied: AppliedEvent,
         _ period: PeriodTimeline.Period,
         before later: PeriodTimeline.Period
     ) -> Bool {
         let isReplaced = period.replacement != nil || period.cut?.reason == .replaced
-        return application.disposition == .applied && application.event.provider == .stripe
+        return applied.disposition == .applied && applied.event.provider == .stripe
             && period.fact.isProvisional && isReplaced && !later.fact.isProvisional
-            && application.event.facts.contains { $0.kind == .charge }
+            && applied.event.facts.contains { $0.kind == .charge }
     }
 
     /// Whether the payment for a period of Stripe's failed and is still to come, so that it has paid nothing out.

@@ -51,15 +51,15 @@ public struct CreditPolicy: Hashable, Sendable, Codable {
 extension CreditPolicy {
     /// What to do about an event, in this order; nothing for most events.
     ///
-    /// Ask about every application, whatever its disposition: news of the past may correct what was paid out, and a
+    /// Ask about every applied event, whatever its disposition: news of the past may correct what was paid out, and a
     /// period that a state knew before its event came is still to be paid out. The ids see to it that nothing is done twice.
     ///
     /// - Parameters:
-    ///   - application: what applying the event came to.
+    ///   - applied: what applying the event came to.
     ///   - state: the state that the event was applied to, as it is right after.
-    public func actions(for application: AppliedEvent, in state: SubscriptionState) -> [CreditAction] {
-        let event = application.event
-        guard application.disposition != .unrelated, let lineage = event.subscription else { return [] }
+    public func actions(for applied: AppliedEvent, in state: SubscriptionState) -> [CreditAction] {
+        let event = applied.event
+        guard applied.disposition != .unrelated, let lineage = event.subscription else { return [] }
         lazy var timeline = PeriodTimeline(state)
         switch event.event {
         case .started(let started) where started.origin == .temporary:
@@ -70,21 +70,21 @@ extension CreditPolicy {
         case .productChangeReverted where event.store != .appStore || event.provider != .apple:
             return []
         case .started, .renewed, .productChanged, .offerRedeemed, .productChangeReverted:
-            return begun(application, lineage, timeline, state)
+            return begun(applied, lineage, timeline, state)
         case .oneTimePurchased(let purchase):
             return purchased(event, lineage, purchase, state)
         case .expired(let expired):
             switch expired.reason {
             case .replaced: return []
             case .billing where wasCharged(since: event.occurredAt, timeline, state): return []
-            default: return ended(application, lineage, timeline, state)
+            default: return ended(applied, lineage, timeline, state)
             }
         // What is left counts again when a pause within a period is over. Taken and given back, it would be spent twice.
         case .paused where isWithinPeriod(event, timeline): return []
         case .paused, .revoked, .gracePeriodExpired:
-            return ended(application, lineage, timeline, state)
+            return ended(applied, lineage, timeline, state)
         case .refunded, .chargeback, .refundReversed:
-            return refunded(application, lineage, timeline, state)
+            return refunded(applied, lineage, timeline, state)
         default:
             return []
         }

@@ -46,10 +46,10 @@ public struct AccountLedger: Hashable, Sendable {
     public mutating func apply(_ event: NormalizedEvent, catalog: ProductCatalog? = nil) -> AppliedEvent {
         guard let lineage = event.subscription, !lineage.id.isEmpty else { return applyToAccounts(event) }
         follow(event.facts, of: lineage)
-        var application = AppliedEvent(disposition: .unrelated, event: event, nextCheckAt: nil)
-        update(lineage) { application = $0.apply(event, catalog: catalog) }
-        if application.disposition == .applied { refineAcrossLineages(&application, catalog: catalog) }
-        return application
+        var applied = AppliedEvent(disposition: .unrelated, event: event, nextCheckAt: nil)
+        update(lineage) { applied = $0.apply(event, catalog: catalog) }
+        if applied.disposition == .applied { refineAcrossLineages(&applied, catalog: catalog) }
+        return applied
     }
 
     /// Joins what an event links its lineage to, before the event is judged: what another channel said of the same
@@ -315,8 +315,8 @@ extension AccountAccess.Contribution {
 extension AccountLedger {
     /// Relays open a new lineage where Play replaces a purchase, and state no link: a start beside a running purchase of
     /// the same account and subscription is a change of plan, and the end of what was replaced is no churn.
-    private func refineAcrossLineages(_ application: inout AppliedEvent, catalog: ProductCatalog?) {
-        let event = application.event
+    private func refineAcrossLineages(_ applied: inout AppliedEvent, catalog: ProductCatalog?) {
+        let event = applied.event
         guard event.store == .playStore, event.provider != .google, let lineage = event.subscription,
             let own = self[lineage]
         else { return }
@@ -346,7 +346,7 @@ extension AccountLedger {
                     change.direction = direction
                     change.basis = .catalog
                 }
-                application.event.event = .productChanged(change)
+                applied.event.event = .productChanged(change)
                 return
             }
         case .expired(let expired) where expired.reason != .replaced && expired.reason != .paused:
@@ -362,7 +362,7 @@ extension AccountLedger {
                     && $0.start > ended.start && $0.start < ended.end
                     && $0.start <= ended.accessEnd.addingClamped(slack) && $0.accessEnd > $0.start
             }
-            if replaced { application.event.event = .expired(.init(reason: .replaced)) }
+            if replaced { applied.event.event = .expired(.init(reason: .replaced)) }
         default:
             break
         }

@@ -51,11 +51,11 @@ public struct Timeline: Hashable, Sendable {
     /// The states after all events.
     public private(set) var ledger = AccountLedger()
     /// What each event was, in the order of the log.
-    public private(set) var applications: [AppliedEvent] = []
+    public private(set) var appliedEvents: [AppliedEvent] = []
 
-    /// Plays events in the given order. The ledger does not depend on the order; the applications do.
+    /// Plays events in the given order. The ledger does not depend on the order; what each event was does.
     public init(_ events: some Sequence<NormalizedEvent>, catalog: ProductCatalog? = nil) {
-        for event in events { applications.append(ledger.apply(event, catalog: catalog)) }
+        for event in events { appliedEvents.append(ledger.apply(event, catalog: catalog)) }
     }
 
     /// What to print about one lineage.

@@ -1,11 +1,11 @@
 extension RenewalCheck {
-    /// Plans the first look-up after an application: just after the announced period begins.
+    /// Plans the first look-up after an event was applied: just after the announced period begins.
     ///
     /// - Returns: nil where the event announces no period, or one that has begun by its receipt.
-    public init?(_ application: AppliedEvent, policy: Policy = .standard) {
-        guard let start = application.nextCheckAt, let lineage = application.event.subscription else { return nil }
+    public init?(_ applied: AppliedEvent, policy: Policy = .standard) {
+        guard let start = applied.nextCheckAt, let lineage = applied.event.subscription else { return nil }
         var announced: Fact.Period?
-        for case .period(let period) in application.event.facts where period.period.start == start {
+        for case .period(let period) in applied.event.facts where period.period.start == start {
             announced = period
         }
         guard let announced else { return nil }
@@ -13,7 +13,7 @@ extension RenewalCheck {
             of: announced.period,
             announced.product,
             in: lineage,
-            announcedAt: application.event.assertedAt,
+            announcedAt: applied.event.assertedAt,
             policy: policy
         )
     }
