@@ -31,6 +31,16 @@ import HTTPTransport
                 )
             }
         }
+        // Without a descriptor for it libcurl makes a handle that nobody can wake, and says so here only.
+        let code = unsafe curl_multi_wakeup(pointer)
+        guard code == CURLM_OK else {
+            destroy()
+            throw HTTPTransportError(
+                .transportFailure,
+                "libcurl has no descriptor to be woken by",
+                libraryCode: Int(code.rawValue)
+            )
+        }
     }
 
     /// Closes every connection. No transfer may be left, and nobody may use the handle afterwards.
