@@ -5,6 +5,16 @@ import Normalizer
 import NormalizerTesting
 import Testing
 
+/// Gives a token until there is none any more, which waiting does not mend.
+struct EndingTokens: AccessTokenSource {
+    let hasEnded: @Sendable () -> Bool
+
+    func accessToken() throws(AccessTokenError) -> Secret {
+        guard !hasEnded() else { throw AccessTokenError("invalid_grant", isRetryable: false) }
+        return Secret("token")
+    }
+}
+
 @Suite(.timeLimit(.minutes(1)))
 struct ResolutionTests {
     let clock = TestClock(jumping: true)
@@ -242,6 +252,25 @@ struct ResolutionTests {
         on(Self.tokens("b"), PlayDeveloperAPITests.error(status, "permissionDenied", domain: "androidpublisher"))
         let resolution = try await resolve(Google.notification(token: "a"), adapter())
         #expect(resolution.lookups.map(\.answer.outcome) == [.found, .denied])
+    }
+
+    /// The access token ended between two questions.
+    @Test(arguments: [tokens("b"), "/orders/GPA.1..0"], [true, false])
+    func accessTokenThatEndedSaysNothingOfRights(_ path: String, isRefused: Bool) async throws {
+        on(path, PlayDeveloperAPITests.error(401, "authError"))
+        on(
+            Self.tokens("a"),
+            Self.subscription("ACTIVE", linked: "b", #","lineItems":[{"latestSuccessfulOrderId":"GPA.1..0"}]"#)
+        )
+        on(Self.tokens("b"), Self.subscription("EXPIRED"))
+        on("/orders/GPA.1..0", PlayDeveloperAPITests.found)
+        let transport = transport
+        let tokens = EndingTokens { !isRefused && transport.requests.count == (path == Self.tokens("b") ? 1 : 2) }
+        let api = try PlayDeveloperAPI(transport: transport, tokens: tokens, clock: clock)
+        var configuration = Google.configuration()
+        configuration.orderLookup = .charged
+        let error = await refusal(Google.notification(token: "a"), try Google.adapter(configuration, api: api))
+        #expect(error?.code == .unavailable)
     }
 
     @Test func listOfVoidedPurchasesIsAskedForOneRow() async throws {

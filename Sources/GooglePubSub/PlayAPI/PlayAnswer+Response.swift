@@ -56,6 +56,12 @@ extension PlayAnswer {
         }
     }
 
+    /// Whether an access token was refused, or there was none: then Google has said nothing of our rights.
+    var isAboutAccessToken: Bool {
+        guard outcome == .denied else { return false }
+        return status == 0 || status == 401 && reason.map(APIErrorBody.tokenReasons.contains) ?? true
+    }
+
     /// Where the next page of a list is (`tokenPagination.nextPageToken`).
     var nextPageToken: String? {
         guard outcome == .found, let reader = try? ObjectReader(parsing: body),
@@ -71,6 +77,10 @@ struct APIErrorBody {
     private static let quotaReasons = [
         "rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded", "RESOURCE_EXHAUSTED",
         "RATE_LIMIT_EXCEEDED",
+    ]
+    /// What Google says of an access token, in its older and its newer form.
+    static let tokenReasons = [
+        "authError", "required", "expired", "UNAUTHENTICATED", "ACCESS_TOKEN_EXPIRED", "CREDENTIALS_MISSING",
     ]
     private static let permissionReasons = ["permissionDenied", "PERMISSION_DENIED"]
 

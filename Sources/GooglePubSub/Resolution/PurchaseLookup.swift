@@ -189,7 +189,7 @@ struct PurchaseLookup {
         _ key: String,
         _ answer: PlayAnswer
     ) throws(DeliveryError) {
-        guard answer.outcome == .denied else { return try keep(resource, key, answer) }
+        guard answer.outcome == .denied, !answer.isAboutAccessToken else { return try keep(resource, key, answer) }
         lookups.append(.init(resource, key, answer))
     }
 }
