@@ -114,6 +114,21 @@ extension Loopback {
             #expect(response.headers["X-Late"] == nil)
         }
 
+        /// Proxies and old load balancers speak HTTP/1.0, in which the end of the connection can be that of the body.
+        @Test func bodyMayEndWithTheConnection() async throws {
+            let server = try Loopback.server { exchange in
+                exchange.write("HTTP/1.0 200 OK\r\n\r\nab")
+                exchange.write("c")
+                exchange.close()
+            }
+            defer { server.stop() }
+            let transport = try Loopback.transport()
+            for _ in 0..<2 {
+                #expect(try await transport.send(server.request()).body == Array("abc".utf8))
+            }
+            #expect(server.acceptedConnections == 2)
+        }
+
         @Test func gzipIsDecoded() async throws {
             let text = Array("{\"kind\":\"androidpublisher\"}".utf8)
             let server = try Loopback.server { exchange in

@@ -93,6 +93,23 @@ extension Loopback {
                 exchange.write("HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n")
                 exchange.close()
             },
+            Trouble("chunk whose size is no number", .connectionLost, .protocolError) { exchange in
+                exchange.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nbody\r\n0\r\n\r\n")
+            },
+            Trouble("chunk whose size no number holds", .connectionLost, .protocolError) { exchange in
+                exchange.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\nbody")
+                exchange.close()
+            },
+            Trouble("chunk longer than it says", .connectionLost, .protocolError) { exchange in
+                exchange.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbodybody\r\n0\r\n\r\n")
+            },
+            Trouble("negative length", .protocolError) { exchange in
+                exchange.write("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nbody")
+                exchange.close()
+            },
+            Trouble("length that no number holds", .responseTooLarge, .protocolError) { exchange in
+                exchange.write("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nbody")
+            },
             Trouble("upgrade nobody asked for", .connectionLost) { exchange in
                 exchange.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n")
                 exchange.close()

@@ -185,6 +185,37 @@ struct PlayDeveloperAPITests {
         #expect(transport.requests.map { $0.headers["Authorization"] } == ["Bearer token-1", "Bearer token-2"])
     }
 
+    /// A token that ends is refused to all who are under way with it, and some hear of it when there is another already.
+    @Test func manyRefusalsRenewTheAccessTokenOnce() async throws {
+        transport.on(
+            .init(host: "oauth2.googleapis.com"),
+            respond: ServiceAccountTokenSourceTests.answer("old"),
+            ServiceAccountTokenSourceTests.answer("new"),
+            ServiceAccountTokenSourceTests.answer("newer")
+        )
+        transport.on(.init(where: { $0.headers["Authorization"] == "Bearer old" })) { (_) throws(HTTPTransportError) in
+            for _ in 0..<Int.random(in: 0..<100) { await Task.yield() }
+            return Self.error(401, "authError")
+        }
+        transport.on(.any, respond: Self.found)
+        let source = try ServiceAccountTokenSource(
+            KeyFile.account(),
+            transport: transport,
+            clock: clock,
+            now: { Google.receivedAt }
+        )
+        let api = try api(source)
+        await withTaskGroup(of: PlayAnswer.Outcome.self) { group in
+            for number in 0..<100 {
+                group.addTask {
+                    await api.subscription(purchaseToken: "t\(number)", packageName: Google.package).outcome
+                }
+            }
+            for await outcome in group { #expect(outcome == .found) }
+        }
+        #expect(transport.requests.count { $0.url.host == "oauth2.googleapis.com" } == 2)
+    }
+
     @Test func keepsTheAccessTokenWhereRightsAreMissing() async throws {
         transport.on(.any, respond: Self.error(401, "permissionDenied", domain: "androidpublisher"))
         _ = try await api().subscription(purchaseToken: "t", packageName: Google.package)

@@ -15,6 +15,13 @@ struct EndingTokens: AccessTokenSource {
     }
 }
 
+/// Says once that something has happened.
+private final class Flag: Sendable {
+    private let state = Locked(false)
+    var isUp: Bool { state.withLock { $0 } }
+    func raise() { state.withLock { $0 = true } }
+}
+
 @Suite(.timeLimit(.minutes(1)))
 struct ResolutionTests {
     let clock = TestClock(jumping: true)
@@ -271,6 +278,39 @@ struct ResolutionTests {
         configuration.orderLookup = .charged
         let error = await refusal(Google.notification(token: "a"), try Google.adapter(configuration, api: api))
         #expect(error?.code == .unavailable)
+    }
+
+    /// However much has been found out by then, a part of it is no answer.
+    @Test func cancellationAtAnyQuestionIsNoAnswer() async throws {
+        let questions = [Self.tokens("a"), Self.tokens("b"), Self.tokens("c"), "/orders/GPA.1..0"]
+        on(
+            questions[0],
+            Self.subscription("ACTIVE", linked: "b", #","lineItems":[{"latestSuccessfulOrderId":"GPA.1..0"}]"#)
+        )
+        on(questions[1], Self.subscription("EXPIRED", linked: "c"))
+        on(questions[2], HTTPTransportResponse(status: 410))
+        on(questions[3], PlayDeveloperAPITests.found)
+        let charged = try adapter { $0.orderLookup = .charged }
+        #expect(try await resolve(Google.notification(token: "a"), charged).lookups.count == 4)
+        for question in questions {
+            let transport = StubTransport()
+            let asked = Flag()
+            transport.on(.init(.get, path: Self.root + question)) { (_) throws(HTTPTransportError) in
+                asked.raise()
+                while !Task.isCancelled { await Task.yield() }
+                throw HTTPTransportError(.canceled, "canceled")
+            }
+            let others = self.transport
+            transport.on(.any) { (request) throws(HTTPTransportError) in try await others.send(request) }
+            let api = try PlayDeveloperAPI(transport: transport, tokens: CountingTokens(), clock: clock)
+            var configuration = Google.configuration()
+            configuration.orderLookup = .charged
+            let adapter = try Google.adapter(configuration, api: api)
+            let task = Task { await refusal(Google.notification(token: "a"), adapter) }
+            while !asked.isUp { await Task.yield() }
+            task.cancel()
+            #expect(await task.value?.code == .unavailable)
+        }
     }
 
     @Test func listOfVoidedPurchasesIsAskedForOneRow() async throws {
