@@ -42,7 +42,8 @@ public final class CurlTransport: HTTPTransport {
 
     /// Ends every request with `shutDown`, closes all connections and waits until the thread has done so.
     ///
-    /// Requests made later fail with `shutDown` too.
+    /// Requests made later fail with `shutDown` too. Wait for it before the process ends: libcrypto is taken down then, and does
+    /// not wait for a request that is inside TLS.
     public func shutdown() async {
         await withCheckedContinuation { continuation in
             loop.stop(then: continuation)
