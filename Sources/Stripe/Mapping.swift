@@ -368,6 +368,9 @@ extension Mapping {
         )
     }
 
+    /// What names a notification that nothing else names: a thin event and its snapshot twin are one.
+    var notificationName: String { notification.snapshotEvent ?? notification.id }
+
     /// The identity of something that no other provider has a name for: told apart by Stripe's own objects, so that all
     /// notifications of it agree.
     func identity(_ lineage: SubscriptionID, _ name: String...) -> EventID {
@@ -381,7 +384,7 @@ extension Mapping {
         effectiveAt: Milliseconds? = nil
     ) -> NormalizedEvent {
         event(
-            EventID(provider: .stripe, environment: environment, notification: notification.id),
+            EventID(provider: .stripe, environment: environment, notification: notificationName),
             .notice(LifecycleEvent.Notice(kind, facts: facts)),
             subject,
             effectiveAt: effectiveAt
@@ -390,7 +393,7 @@ extension Mapping {
 
     private func unmapped() -> NormalizedEvent {
         event(
-            EventID(provider: .stripe, environment: environment, notification: notification.id),
+            EventID(provider: .stripe, environment: environment, notification: notificationName),
             .unmapped(LifecycleEvent.Unmapped(type: notification.type)),
             Subject(lineage: relatedLineage)
         )

@@ -284,6 +284,45 @@ struct OneFactTests {
         #expect(facts.contains { if case .period(let period) = $0 { period.phase == .trial } else { false } })
     }
 
+    // MARK: Snapshot and thin
+
+    /// Where both are delivered, the thin event names its twin.
+    @Test("a notice has one identity, whether a snapshot event or its thin twin brings it")
+    func noticesOfTwins() async throws {
+        var subscription = StripeSubscription(status: "trialing", from: created, to: created + 3 * day)
+        (subscription.trialStart, subscription.trialEnd) = (created, created + 3 * day)
+        let transport = StubTransport()
+        transport.on(.any, respond: HTTPTransportResponse(status: 200, body: subscription.object(.endive).bytes))
+        let adapter = try adapter {
+            $0.lookup = StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_live_x"))
+        }
+        let snapshot = simulator().event(
+            "customer.subscription.trial_will_end",
+            id: "evt_snapshot",
+            created: created,
+            object: .object(subscription.object(.endive))
+        )
+        func thin(_ id: String, twin: String?) async throws -> [NormalizedEvent] {
+            let body = simulator().thinEvent(
+                "v1.customer.subscription.trial_will_end",
+                id: id,
+                created: "2026-03-01T12:00:00Z",
+                related: ("subscription", "sub_1", "/v1/subscriptions/sub_1"),
+                snapshot: twin
+            ).bytes
+            return try await adapter.receive(try simulator().delivery(body, receivedAt: date(created))).events
+        }
+        let told = try adapter.take(snapshot.bytes).events
+        #expect(told.map(\.kind) == [.notice])
+        let twin = try await thin("evt_thin", twin: "evt_snapshot")
+        #expect(twin.map(\.event) == told.map(\.event))
+        #expect(twin.map(\.id) == told.map(\.id))
+        // Each delivery keeps its own name.
+        #expect(twin.map(\.origin.notificationID) == ["evt_thin"])
+        let other = try await thin("evt_other", twin: nil)
+        #expect(other.map(\.id) != told.map(\.id))
+    }
+
     // MARK: Accounts
 
     @Test("an organization's event destination tells of the same lineages as the account's own endpoint")

@@ -80,10 +80,12 @@ extension StripeStated {
         "payment/price-updated": [notice("unmapped", "evt_price-updated", ["type": "price.updated"])],
         "envelope/unknown-type": [notice("unmapped", "evt_1", ["type": "customer.subscription.teleported"])],
         "envelope/ping": [notice("notice", "evt_1", ["kind": "test"])],
-        "thin/ping": [thinly(notice("notice", "evt_ping", ["kind": "test"]), isFetched: false)],
-        "thin/unknown": [thinly(notice("unmapped", "evt_unknown", ["type": "v2.money.printed"]), isFetched: false)],
+        "thin/ping": [thinly(notice("notice", "evt_snapshot_ping", ["kind": "test"]), isFetched: false)],
+        "thin/unknown": [
+            thinly(notice("unmapped", "evt_snapshot_unknown", ["type": "v2.money.printed"]), isFetched: false)
+        ],
         "thin/time-offset": [
-            fromOffset(notice("unmapped", "evt_time-offset", ["type": "v1.price.updated"]))
+            fromOffset(notice("unmapped", "evt_snapshot_time-offset", ["type": "v1.price.updated"]))
         ],
     ]
 

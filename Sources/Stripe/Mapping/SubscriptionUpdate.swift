@@ -236,8 +236,7 @@ extension Mapping {
     /// What tells a change of renewal from the same change made again: its time, unless a test clock that stands still
     /// gives all of them one.
     private func request(_ canceledAt: Milliseconds?, _ subscription: SubscriptionObject) -> String {
-        subscription.hasTestClock
-            ? notification.snapshotEvent ?? notification.id : (canceledAt ?? created).wholeSeconds
+        subscription.hasTestClock ? notificationName : (canceledAt ?? created).wholeSeconds
     }
 
     func renewalOff(

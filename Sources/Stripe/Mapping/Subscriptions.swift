@@ -170,7 +170,7 @@ extension Mapping {
                 }
             return .events([
                 event(
-                    identity(lineage, "items", notification.snapshotEvent ?? notification.id),
+                    identity(lineage, "items", notificationName),
                     .productChanged(
                         LifecycleEvent.ProductChange(
                             to: product,
