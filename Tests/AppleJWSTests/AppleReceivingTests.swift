@@ -191,6 +191,68 @@ struct AppleReceivingTests {
         }
     }
 
+    @Test("what is signed inside is of the notification's own app and environment, whatever else the receiver takes")
+    func nestedOfAnother() throws {
+        let one = try AppleSimulator(seed: "shared", bundleId: "com.example.one", appAppleId: 1)
+        let two = try AppleSimulator(seed: "shared", bundleId: "com.example.two", appAppleId: 2)
+        let adapter = try AppleFixture.adapter(trusting: one) {
+            $0.apps = [
+                .init(bundleID: "com.example.one", appAppleID: 1), .init(bundleID: "com.example.two", appAppleID: 2),
+            ]
+            $0.environments = [.production, .sandbox]
+        }
+        let notification = try AppleStory.demo.notifications(from: AppleFixture.start)[0]
+        guard case .data(let data) = notification.content else { throw CancellationError() }
+        let transaction = try #require(data.transactionInfo)
+        let renewalInfo = try #require(data.renewalInfo)
+        let appTransaction = AppleSimulator.AppTransaction(
+            appTransactionId: "704000000000000001",
+            originalPurchaseDate: AppleFixture.start
+        )
+        func nested(_ sign: (Date) throws -> [UInt8]) throws -> String {
+            String(decoding: try sign(notification.signedDate), as: UTF8.self)
+        }
+        func error(_ type: String, _ carrier: String, _ members: [String: String]) throws -> DeliveryError? {
+            let inside = members.map { ",\"\($0.key)\":\"\($0.value)\"" }.sorted().joined()
+            let payload = """
+                {"notificationType":"\(type)","subtype":"INITIAL_BUY","notificationUUID":"u",\
+                "signedDate":\(Int64(notification.signedDate.timeIntervalSince1970) * 1000),\
+                "\(carrier)":{"environment":"Production","bundleId":"com.example.one","appAppleId":1\(inside)}}
+                """
+            let delivery = AppleSimulator.delivery(
+                of: try one.jws(Array(payload.utf8)),
+                receivedAt: notification.signedDate
+            )
+            do throws(DeliveryError) {
+                _ = try adapter.events(delivery)
+                return nil
+            } catch { return error }
+        }
+        let own = try nested { try one.signed(transaction, at: $0) }
+        let renewal = try nested { try one.signed(renewalInfo, at: $0) }
+        #expect(
+            try error("SUBSCRIBED", "data", ["signedTransactionInfo": own, "signedRenewalInfo": renewal]) == nil
+        )
+        let foreign = [two, one.simulating(.sandbox), two.simulating(.sandbox)]
+        for simulator in foreign {
+            let other = try nested { try simulator.signed(transaction, at: $0) }
+            let refused = try error("SUBSCRIBED", "data", ["signedTransactionInfo": other])
+            #expect(refused?.code == .misdirected && refused?.isAuthentic == true)
+        }
+        // Renewal info names no app.
+        let sandbox = try nested { try one.simulating(.sandbox).signed(renewalInfo, at: $0) }
+        let mixed = try error("SUBSCRIBED", "data", ["signedTransactionInfo": own, "signedRenewalInfo": sandbox])
+        #expect(mixed?.code == .misdirected && mixed?.isAuthentic == true)
+
+        let app = try nested { try one.signed(appTransaction, at: $0) }
+        #expect(try error("RESCIND_CONSENT", "appData", ["signedAppTransactionInfo": app]) == nil)
+        for simulator in foreign {
+            let other = try nested { try simulator.signed(appTransaction, at: $0) }
+            let refused = try error("RESCIND_CONSENT", "appData", ["signedAppTransactionInfo": other])
+            #expect(refused?.code == .misdirected && refused?.isAuthentic == true)
+        }
+    }
+
     @Test("Xcode and unit tests are taken by configuration alone", arguments: [AppleEnvironment.xcode, .localTesting])
     func unsigned(environment: AppleEnvironment) throws {
         let fixture = try AppleFixture()

@@ -56,6 +56,34 @@ struct AppleUploadTests {
 
     private typealias Moment = AppleStory.Moment
 
+    @Test("renewal info of another lineage, or of another environment, says nothing of a transaction")
+    func unrelated() throws {
+        let simulator = try AppleSimulator(seed: "unrelated")
+        let adapter = try AppleFixture.adapter(trusting: simulator) { $0.environments = [.production, .sandbox] }
+        let notification = try AppleStory.demo.notifications(from: AppleFixture.start)[0]
+        guard case .data(let data) = notification.content else { throw CancellationError() }
+        let (transaction, own) = (try #require(data.transactionInfo), try #require(data.renewalInfo))
+        var other = own
+        other.originalTransactionId += "0"
+        let date = notification.signedDate
+        let cases = [
+            (simulator, own, true), (simulator, other, false), (simulator.simulating(.sandbox), own, false),
+        ]
+        for (signer, renewalInfo, isTaken) in cases {
+            let jws = (try simulator.signed(transaction, at: date), try signer.signed(renewalInfo, at: date))
+            do throws(DeliveryError) {
+                let result = try adapter.receive(
+                    signedTransaction: jws.0,
+                    signedRenewalInfo: jws.1,
+                    receivedAt: date
+                )
+                #expect(isTaken && result.events.count == 1)
+            } catch {
+                #expect(!isTaken && error.code == .misdirected)
+            }
+        }
+    }
+
     @Test("the transaction of a year that gave way to an upgrade gives no access beside today's renewal info")
     func replaced() throws {
         var told = try Told([
