@@ -89,7 +89,7 @@ struct ApplePitfallTests {
         #expect(upgrade.period?.start == upgrade.occurredAt)
         let all = try states(named("downgrade-withdrawn"))
         let scheduled = try #require(all.first { $0.event.kind == .productChangeScheduled })
-        guard case .productChangeScheduled(let change) = scheduled.event.event else { return }
+        guard case .productChangeScheduled(let change) = scheduled.event.event else { throw CancellationError() }
         #expect(change.from == AppleStory.Product.proMonthly.id)
         #expect(change.to == AppleStory.Product.basicMonthly.id)
         #expect(scheduled.state.snapshot(at: scheduled.event.occurredAt).product == AppleStory.Product.proMonthly.id)
@@ -153,7 +153,9 @@ struct ApplePitfallTests {
     func nested() throws {
         let forger = try AppleSimulator(seed: "forger")
         let notification = try AppleStory.demo.notifications(from: AppleFixture.start)[0]
-        guard case .data(let data) = notification.content, let transaction = data.transactionInfo else { return }
+        guard case .data(let data) = notification.content, let transaction = data.transactionInfo else {
+            throw CancellationError()
+        }
         let forged = String(decoding: try forger.signed(transaction, at: notification.signedDate), as: UTF8.self)
         let payload = """
             {"notificationType":"SUBSCRIBED","subtype":"INITIAL_BUY","notificationUUID":"u","signedDate":1767225600000,\
@@ -246,12 +248,24 @@ struct ApplePitfallTests {
         #expect(started.renewal?.willRenew == true)
     }
 
-    @Test("L1: a body of the first version is refused, with or without a signed one beside it")
+    @Test("L1: a body of the first version is refused, and beside a signed one it says nothing")
     func downgrade() throws {
-        let legacy = #"{"notification_type":"DID_RENEW","password":"p","unified_receipt":{}}"#
-        #expect(throws: DeliveryError.self) {
-            try fixture.adapter.events(Delivery(body: Array(legacy.utf8), receivedAt: AppleFixture.start))
+        let legacy = #""notification_type":"CANCEL","password":"p","unified_receipt":{}"#
+        func body(_ members: String) -> Delivery {
+            Delivery(body: Array("{\(members)}".utf8), receivedAt: AppleFixture.start)
         }
+        #expect(throws: DeliveryError.self) { try fixture.adapter.events(body(legacy)) }
+        let notification = try AppleStory.demo.notifications(from: AppleFixture.start)[0]
+        let signed = String(decoding: try fixture.simulator.signed(notification), as: UTF8.self)
+        let alone = try fixture.adapter.events(body("\"signedPayload\":\"\(signed)\""))
+        let beside = try fixture.adapter.events(body("\(legacy),\"signedPayload\":\"\(signed)\""))
+        #expect(alone.map(\.event) == beside.map(\.event))
+        #expect(alone.map(\.facts) == beside.map(\.facts) && beside.map(\.kind) == [.started])
+        let forged = String(decoding: try AppleSimulator(seed: "forger").signed(notification), as: UTF8.self)
+        let error = #expect(throws: DeliveryError.self) {
+            try fixture.adapter.events(body("\(legacy),\"signedPayload\":\"\(forged)\""))
+        }
+        #expect(error?.isAuthentic == false)
     }
 
     @Test("SP1: Apple's own repetitions, up to 157 hours late, are not too old by default")
