@@ -47,7 +47,7 @@ public struct AppleRenewalInfo: Sendable, Hashable {
     public let environment: AppleEnvironment
     /// The win-back offers that the customer may take, the best first.
     public let eligibleWinBackOfferIDs: [String]
-    /// What the app set, for the next renewal, in lower case.
+    /// What the app set, for the next renewal, in lower case; absent for the nil UUID, which says that it set none.
     public let appAccountToken: String?
     /// Identifies the Apple Account in this app.
     public let appTransactionID: String?
@@ -143,7 +143,7 @@ extension AppleRenewalInfo {
         signedDate = Date(millisecondsSince1970: try reader.date("signedDate", isSigned: isSigned))
         environment = AppleEnvironment(rawValue: try reader.string("environment"))
         eligibleWinBackOfferIDs = reader.descriptiveStrings("eligibleWinBackOfferIds") ?? []
-        appAccountToken = try reader.optionalString("appAccountToken")?.lowercased()
+        appAccountToken = try reader.appAccountToken()
         appTransactionID = try reader.optionalString("appTransactionId")
         renewalBillingPlanType = reader.descriptiveOpen("renewalBillingPlanType")
         if let value = reader.optionalValue("commitmentInfo") {

@@ -207,8 +207,6 @@ public struct AppleTransaction: Sendable, Hashable {
 }
 
 extension AppleTransaction {
-    private static let nilUUID = "00000000-0000-0000-0000-000000000000"
-
     package init(payload: [UInt8], root: JSONValue, isSigned: Bool) throws(JSONError) {
         var reader = try ObjectReader(root)
         // Renewal info names a lineage too; it must not pass for a transaction of it.
@@ -220,8 +218,7 @@ extension AppleTransaction {
         previousOriginalTransactionID = try reader.optionalString("previousOriginalTransactionId")
         webOrderLineItemID = try reader.optionalString("webOrderLineItemId")
         appTransactionID = try reader.optionalString("appTransactionId")
-        let token = try reader.optionalString("appAccountToken")?.lowercased()
-        appAccountToken = token == Self.nilUUID || token?.isEmpty == true ? nil : token
+        appAccountToken = try reader.appAccountToken()
         bundleID = try reader.identifier("bundleId")
         productID = try reader.identifier("productId")
         subscriptionGroupIdentifier = try reader.optionalString("subscriptionGroupIdentifier")
@@ -283,6 +280,12 @@ extension AppleTransaction {
 }
 
 extension ObjectReader {
+    /// What the app set at a purchase, in lower case; the nil UUID says that it set nothing.
+    func appAccountToken() throws(JSONError) -> String? {
+        let token = try optionalString("appAccountToken")?.lowercased()
+        return token == "00000000-0000-0000-0000-000000000000" || token?.isEmpty == true ? nil : token
+    }
+
     /// A required string that is not empty.
     func identifier(_ name: MemberName) throws(JSONError) -> String {
         let text = try string(name)
