@@ -58,6 +58,7 @@ struct RemoteKeySourceTests {
             (["Cache-Control": "max-age=x"], 3600), (["Cache-Control": "Public, MAX-AGE=\"1200\""], 1200),
             (["Cache-Control": "max-age=9000", "cache-control": "max-age=1000"], 1000),
             (["Cache-Control": "s-maxage=9000,max-age = 700"], 700), (["Age": "10"], 3600),
+            (["Cache-Control": "s-maxage=700, max-age=9000, stale-if-error=60"], 9000),
         ] as [(HTTPTransportHeaders, Int)]
     )
     func lifetime(_ headers: HTTPTransportHeaders, _ seconds: Int) async throws {
