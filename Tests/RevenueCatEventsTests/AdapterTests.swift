@@ -50,6 +50,21 @@ struct AdapterTests {
         #expect(((try? RevenueCatAdapter(configuration)) != nil) == isValid)
     }
 
+    @Test("a filter that lets nothing through is refused")
+    func emptyFilters() throws {
+        let configuration = RevenueCatAdapter.Configuration(authorizations: [Secret("a")], signingSecrets: [])
+        func isRefused(_ change: (inout RevenueCatAdapter.Configuration) -> Void) -> Bool {
+            var changed = configuration
+            change(&changed)
+            return (try? RevenueCatAdapter(changed)) == nil
+        }
+        #expect(!isRefused { ($0.environments, $0.appIDs) = ([.production], ["app1"]) })
+        #expect(isRefused { $0.environments = [] })
+        #expect(isRefused { $0.appIDs = [] })
+        #expect(isRefused { $0.appIDs = ["app1", ""] })
+        #expect(isRefused { $0.maximumBodyBytes = 0 })
+    }
+
     @Test("a body is read that is as long as configured, here and behind a queue")
     func longBodies() throws {
         let adapter = try Self.adapter { $0.maximumBodyBytes = 4 << 20 }

@@ -569,6 +569,8 @@ struct ClientTests {
         arguments: [
             (302, ""), (404, "<html>marked"), (408, ""), (409, "{}"), (413, "<html>"), (400, #"{"x":"marked"}"#),
             (400, #"{"code":7101,"message":"There was a problem with the store."}"#), (422, #"{"code":"7110"}"#),
+            // Our key, and no word about the purchase.
+            (401, #"{"code":7225,"message":"Invalid API Key."}"#), (403, #"{"code":7243,"message":"Secret key"}"#),
         ]
     )
     func undecided(_ status: Int, _ body: String) async throws {
