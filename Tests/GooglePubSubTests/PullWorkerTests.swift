@@ -452,6 +452,22 @@ struct PullWorkerTests {
         #expect(error?.description.contains("secret") == false)
     }
 
+    @Test func endsWithItsTransport() async throws {
+        let transport = StubTransport()
+        transport.on(Self.pull, times: 1, fail: .shutDown)
+        transport.on(Self.pull, respond: PlayDeveloperAPITests.error(404))
+        let driver = driveClock()
+        defer { driver.cancel() }
+        let error = await #expect(throws: PullError.self) {
+            try await worker(transport: transport).run { _ in
+                .acknowledge
+            } quarantine: { _ in
+            }
+        }
+        #expect(error?.cause == .shutDown)
+        #expect(transport.requests.count { $0.url.path.hasSuffix(":pull") } == 1)
+    }
+
     @Test func waitsOutTrouble() async throws {
         let transport = StubTransport()
         for answer in [

@@ -157,6 +157,7 @@ struct PubSubAPI: Sendable {
                 case .responseTooLarge: throw .tooLarge
                 case .canceled: throw .canceled
                 case .invalidRequest: throw .permanent(PullError(cause: .invalid, message: error.message))
+                case .shutDown: throw .permanent(PullError(cause: .shutDown, message: error.message))
                 default: throw .transient(error.code.rawValue)
                 }
             }

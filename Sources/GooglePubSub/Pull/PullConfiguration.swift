@@ -122,6 +122,8 @@ public struct PullError: Error, Sendable, CustomStringConvertible {
         case invalid
         /// The worker runs already, or has run.
         case alreadyRun = "already_run"
+        /// The transport was shut down.
+        case shutDown = "shut_down"
     }
 
     /// The cause.
