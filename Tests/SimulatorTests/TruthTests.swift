@@ -309,7 +309,7 @@ struct WalkedHost {
             {
                 shared.append(lineage)
             }
-            if account == nil {
+            if account == nil, !shared.contains(where: { $0 == event.subscription }) {
                 // What a sale has for a reference, a subscription has not.
                 for case .owner(let owner) in event.facts where owner.source != .clientReferenceID {
                     account = Account.Identifier(owner.id, owner.source)
