@@ -189,6 +189,11 @@ package final class LoopbackServer: Sendable {
                 let descriptor = accept(listener, nil, nil)
                 if descriptor < 0 {
                     if errno == EINTR || errno == ECONNABORTED { continue }
+                    // The process has no descriptor left, which is so for a while only.
+                    if errno == EMFILE {
+                        usleep(1000)
+                        continue
+                    }
                     break
                 }
                 var one: Int32 = 1
