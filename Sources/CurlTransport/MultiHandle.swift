@@ -21,26 +21,19 @@ import HTTPTransport
             (CURLMOPT_MAXCONNECTS, configuration.maximumIdleConnections),
         ]
         for (option, value) in options {
-            let code = unsafe lifecycle_curl_multi_set_long(pointer, option, value)
-            guard code == CURLM_OK else {
-                destroy()
-                throw HTTPTransportError(
-                    .transportFailure,
-                    "libcurl refused option \(option.rawValue) of a transport",
-                    libraryCode: Int(code.rawValue)
-                )
-            }
-        }
-        // Without a descriptor for it libcurl makes a handle that nobody can wake, and says so here only.
-        let code = unsafe curl_multi_wakeup(pointer)
-        guard code == CURLM_OK else {
-            destroy()
-            throw HTTPTransportError(
-                .transportFailure,
-                "libcurl has no descriptor to be woken by",
-                libraryCode: Int(code.rawValue)
+            try require(
+                unsafe lifecycle_curl_multi_set_long(pointer, option, value),
+                "libcurl refused option \(option.rawValue) of a transport"
             )
         }
+        // Without a descriptor for it libcurl makes a handle that nobody can wake, and says so here only.
+        try require(unsafe curl_multi_wakeup(pointer), "libcurl has no descriptor to be woken by")
+    }
+
+    private func require(_ code: CURLMcode, _ message: String) throws(HTTPTransportError) {
+        guard code != CURLM_OK else { return }
+        destroy()
+        throw HTTPTransportError(.transportFailure, message, libraryCode: Int(code.rawValue))
     }
 
     /// Closes every connection. No transfer may be left, and nobody may use the handle afterwards.

@@ -166,18 +166,22 @@ struct AppleReceivingTests {
 
     // MARK: Configuration
 
+    private func takingTwoApps(trusting simulator: AppleSimulator) throws -> AppleAdapter {
+        try AppleFixture.adapter(trusting: simulator) {
+            $0.apps = [
+                .init(bundleID: "com.example.one", appAppleID: 1), .init(bundleID: "com.example.two", appAppleID: 2),
+            ]
+            $0.environments = [.production, .sandbox]
+        }
+    }
+
     @Test("one receiver takes several apps and both signed environments")
     func severalApps() throws {
         let first = try AppleSimulator(seed: "shared", bundleId: "com.example.one", appAppleId: 1)
         let second = try AppleSimulator(seed: "shared", bundleId: "com.example.two", appAppleId: 2)
         let stranger = try AppleSimulator(seed: "shared", bundleId: "com.example.three", appAppleId: 3)
         let mistaken = try AppleSimulator(seed: "shared", bundleId: "com.example.one", appAppleId: 2)
-        let adapter = try AppleFixture.adapter(trusting: first) {
-            $0.apps = [
-                .init(bundleID: "com.example.one", appAppleID: 1), .init(bundleID: "com.example.two", appAppleID: 2),
-            ]
-            $0.environments = [.production, .sandbox]
-        }
+        let adapter = try takingTwoApps(trusting: first)
         for simulator in [first, second, first.simulating(.sandbox), second.simulating(.sandbox)] {
             let events = try simulator.deliveries(.demo, from: AppleFixture.start).flatMap { try adapter.events($0) }
             #expect(Set(events.map(\.app)) == [simulator.bundleId])
@@ -195,12 +199,7 @@ struct AppleReceivingTests {
     func nestedOfAnother() throws {
         let one = try AppleSimulator(seed: "shared", bundleId: "com.example.one", appAppleId: 1)
         let two = try AppleSimulator(seed: "shared", bundleId: "com.example.two", appAppleId: 2)
-        let adapter = try AppleFixture.adapter(trusting: one) {
-            $0.apps = [
-                .init(bundleID: "com.example.one", appAppleID: 1), .init(bundleID: "com.example.two", appAppleID: 2),
-            ]
-            $0.environments = [.production, .sandbox]
-        }
+        let adapter = try takingTwoApps(trusting: one)
         let notification = try AppleStory.demo.notifications(from: AppleFixture.start)[0]
         guard case .data(let data) = notification.content else { throw CancellationError() }
         let transaction = try #require(data.transactionInfo)

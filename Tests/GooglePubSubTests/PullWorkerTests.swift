@@ -435,6 +435,16 @@ struct PullWorkerTests {
 
     static let pull = StubTransport.Pattern(where: { $0.url.path.hasSuffix(":pull") })
 
+    /// Why pulling ends that would go on otherwise.
+    private func failure(over transport: StubTransport) async -> PullError? {
+        await #expect(throws: PullError.self) {
+            try await worker(transport: transport).run { _ in
+                .acknowledge
+            } quarantine: { _ in
+            }
+        }
+    }
+
     @Test(arguments: [
         (401, "permissionDenied", PullError.Cause.denied), (403, "forbidden", .denied), (404, "notFound", .notFound),
         (400, "badRequest", .invalid),
@@ -442,12 +452,7 @@ struct PullWorkerTests {
     func endsWhereItCannotGoOn(_ status: Int, _ reason: String, _ cause: PullError.Cause) async throws {
         let transport = StubTransport()
         transport.on(Self.pull, respond: PlayDeveloperAPITests.error(status, reason))
-        let error = await #expect(throws: PullError.self) {
-            try await worker(transport: transport).run { _ in
-                .acknowledge
-            } quarantine: { _ in
-            }
-        }
+        let error = await failure(over: transport)
         #expect(error?.cause == cause)
         #expect(error?.description.contains("secret") == false)
     }
@@ -458,12 +463,7 @@ struct PullWorkerTests {
         transport.on(Self.pull, respond: PlayDeveloperAPITests.error(404))
         let driver = driveClock()
         defer { driver.cancel() }
-        let error = await #expect(throws: PullError.self) {
-            try await worker(transport: transport).run { _ in
-                .acknowledge
-            } quarantine: { _ in
-            }
-        }
+        let error = await failure(over: transport)
         #expect(error?.cause == .shutDown)
         #expect(transport.requests.count { $0.url.path.hasSuffix(":pull") } == 1)
     }
@@ -482,12 +482,7 @@ struct PullWorkerTests {
         transport.on(Self.pull, respond: PlayDeveloperAPITests.error(404))
         let driver = driveClock()
         defer { driver.cancel() }
-        let error = await #expect(throws: PullError.self) {
-            try await worker(transport: transport).run { _ in
-                .acknowledge
-            } quarantine: { _ in
-            }
-        }
+        let error = await failure(over: transport)
         #expect(error?.cause == .notFound)
         #expect(transport.requests.count { $0.url.path.hasSuffix(":pull") } == 10)
         #expect(reports.count { if case .trouble(.pull, _) = $0 { true } else { false } } == 8)
@@ -505,12 +500,7 @@ struct PullWorkerTests {
         transport.on(Self.pull, respond: PlayDeveloperAPITests.error(404))
         let driver = driveClock()
         defer { driver.cancel() }
-        await #expect(throws: PullError.self) {
-            try await worker(transport: transport).run { _ in
-                .acknowledge
-            } quarantine: { _ in
-            }
-        }
+        _ = await failure(over: transport)
         #expect(reports.count { $0 == .trouble(.pull, "timeout") } == (isTrouble ? 1 : 0))
         #expect(reports.count { $0 == .idle } == (isTrouble ? 0 : 1))
     }
@@ -521,12 +511,7 @@ struct PullWorkerTests {
         transport.on(Self.pull, respond: PlayDeveloperAPITests.error(404))
         let driver = driveClock()
         defer { driver.cancel() }
-        await #expect(throws: PullError.self) {
-            try await worker(transport: transport).run { _ in
-                .acknowledge
-            } quarantine: { _ in
-            }
-        }
+        _ = await failure(over: transport)
         let asked = try transport.requests.filter { $0.url.path.hasSuffix(":pull") }
             .map { try ObjectReader(parsing: $0.body).int64("maxMessages") }
         #expect(asked == [100, 50, 25, 12])

@@ -265,6 +265,35 @@ struct AccountStories {
         }
     }
 
+    @Test("a refund of a period that keeps the transaction of the first takes nothing of the first")
+    func sharedTransactionWithinThePeriod() {
+        let first = Self.begins("t1", "basic", 0, 30, store: .amazon)
+        let second = Self.begins(nil, "basic", 20, 50, store: .amazon, isRenewal: true)
+        let refund = Self.event(
+            .refunded(.init(transaction: "t1", scope: .full, reason: .unknown, affectsCurrentPeriod: true)),
+            "t1",
+            at: 25,
+            store: .amazon,
+            by: .revenuecat,
+            [
+                .refund(
+                    .init(
+                        transaction: "t1",
+                        scope: .full,
+                        at: Self.day(25),
+                        periodStart: Self.day(20),
+                        endsAccess: true
+                    )
+                )
+            ]
+        )
+        for story in [[first, second, refund], [refund, second, first]] {
+            let state = Self.play(story).ledger.states[0]
+            #expect(state.access(at: Self.day(27)).isGranted)
+            #expect(!state.access(at: Self.day(35)).isGranted)
+        }
+    }
+
     @Test("a prorated refund of what was bought does not take all of it")
     func proratedPurchase() throws {
         let half = try #require(ExactDecimal(coefficient: 5, scale: 1))

@@ -241,7 +241,7 @@ struct PeriodTimeline {
             let cut = Cut(at: refund.at.millisecondsSince1970, reason: .refunded, by: register.by)
             // With an order of Google Play's, what goes on of it under another token is refunded, too.
             for refunded in periods.indices
-            where refunded == index || periods[refunded].transaction?.paidOrder ?? "" == refund.transaction {
+            where refunded == index || periods[refunded].transaction?.goesOn(of: refund.transaction) == true {
                 periods[refunded].refundedAt = min(periods[refunded].refundedAt ?? .max, cut.at)
                 if let known = periods[refunded].cut, known.precedes(cut) { continue }
                 periods[refunded].cut = cut
