@@ -14,32 +14,41 @@ func makeApple(rootG3: [UInt8]) throws -> AppleAdapter {
     )
 }
 
-func receive(_ body: [UInt8], with apple: AppleAdapter, into ledger: any Ledger) async -> Int {
+func receive(_ body: [UInt8], with apple: AppleAdapter, into store: any Store) async -> Int {
     // snippet.show
     do {
         let result = try await apple.receive(Delivery(body: body, receivedAt: Date()))
-        // One transaction stores the ids, and makes the changes of those that were not there.
-        try await ledger.store(result.events) { event, account in
-            switch event.event {
-            case .started, .renewed, .productChanged: account.grant(event)
-            case .expired, .revoked: account.remove(event)
-            default: break  // recorded like the others, and nothing this shop acts on
-            }
+        // One transaction: reads the states that the result is about, writes them back, and what is news to an outbox.
+        try await store.update(for: result) { ledger, isNew in
+            ledger.apply(result).filter { $0.disposition == .applied && isNew($0.event.id) }
         }
         return apple.acknowledgement(for: .success(result)).status
     } catch { return apple.acknowledgement(for: .failure(error)).status }
     // snippet.hide
 }
 
-protocol Ledger: Sendable {
-    /// Throws `unavailable` where nothing could be stored, so that Apple sends the notification again.
-    func store(
-        _ events: [NormalizedEvent],
-        _ change: (_ event: NormalizedEvent, _ account: inout any LedgerAccount) -> Void
-    ) async throws(DeliveryError)
+func hasAccess(_ user: String, by ledger: AccountLedger) -> Bool {
+    // snippet.show
+    ledger.access(of: .init(user, .appAccountToken), in: .production, at: Date()).decision.isGranted
+    // snippet.hide
 }
 
-protocol LedgerAccount {
-    mutating func grant(_ event: NormalizedEvent)
-    mutating func remove(_ event: NormalizedEvent)
+struct Upload {
+    let signedTransaction: String
+}
+
+func receive(_ upload: Upload, with apple: AppleAdapter) throws -> Normalization {
+    // snippet.show
+    let jws: String = upload.signedTransaction  // what StoreKit calls jwsRepresentation
+    let result = try apple.receive(signedTransaction: jws.utf8, receivedAt: Date())
+    // snippet.hide
+    return result
+}
+
+protocol Store: Sendable {
+    /// Throws `unavailable` where nothing could be stored, so that Apple sends the notification again.
+    func update(
+        for result: Normalization,
+        _ news: (_ ledger: inout AccountLedger, _ isNew: (EventID) -> Bool) -> [AppliedEvent]
+    ) async throws(DeliveryError)
 }

@@ -43,8 +43,7 @@ struct AppleUploadTests {
                 signedRenewalInfo: fixture.simulator.signed(#require(renewalInfo), at: renewalSigned),
                 receivedAt: max(signed, renewalSigned)
             )
-            for event in result.events { _ = ledger.apply(event) }
-            for statement in result.furtherStatements { ledger.apply(statement) }
+            _ = ledger.apply(result)
             return result
         }
 

@@ -11,16 +11,21 @@ struct ReadmeTests {
             .split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
-    @Test("The call site is the one that the snippet compiles")
-    func callSite() throws {
-        let readme = try lines("README.md")
-        let start = try #require(readme.firstIndex(of: "do {"))
-        let end = try #require(readme[start...].firstIndex(of: "```"))
+    @Test("What it shows of use is what the snippet compiles")
+    func use() throws {
+        let section = try #require(
+            try lines("README.md").split(separator: "## Use").last?.split(separator: "## Add it to a package").first
+        )
+        let shown = section.split(separator: "```swift", omittingEmptySubsequences: false).dropFirst().map {
+            $0.prefix { $0 != "```" }
+        }
+        #expect(shown.map(\.count).max() ?? 0 <= 12)
+        #expect(shown.count == 3)
         let snippet = try lines("Snippets/ReceiveApple.swift")
-        let shown = try #require(snippet.firstIndex(of: "do {"))
-        let call = Array(readme[start..<end])
-        #expect(call.count <= 12)
-        #expect(Array(snippet[shown...].prefix(call.count)) == call)
+        let compiled = snippet.split(separator: "// snippet.show").dropFirst().map {
+            $0.prefix { $0 != "// snippet.hide" }
+        }
+        #expect(shown.map(Array.init) == compiled.map(Array.init))
     }
 
     @Test("What it asks of the demo's events has an answer", arguments: ["state", "explain"])

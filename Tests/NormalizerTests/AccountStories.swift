@@ -629,4 +629,23 @@ struct AccountStories {
         #expect(AccountLedger([first, read]).states == [state])
         #expect(AccountLedger([read, first, read]) == ledger)
     }
+
+    @Test("what a result says beside its events is joined with it, also where it has none")
+    func wholeResult() throws {
+        let began = Self.begins("t1", "basic", 0, 30, by: .apple)
+        let beside = try #require(Self.begins("t2", "pro", 0, 30, lineage: "L2", by: .apple).statement)
+        let renewed = try #require(Self.begins("t3", "basic", 30, 60, by: .apple, isRenewal: true).statement)
+        let told = Normalization([began], furtherStatements: [beside])
+        let asked = Normalization(noChange: .init(.unchanged, statement: renewed), furtherStatements: [beside])
+
+        var ledger = AccountLedger()
+        #expect(ledger.apply(told).map(\.disposition) == [.applied])
+        #expect(ledger.apply(asked) == [])
+        #expect(ledger.apply(told).map(\.disposition) == [.duplicate])
+        var expected = AccountLedger()
+        for statement in told.statements + asked.statements { expected.apply(statement) }
+        #expect(ledger == expected)
+        #expect(ledger.states.map { $0.access(at: Self.day(29)).isGranted } == [true, true])
+        #expect(ledger.states.map { $0.access(at: Self.day(59)).isGranted } == [true, false])
+    }
 }

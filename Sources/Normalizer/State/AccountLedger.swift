@@ -86,6 +86,17 @@ public struct AccountLedger: Hashable, Sendable {
         update(statement.subscription) { $0.apply(statement) }
     }
 
+    /// Joins all that a delivery came to: the facts of its events, and what was stated beside them.
+    ///
+    /// - Returns: what each event was to the state of its lineage, in the events' order.
+    public mutating func apply(_ result: Normalization, catalog: ProductCatalog? = nil) -> [AppliedEvent] {
+        var applied: [AppliedEvent] = []
+        for event in result.events { applied.append(apply(event, catalog: catalog)) }
+        if let statement = result.noChange?.statement { apply(statement) }
+        for statement in result.furtherStatements { apply(statement) }
+        return applied
+    }
+
     /// Changes the state of a lineage in place; only a new link, or a lineage without a state, needs more.
     private mutating func update(_ lineage: SubscriptionID, _ change: (inout SubscriptionState) -> Void) {
         let name = names[lineage] ?? lineage
