@@ -620,6 +620,7 @@ struct AccountStories {
         pro.facts.append(.link(link))
         var first = SubscriptionState(link)
         _ = first.apply(basic)
+        #expect(Normalization([pro, basic]).lineages == [pro.subscription, link])
         var ledger = AccountLedger([first])
         let applied = ledger.apply(pro)
         let state = try #require(ledger[SubscriptionID(store: .playStore, environment: .production, id: new)])
@@ -638,6 +639,7 @@ struct AccountStories {
         let told = Normalization([began], furtherStatements: [beside])
         let asked = Normalization(noChange: .init(.unchanged, statement: renewed), furtherStatements: [beside])
 
+        #expect(told.lineages == [began.subscription, beside.subscription])
         var ledger = AccountLedger()
         #expect(ledger.apply(told).map(\.disposition) == [.applied])
         #expect(ledger.apply(asked) == [])

@@ -65,6 +65,17 @@ public struct Normalization: Hashable, Sendable, Codable {
     public var statements: [StoreStatement] {
         events.compactMap(\.statement) + [noChange?.statement].compactMap(\.self) + furtherStatements
     }
+
+    /// The lineages that something is stated of, and those that they are linked to by it, each once: whose states to read
+    /// before the result is applied.
+    public var lineages: [SubscriptionID] {
+        var seen: Set<SubscriptionID> = []
+        return statements.flatMap { statement in
+            [statement.subscription]
+                + statement.facts.compactMap { if case .link(let other) = $0 { other } else { nil } }
+        }
+        .filter { !$0.id.isEmpty && seen.insert($0).inserted }
+    }
 }
 
 extension Normalization {
