@@ -1,0 +1,184 @@
+import Foundation
+import GRDB
+import Normalizer
+
+/// Events, states and accounts in SQLite, in the tables of `docs/model.md`.
+struct EventStore: Sendable {
+    private let database: any DatabaseWriter
+
+    init(_ database: any DatabaseWriter) throws {
+        self.database = database
+        try database.write { try $0.execute(sql: Self.schema) }
+    }
+
+    private static let schema = """
+        CREATE TABLE IF NOT EXISTS lifecycle_event (
+          id           TEXT PRIMARY KEY,
+          subscription TEXT,
+          kind         TEXT NOT NULL,
+          asserted_at  TEXT NOT NULL,
+          event        TEXT NOT NULL
+        );
+        CREATE TABLE IF NOT EXISTS subscription_state (
+          subscription TEXT PRIMARY KEY,
+          state        TEXT NOT NULL
+        );
+        CREATE TABLE IF NOT EXISTS account_subscription (
+          account      TEXT NOT NULL,
+          source       TEXT NOT NULL,
+          subscription TEXT NOT NULL REFERENCES subscription_state,
+          PRIMARY KEY (account, source, subscription)
+        );
+        CREATE TABLE IF NOT EXISTS lineage_link (
+          lineage      TEXT NOT NULL,
+          other        TEXT NOT NULL,
+          PRIMARY KEY (lineage, other)
+        );
+        CREATE TABLE IF NOT EXISTS account_transfer (
+          account      TEXT NOT NULL,
+          source       TEXT NOT NULL,
+          transfer     TEXT NOT NULL,
+          PRIMARY KEY (account, source, transfer)
+        );
+        -- What this backend has yet to act upon: mails, statistics. Whoever takes a row out acts, and deletes it then.
+        CREATE TABLE IF NOT EXISTS outbox (
+          number       INTEGER PRIMARY KEY,
+          event        TEXT NOT NULL
+        );
+        """
+
+    // MARK: What is told
+
+    /// Keeps what a delivery came to, all of it or nothing.
+    ///
+    /// - Throws: `unavailable` where nothing was kept, so that the provider sends the delivery again.
+    func update(for result: Normalization) async throws(DeliveryError) {
+        do {
+            // It begins with BEGIN IMMEDIATE: writers come one after the other, and none overwrites what another has joined.
+            try await database.write { try Self.update(for: result, $0) }
+        } catch {
+            throw DeliveryError(.unavailable, "the events could not be stored", underlying: error)
+        }
+    }
+
+    private static func update(for result: Normalization, _ db: Database) throws {
+        let news = Set(try result.events.filter { try insert($0, db) }.map(\.id))
+        for statement in result.statements {
+            for case .link(let other) in statement.facts {
+                for (lineage, other) in [(statement.subscription, other), (other, statement.subscription)] {
+                    try db.execute(
+                        sql: "INSERT INTO lineage_link (lineage, other) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                        arguments: [lineage.description, other.description]
+                    )
+                }
+            }
+        }
+        var ledger = AccountLedger(try states(linkedTo: result.lineages.map(\.description), db))
+        for applied in ledger.apply(result) where applied.disposition == .applied && news.contains(applied.event.id) {
+            try db.execute(sql: "INSERT INTO outbox (event) VALUES (?)", arguments: [text(applied.event)])
+        }
+        for lineage in result.lineages {
+            if let state = ledger[lineage] { try write(state, of: lineage, db) }
+        }
+        for transfer in ledger.transfers {
+            for account in transfer.transfer.from + transfer.transfer.to {
+                try db.execute(
+                    sql:
+                        "INSERT INTO account_transfer (account, source, transfer) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                    arguments: [account.id, account.source.rawValue, text(transfer)]
+                )
+            }
+        }
+    }
+
+    /// Whether the event is new.
+    private static func insert(_ event: NormalizedEvent, _ db: Database) throws -> Bool {
+        try db.execute(
+            sql: """
+                INSERT INTO lifecycle_event (id, subscription, kind, asserted_at, event) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (id) DO NOTHING
+                """,
+            arguments: [
+                event.id.description, event.subscription?.description, event.event.kind.rawValue,
+                event.assertedAt.formatted(.iso8601), text(event),
+            ]
+        )
+        return db.changesCount > 0
+    }
+
+    private static func write(_ state: SubscriptionState, of lineage: SubscriptionID, _ db: Database) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO subscription_state (subscription, state) VALUES (?, ?)
+                ON CONFLICT (subscription) DO UPDATE SET state = excluded.state
+                """,
+            arguments: [lineage.description, text(state)]
+        )
+        for account in AccountLedger([state]).accounts {
+            try db.execute(
+                sql: """
+                    INSERT INTO account_subscription (account, source, subscription) VALUES (?, ?, ?)
+                    ON CONFLICT DO NOTHING
+                    """,
+                arguments: [account.id, account.source.rawValue, lineage.description]
+            )
+        }
+    }
+
+    // MARK: What is asked
+
+    /// Whether an account has access.
+    func access(
+        of account: Account.Identifier,
+        in environment: StoreEnvironment,
+        at time: Date
+    ) async throws -> AccountAccess {
+        try await database.read { db in
+            var ledger = AccountLedger()
+            var (known, open): (Set<Account.Identifier>, [Account.Identifier]) = ([account], [account])
+            var (lineages, transfers): (Set<String>, Set<AccountTransfer>) = ([], [])
+            while !open.isEmpty {
+                for account in open {
+                    let name: StatementArguments = [account.id, account.source.rawValue]
+                    let rows = "SELECT subscription FROM account_subscription WHERE account = ? AND source = ?"
+                    lineages.formUnion(try String.fetchAll(db, sql: rows, arguments: name))
+                    let moves = "SELECT transfer FROM account_transfer WHERE account = ? AND source = ?"
+                    for text in try String.fetchAll(db, sql: moves, arguments: name) {
+                        transfers.insert(try CanonicalJSON.value(from: Array(text.utf8)))
+                    }
+                }
+                ledger = AccountLedger(try Self.states(linkedTo: lineages.sorted(), db), transfers: transfers)
+                // A customer's purchases may be bound under other names of theirs, or of whoever they were transferred from.
+                open = (ledger.accounts + transfers.flatMap(\.transfer.from)).filter { known.insert($0).inserted }
+            }
+            return ledger.access(of: account, in: environment, at: time)
+        }
+    }
+
+    /// What has to be acted upon, the oldest first.
+    func outbox() async throws -> [NormalizedEvent] {
+        try await database.read { db in
+            try String.fetchAll(db, sql: "SELECT event FROM outbox ORDER BY number")
+                .map { try CanonicalJSON.value(NormalizedEvent.self, from: Array($0.utf8)) }
+        }
+    }
+
+    private static func states(linkedTo lineages: [String], _ db: Database) throws -> [SubscriptionState] {
+        try String.fetchAll(
+            db,
+            sql: """
+                WITH RECURSIVE linked (lineage) AS (
+                  SELECT value FROM json_each(?)
+                  UNION SELECT other FROM lineage_link JOIN linked USING (lineage)
+                )
+                SELECT state FROM subscription_state JOIN linked ON subscription = lineage
+                """,
+            arguments: [text(lineages)]
+        )
+        .map { try CanonicalJSON.value(SubscriptionState.self, from: Array($0.utf8)) }
+    }
+
+    private static func text(_ value: some Encodable) throws -> String {
+        String(decoding: try CanonicalJSON.bytes(value), as: UTF8.self)
+    }
+}

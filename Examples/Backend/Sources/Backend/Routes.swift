@@ -1,0 +1,44 @@
+import Foundation
+import Hummingbird
+import Normalizer
+
+/// What the backend answers: providers that call, and whoever asks for access.
+struct Routes: Sendable {
+    /// By the last part of the address that is given to the provider.
+    let adapters: [String: any ProviderAdapter]
+    let store: EventStore
+    let now: @Sendable () -> Date
+
+    func router() -> Router<BasicRequestContext> {
+        let router = Router()
+        router.post("hooks/:provider") { request, context in
+            guard let adapter = adapters[try context.parameters.require("provider")] else { throw HTTPError(.notFound) }
+            // The exact bytes: what is signed is these, and not what they mean.
+            let body = try await request.body.collect(upTo: 1 << 20)
+            let headers = Delivery.Headers(request.headers.map { ($0.name.rawName, $0.value) })
+            let delivery = Delivery(headers: headers, body: Array(buffer: body), receivedAt: now())
+            return Response(status: .init(code: await status(for: delivery, by: adapter)))
+        }
+        router.get("access/:source/:account") { _, context in
+            let source = Account.Source(rawValue: try context.parameters.require("source"))
+            let account = Account.Identifier(try context.parameters.require("account"), source)
+            let access = try await store.access(of: account, in: .production, at: now())
+            return Response(
+                status: .ok,
+                headers: [.contentType: "application/json"],
+                body: .init(byteBuffer: ByteBuffer(bytes: try CanonicalJSON.bytes(access)))
+            )
+        }
+        return router
+    }
+
+    private func status(for delivery: Delivery, by adapter: any ProviderAdapter) async -> Int {
+        do {
+            let result = try await adapter.receive(delivery)
+            try await store.update(for: result)
+            return adapter.acknowledgement(for: .success(result)).status
+        } catch {
+            return adapter.acknowledgement(for: .failure(error)).status
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import GRDB
+import Normalizer
+import NotificationSimulator
+import Testing
+
+@testable import Backend
+
+@Suite("What a database keeps of deliveries")
+struct EventStoreTests {
+    private static let tellers = Teller.names.map { [$0] } + [["apple", "revenuecat"]]
+
+    @Test(
+        "Everything twice, in any order and at once, gives the access of the story, and each piece of news once",
+        arguments: tellers,
+        Story.all.map(\.id)
+    )
+    func shuffled(_ tellers: [String], _ name: String) async throws {
+        let story = try #require(Story.named(name))
+        var results: [Normalization] = []
+        for teller in tellers {
+            guard let told = try await Teller(teller).results(story) else { return }
+            results += told
+        }
+        var expected = AccountLedger()
+        for result in results { _ = expected.apply(result) }
+        #expect(expected.accounts.isEmpty == expected.states.isEmpty)
+        let file = try TemporaryDatabase()
+        let store = try EventStore(DatabasePool(path: file.path))
+        try await withThrowingTaskGroup { group in
+            for result in (results + results).shuffled() { group.addTask { try await store.update(for: result) } }
+            try await group.waitForAll()
+        }
+        for account in expected.accounts {
+            for days in stride(from: 0.0, through: 240, by: 15) {
+                let time = Teller.start.addingTimeInterval(days * 86_400)
+                let access = try await store.access(of: account, in: .production, at: time)
+                #expect(access == expected.access(of: account, at: time), "\(account) on day \(days)")
+            }
+        }
+        let news = try await store.outbox().map(\.id)
+        #expect(Set(news).count == news.count)
+        #expect(Set(results.flatMap(\.events).map(\.id)).isSuperset(of: news))
+        #expect(news.isEmpty == expected.states.isEmpty)
+    }
+
+    /// A database, and a ledger in memory that is told the same.
+    private struct Told {
+        let store: EventStore
+        var ledger = AccountLedger()
+
+        init() throws { store = try EventStore(DatabaseQueue()) }
+
+        mutating func tell(_ event: LifecycleEvent, of lineage: SubscriptionID? = nil, _ facts: [Fact] = [])
+            async throws
+        {
+            let name = "\(ledger.states.count)-\(lineage?.id ?? "")"
+            let scope = lineage ?? SubscriptionID(store: .appStore, environment: .production, id: "")
+            let event = NormalizedEvent(
+                id: .notified(scope, by: .revenuecat, notification: name),
+                event: event,
+                provider: .revenuecat,
+                store: .appStore,
+                environment: .production,
+                subscription: lineage,
+                occurredAt: Teller.start,
+                effectiveAt: Teller.start,
+                assertedAt: Teller.start,
+                receivedAt: Teller.start,
+                facts: facts,
+                origin: Origin(
+                    type: "T",
+                    notificationID: name,
+                    channel: .webhook,
+                    evidence: .init(.unchecked),
+                    digest: name,
+                    mapper: "test/1"
+                )
+            )
+            let result = Normalization([event])
+            try await store.update(for: result)
+            _ = ledger.apply(result)
+        }
+
+        /// A period between so many days after the start.
+        mutating func tellOfPeriod(_ id: String, _ days: Range<Double>, _ facts: [Fact], transaction: String? = nil)
+            async throws
+        {
+            let lineage = SubscriptionID(store: .appStore, environment: .production, id: id)
+            let start = Teller.start + days.lowerBound * 86_400
+            let period = ServicePeriod(start: start, end: Teller.start + days.upperBound * 86_400)
+            try await tell(
+                .started(.init(origin: .new, phase: .regular, period: period)),
+                of: lineage,
+                [.period(.init(period, product: "pro", phase: .regular, transaction: transaction ?? id))] + facts
+            )
+        }
+
+        /// Whether those who ask the database, and they alone, have access at the end of so many days.
+        func grants(_ accounts: [Account.Identifier], onDay day: Double) async throws -> [Bool] {
+            let time = Teller.start + day * 86_400 - 1
+            var granted: [Bool] = []
+            for account in accounts {
+                let access = try await store.access(of: account, in: .production, at: time)
+                #expect(access == ledger.access(of: account, at: time))
+                granted.append(access.decision.isGranted)
+            }
+            return granted
+        }
+    }
+
+    @Test("A customer has what was bought under another name of theirs, and who gave it away has it no more")
+    func names() async throws {
+        let anonymous = Account.Identifier("anonymous", .appUserID)
+        let (first, second) = (Account.Identifier("user-17", .appUserID), Account.Identifier("user-18", .appUserID))
+        var told = try Told()
+        try await told.tellOfPeriod("1", 0..<30, [.owner(Account(anonymous.id, .appUserID))])
+        try await told.tellOfPeriod("2", 0..<20, [.owner(Account(first.id, .appUserID, aliases: [anonymous]))])
+        #expect(try await told.grants([anonymous, first, second], onDay: 20) == [true, true, false])
+        #expect(try await told.grants([anonymous, first, second], onDay: 30) == [true, true, false])
+        try await told.tell(.transferred(.init(from: [anonymous, first], to: [second])))
+        #expect(try await told.grants([anonymous, first, second], onDay: 30) == [false, false, true])
+    }
+
+    @Test("What goes on under another name belongs to whoever is named under the first, also when that is told of last")
+    func links() async throws {
+        let account = Account.Identifier("user-17", .appUserID)
+        var told = try Told()
+        let old = SubscriptionID(store: .appStore, environment: .production, id: "1")
+        try await told.tellOfPeriod("2", 30..<60, [.link(old)])
+        try await told.tellOfPeriod("1", 0..<30, [.owner(Account(account.id, .appUserID))])
+        #expect(try await told.grants([account], onDay: 60) == [true])
+        // The row of the one name says nothing of this, and that of the other nothing of the account.
+        try await told.tellOfPeriod("2", 60..<90, [], transaction: "3")
+        #expect(try await told.grants([account], onDay: 90) == [true])
+    }
+}
