@@ -19,8 +19,8 @@ func receive(_ body: [UInt8], with apple: AppleAdapter, into store: any Store) a
     do {
         let result = try await apple.receive(Delivery(body: body, receivedAt: Date()))
         // One transaction: reads the states that the result is about, writes them back, and what is news to an outbox.
-        try await store.update(for: result) { ledger, isNew in
-            ledger.apply(result).filter { $0.disposition == .applied && isNew($0.event.id) }
+        try await store.update(for: result) { ledger, isFirst in
+            ledger.apply(result).filter { $0.isNews && isFirst($0.event.id) }
         }
         return apple.acknowledgement(for: .success(result)).status
     } catch { return apple.acknowledgement(for: .failure(error)).status }
@@ -49,6 +49,6 @@ protocol Store: Sendable {
     /// Throws `unavailable` where nothing could be stored, so that Apple sends the notification again.
     func update(
         for result: Normalization,
-        _ news: (_ ledger: inout AccountLedger, _ isNew: (EventID) -> Bool) -> [AppliedEvent]
+        _ news: (_ ledger: inout AccountLedger, _ isFirst: (EventID) -> Bool) -> [AppliedEvent]
     ) async throws(DeliveryError)
 }

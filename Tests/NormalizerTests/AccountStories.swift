@@ -650,4 +650,25 @@ struct AccountStories {
         #expect(ledger.states.map { $0.access(at: Self.day(29)).isGranted } == [true, true])
         #expect(ledger.states.map { $0.access(at: Self.day(59)).isGranted } == [true, false])
     }
+
+    @Test("news is what the state did not know, and what is about no lineage")
+    func news() {
+        let began = Self.begins("t1", "basic", 0, 30, by: .apple)
+        var asked = Self.event(.notice(.init(.test)), nil, at: 1, [])
+        asked.subscription = nil
+        var ledger = AccountLedger()
+        let late = Self.event(.autoRenewEnabled, "t1", at: 2, [.renewalIntent(.init(.init(willRenew: true)))])
+        let later = Self.event(
+            .autoRenewDisabled(.init(reason: .customer)),
+            "t1",
+            at: 3,
+            [.renewalIntent(.init(.init(willRenew: false)))]
+        )
+        let applied = ledger.apply(Normalization([began, began, later, late, asked]))
+        #expect(applied.map(\.disposition) == [.applied, .duplicate, .applied, .superseded, .unrelated])
+        #expect(applied.map(\.isNews) == [true, false, true, false, true])
+        var another = SubscriptionState(SubscriptionID(store: .appStore, environment: .production, id: "L2"))
+        let elsewhere = another.apply(began)
+        #expect(elsewhere.disposition == .unrelated && !elsewhere.isNews)
+    }
 }

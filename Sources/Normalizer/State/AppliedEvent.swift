@@ -31,6 +31,16 @@ public struct AppliedEvent: Hashable, Sendable, Codable {
 }
 
 extension AppliedEvent {
+    /// Whether there is something to act upon: the event was news to the state, or it is about no lineage, such as a consent
+    /// that was withdrawn, and no state can tell. Whoever acts has to do so once for each id.
+    public var isNews: Bool {
+        switch disposition {
+        case .applied: true
+        case .unrelated: event.subscription?.id.isEmpty ?? true
+        case .duplicate, .superseded: false
+        }
+    }
+
     private enum CodingKeys: String, CodingKey {
         case disposition, event
         case nextCheckAt = "next_check_at"

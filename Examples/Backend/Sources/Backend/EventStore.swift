@@ -62,7 +62,7 @@ struct EventStore: Sendable {
     }
 
     private static func update(for result: Normalization, _ db: Database) throws {
-        let news = Set(try result.events.filter { try insert($0, db) }.map(\.id))
+        let first = Set(try result.events.filter { try insert($0, db) }.map(\.id))
         for statement in result.statements {
             for case .link(let other) in statement.facts {
                 for (lineage, other) in [(statement.subscription, other), (other, statement.subscription)] {
@@ -74,7 +74,7 @@ struct EventStore: Sendable {
             }
         }
         var ledger = AccountLedger(try states(linkedTo: result.lineages.map(\.description), db))
-        for applied in ledger.apply(result) where applied.disposition == .applied && news.contains(applied.event.id) {
+        for applied in ledger.apply(result) where applied.isNews && first.contains(applied.event.id) {
             try db.execute(sql: "INSERT INTO outbox (event) VALUES (?)", arguments: [text(applied.event)])
         }
         for lineage in result.lineages {
@@ -91,7 +91,7 @@ struct EventStore: Sendable {
         }
     }
 
-    /// Whether the event is new.
+    /// Whether the event is told of for the first time.
     private static func insert(_ event: NormalizedEvent, _ db: Database) throws -> Bool {
         try db.execute(
             sql: """

@@ -41,7 +41,7 @@ struct EventStoreTests {
         let news = try await store.outbox().map(\.id)
         #expect(Set(news).count == news.count)
         #expect(Set(results.flatMap(\.events).map(\.id)).isSuperset(of: news))
-        #expect(news.isEmpty == expected.states.isEmpty)
+        #expect(!news.isEmpty)
     }
 
     /// A database, and a ledger in memory that is told the same.
