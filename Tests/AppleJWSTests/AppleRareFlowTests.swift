@@ -220,6 +220,52 @@ struct AppleRareFlowTests {
         #expect(actions.map { policy.isVoid($0, in: ledger.states[0]) } == [false, true, false])
     }
 
+    @Test("a renewal that was charged ahead and overtaken is not what the next one follows, what ended, or what runs")
+    func afterOvertakenRenewal() throws {
+        let policy = CreditPolicy([
+            "basic": .init(credits: 200, price: Money(ExactDecimal(10), "USD")),
+            "pro": .init(credits: 500, price: Money(ExactDecimal(20), "USD")),
+        ])
+        let (overtaken, pro) = (period("2", 30, 60, "basic"), period("3", 29.5, 59.5))
+        let known = try state(
+            notified("SUBSCRIBED", "INITIAL_BUY", period("1", 0, 30, "basic"), renewal(30), at: 0.01)
+                + notified("DID_RENEW", nil, overtaken, renewal(60), at: 29.2)
+                + notified("DID_CHANGE_RENEWAL_PREF", "UPGRADE", pro, renewal(59.5), at: 29.5)
+        )
+        func tell(_ events: [NormalizedEvent]) throws -> (AppliedEvent, [CreditAction.Effect], SubscriptionState) {
+            var state = known
+            let applied = state.apply(try #require(events.first))
+            return (applied, policy.actions(for: applied, in: state).map(\.effect), state)
+        }
+
+        let (renewed, paid, _) = try tell(notified("DID_RENEW", nil, period("4", 59.5, 89.5), renewal(89.5), at: 59.51))
+        #expect((renewed.disposition, renewed.event.kind) == (.applied, .renewed))
+        #expect(paid == [.reset(to: 500)])
+
+        let due = known.snapshot(at: day(61))
+        #expect((due.status, due.product, due.period?.end) == (.renewalDue, "pro", day(59.5)))
+        let off = renewal(59.5) { $0.expirationIntent = 1 }
+        let (_, _, over) = try tell(notified("EXPIRED", "VOLUNTARY", pro, off, status: 2, at: 59.51))
+        guard case .denied(let since, let denial) = over.access(at: day(61)) else {
+            Issue.record("granted")
+            return
+        }
+        #expect((since, denial.reason, denial.product) == (day(59.5), .customer, "pro"))
+
+        for (transaction, affects, taken) in [(pro, true, [CreditAction.Effect.revoke]), (overtaken, false, [])] {
+            var transaction = transaction
+            transaction.revocationDate = day(40)
+            transaction.revocationReason = 0
+            let (refunded, effects, _) = try tell(notified("REFUND", nil, transaction, status: nil, at: 40))
+            guard case .refunded(let refund) = refunded.event.event else {
+                Issue.record("\(refunded.event.kind)")
+                continue
+            }
+            #expect(refund.affectsCurrentPeriod == affects)
+            #expect(effects == taken)
+        }
+    }
+
     @Test("credits of a renewal that was charged ahead are void once its money went back")
     func refundBeforeBeginning() throws {
         let policy = CreditPolicy(["pro": .init(credits: 500)])

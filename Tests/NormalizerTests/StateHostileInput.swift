@@ -295,6 +295,7 @@ struct StateEarlyRenewal {
             [.period(Self.next)],
             [period(62, 93, "t3")],
             [.refund(.init(transaction: "t2", scope: .full, at: day(30.9), periodStart: day(31), endsAccess: true))],
+            [period(30.8, 61, "t3", product: "max")],
         ] {
             var later = state
             later.apply(statement(facts, at: day(30.9)))

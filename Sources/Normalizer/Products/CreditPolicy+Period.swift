@@ -117,7 +117,7 @@ extension CreditPolicy {
         _ timeline: PeriodTimeline,
         _ state: SubscriptionState
     ) -> PeriodTimeline.Period? {
-        guard let period = timeline.periods[..<index].last else { return nil }
+        guard let period = timeline.periods[..<index].last(where: { !$0.isForestalled }) else { return nil }
         if !period.fact.isProvisional || isKnownByPayment(period, before: timeline.periods[index].start, state) {
             return period
         }

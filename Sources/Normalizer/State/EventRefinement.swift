@@ -517,7 +517,7 @@ extension EventRefinement {
         guard let subject = timeline.index(transaction: refund.transaction, start: start) else { return nil }
         let moment = timeline.reached((stated?.at ?? event.occurredAt).millisecondsSince1970)
         let period = timeline.periods[subject]
-        return timeline.periods.lastIndex { $0.start <= moment } == subject
+        return timeline.lastBegun(by: moment) == subject
             && moment < max(period.end, period.grace?.until ?? .min)
     }
 }

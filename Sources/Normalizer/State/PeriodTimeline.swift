@@ -143,9 +143,10 @@ struct PeriodTimeline {
     /// Whether a period begins where the one before it ends.
     func continues(_ index: Int) -> Bool { index > 0 && periods[index - 1].end == periods[index].start }
 
-    func period(before start: Int64) -> Period? {
-        periods.last { $0.start < start }
-    }
+    /// The last period that has begun by a moment; one that another product came before never does.
+    func lastBegun(by time: Int64) -> Int? { periods.lastIndex { $0.start <= time && !$0.isForestalled } }
+
+    func period(before start: Int64) -> Period? { lastBegun(by: start - 1).map { periods[$0] } }
 
     // Statements of one transaction are one entry already. Entries of one start are one period too: a store may bill
     // a period anew when its product changes, and some channels name no transaction.

@@ -30,7 +30,7 @@ extension SubscriptionState {
         let subject = timeline.periods[index]
         if let newest = timeline.newest, newest.start > start + ServicePeriod.startTolerance { return true }
         if subject.start >= start - ServicePeriod.startTolerance {
-            return subject.by.milliseconds > announced || subject.cut != nil
+            return subject.by.milliseconds > announced || subject.cut != nil || subject.isForestalled
         }
         // The announced period is not known here; what came before it has ended for good.
         return subject.cut.map { $0.by.milliseconds > announced } ?? false

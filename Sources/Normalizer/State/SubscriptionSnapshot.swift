@@ -71,7 +71,8 @@ extension SubscriptionState {
         let timeline = PeriodTimeline(self)
         let access = access(at: moment, timeline)
         let current =
-            timeline.granting(at: moment) ?? timeline.periods.last { $0.start <= moment } ?? timeline.periods.first
+            timeline.granting(at: moment) ?? timeline.lastBegun(by: moment).map { timeline.periods[$0] }
+            ?? timeline.periods.first
         let intent = renewalIntent(timeline)
         let pause = pause(timeline)
         return SubscriptionSnapshot(

@@ -156,7 +156,7 @@ extension SubscriptionState {
             )
         }
         let begun = timeline.periods.prefix { $0.start <= time }
-        if let last = begun.last {
+        if let last = begun.last(where: { !$0.isForestalled }) ?? begun.last {
             let (reason, by) = endReason(of: last, timeline)
             let since = begun.filter { $0.accessEnd > $0.start }.map(\.accessEnd).max()
             return denied(since: since ?? last.accessEnd, reason, product: last.fact.product, [by, last.by])
@@ -248,7 +248,7 @@ extension SubscriptionState {
 
     /// The product that takes the place of the current one when its period ends.
     func pendingProduct(at time: Int64, _ timeline: PeriodTimeline) -> (product: String, by: Citation)? {
-        let current = timeline.periods.last { $0.start <= time && !$0.isForestalled } ?? timeline.periods.first
+        let current = timeline.lastBegun(by: time).map { timeline.periods[$0] } ?? timeline.periods.first
         if let current,
             let next = timeline.periods.first(where: { $0.start > max(time, current.start) && !$0.isForestalled }),
             !next.fact.isProvisional
