@@ -95,6 +95,38 @@ struct OwnershipStories {
         }
     }
 
+    @Test("what moves to nobody stays", arguments: [[], [""]])
+    func transferToNobody(_ names: [String]) {
+        let story = [Self.owned("O1", .appStore, by: Account("u1", .appUserID)), Self.moved(["u1"], names, at: 10)]
+        for story in [story, story.reversed()] { #expect(Self.stores("u1", Self.ledger(story)) == [.appStore]) }
+    }
+
+    @Test("what lives in another environment gives nothing, whoever selected it")
+    func otherEnvironment() throws {
+        let owned = Self.owned("O1", .appStore, by: Account("u1", .appUserID))
+        let states = Self.ledger([owned]).states
+        let moment = AccountStories.day(1)
+        #expect(AccountAccess(states, in: .production, at: moment).decision.isGranted)
+        let access = AccountAccess(states, in: .sandbox, at: moment)
+        #expect(!access.decision.isGranted)
+        #expect((access.grantors, access.others, access.nextTransition) == ([], [], nil))
+    }
+
+    @Test(
+        "a store's own word is that of its own provider",
+        arguments: [
+            (.apple, [.appStore, .macAppStore]), (.google, [.playStore]), (.stripe, [.stripe]),
+            (.revenuecat, [.rcBilling, .promotional, .testStore]), ("paddle", [.paddle]),
+        ] as [(Provider, Set<Store>)]
+    )
+    func authority(_ provider: Provider, _ own: Set<Store>) {
+        let stores: [Store] = [
+            .appStore, .macAppStore, .playStore, .stripe, .amazon, .roku, .paddle, .rcBilling, .testStore, .promotional,
+            .unknown,
+        ]
+        #expect(Set(stores.filter { provider.speaks(for: $0) }) == own)
+    }
+
     static func linked(_ names: [Account.Identifier], at days: Double) -> NormalizedEvent {
         var event = moved([], [], at: days, store: .rcBilling)
         event.event = .notice(.init(.accountsLinked))

@@ -677,6 +677,69 @@ struct ProductsCredits {
         return event
     }
 
+    @Test("a share is made from prices of one currency: what was charged, else what is listed")
+    func currencies() {
+        func charged(_ event: NormalizedEvent, _ amount: Int64, _ name: String) -> NormalizedEvent {
+            var event = event
+            let price = Price(Money(ExactDecimal(amount), "EUR"), .charged)
+            event.facts.append(.charge(.init(transaction: name, price: price, at: event.occurredAt)))
+            return event
+        }
+        let basic = Self.begins("t1", "basic", from: 0, to: 30)
+        let pro = Self.begins("t2", "pro", from: 15, to: 46, isRenewal: true)
+        #expect(play([charged(basic, 20, "t1"), charged(pro, 20, "t2")]).subscription == 250)
+        #expect(play([charged(basic, 20, "t1"), pro]).subscription == 375)
+    }
+
+    @Test("a refund that came after a change leaves the share, also where the change is told of after it")
+    func refundAfterChange() {
+        let basic = Self.begins("t1", "basic", from: 0, to: 31)
+        let pro = Self.begins("t2", "pro", from: 13, to: 44)
+        let late = Self.refund(of: "t1", on: 20, .full, from: 0)
+        #expect(play([basic, late, Self.received(pro, at: 21)]).subscription == play([basic, pro]).subscription)
+    }
+
+    @Test("a start for the time being, none of a product and the purchase of another lineage give nothing")
+    func nothing() {
+        var temporary = Self.begins("t1", "basic", from: 0, to: 1)
+        let period = ServicePeriod(start: Self.day(0), end: Self.day(1))
+        temporary.event = .started(.init(origin: .temporary, phase: .regular, period: period))
+        #expect(play([temporary]).subscription == 0)
+        #expect(play([Self.coins("c1", 0, on: 1)]).bought == 0)
+
+        var coins = Self.coins("c1", 1, on: 1)
+        coins.subscription = SubscriptionID(store: .appStore, environment: .production, id: "O2")
+        var state = SubscriptionState(Self.lineage)
+        let applied = state.apply(coins)
+        #expect(applied == AppliedEvent(disposition: .unrelated, event: coins, nextCheckAt: nil))
+        #expect(state.isEmpty)
+        #expect(Self.policy.actions(for: applied, in: state) == [])
+    }
+
+    @Test("only what a period pays out can be void")
+    func voidActions() {
+        var state = SubscriptionState(Self.lineage)
+        let applied = state.apply(Self.coins("c1", 1, on: 1))
+        let actions = Self.policy.actions(for: applied, in: state)
+        #expect(actions.map { Self.policy.isVoid($0, in: state) } == [false])
+    }
+
+    @Test("an invoice over nothing pays out no more than the trial that it is for", arguments: [0, 20])
+    func invoiceOfTrial(_ amount: Int64) throws {
+        let trial = Self.begins("t1", "pro", from: 0, to: 7, phase: .trial)
+        var invoice = Self.begins("t1", "pro", from: 0, to: 7, isRenewal: true)
+        invoice.provider = .stripe
+        invoice.price = Price(Money(ExactDecimal(amount), "USD"), .charged)
+        let period = ServicePeriod(start: Self.day(0), end: Self.day(7))
+        invoice.facts = [
+            .period(.init(period, product: "pro", phase: .regular, transaction: "t1", isProvisional: true))
+        ]
+        var state = SubscriptionState(Self.lineage)
+        state.apply(try #require(trial.statement))
+        let actions = Self.policy.actions(for: state.apply(invoice), in: state)
+        #expect(actions.map(\.effect) == [.reset(to: amount == 0 ? 50 : 500)])
+    }
+
     @Test("a downgrade pays out when it begins")
     func downgrade() {
         let pro = Self.begins("t1", "pro", from: 0, to: 31)

@@ -112,6 +112,29 @@ struct ProductsProration {
         #expect(try half.credits(of: .max, paid: usd("1"), newPrice: usd("1"), rounding: .down) == Int64.max / 2)
     }
 
+    @Test("a price of 38 places and a period of years have no share that could be computed")
+    func overflow() throws {
+        let years = ServicePeriod(start: cycle.start, end: cycle.start.addingTimeInterval(1_000_000_001))
+        let proration = try Proration(of: years, changedAt: cycle.start.addingTimeInterval(0.001))
+        let tiny = Money(try #require(ExactDecimal(coefficient: 1, scale: 38)), "USD")
+        #expect(throws: Proration.Failure.tooLarge) { try proration.refund(of: tiny, decimals: 0, rounding: .up) }
+    }
+
+    @Test("shares are written, read, compared, and nothing else is a share")
+    func shares() throws {
+        let (half, most) = (try #require(ExactFraction(clamping: 1, 2)), try #require(ExactFraction(clamping: 3, 4)))
+        #expect(half < most)
+        #expect(!(most < half))
+        for share in [half, most, .none, .whole] {
+            #expect(try CanonicalJSON.value(ExactFraction.self, from: CanonicalJSON.bytes(share)) == share)
+        }
+        for text in ["", "1", "1/0", "0/0", "1/-2", "-1/2", "5/4", "1/2/3", "a/b"] {
+            #expect(throws: DecodingError.self) {
+                try CanonicalJSON.value(ExactFraction.self, from: Array(#""\#(text)""#.utf8))
+            }
+        }
+    }
+
     @Test("100 000 random shares lie within 0…1 and are exact")
     func bounds() throws {
         var random = SplitMix64(seed: 16)
@@ -283,6 +306,12 @@ struct ProductsAllowance {
         #expect(schedule.slot(-1) == nil)
         #expect(schedule.slot(11)?.period.end == (try at("2027-01-31T09:30:00Z")))
         #expect(schedule.next(after: try at("2027-01-01T00:00:00Z")) == nil)
+        let short = try #require(
+            AllowanceSchedule(from: schedule.anchor, every: .month, until: at("2026-03-10T00:00:00Z"))
+        )
+        #expect(short.slot(at: try at("2026-03-09T23:59:59Z"))?.index == 1)
+        #expect(short.slot(at: try at("2026-03-10T00:00:00Z")) == nil)
+        #expect(short.slot(at: try at("2026-03-20T00:00:00Z")) == nil)
     }
 
     @Test("29 February comes every four years")
@@ -311,6 +340,11 @@ struct ProductsAllowance {
         let start = try at("2026-01-31T09:30:00Z")
         #expect(AllowanceSchedule(from: start, every: CalendarDuration()) == nil)
         #expect(AllowanceSchedule(from: start, every: CalendarDuration(months: -1, days: 40)) == nil)
+        #expect(AllowanceSchedule(from: start, every: CalendarDuration(months: 1, days: -1)) == nil)
+        for months in [120_000, Int.max] {
+            let schedule = try #require(AllowanceSchedule(from: start, every: CalendarDuration(months: months)))
+            #expect([1, 2, 3].map { schedule.slot($0)?.period.start.rfc3339.prefix(4) } == ["9999", "9999", "9999"])
+        }
         #expect(AllowanceSchedule(from: start, every: CalendarDuration(days: .max))?.slot(1) != nil)
         let daily = try #require(AllowanceSchedule(from: at("1970-01-01T00:00:00Z"), every: CalendarDuration(days: 1)))
         #expect(daily.slot(at: try at("9999-12-31T23:00:00Z")) != nil)

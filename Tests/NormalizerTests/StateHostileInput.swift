@@ -80,6 +80,43 @@ struct StateHostileInput {
         #expect(state.isEmpty)
     }
 
+    @Test(
+        "a state is empty until something is stated of its lineage",
+        arguments: [
+            period(0, 31, "t1"),
+            .periodEnded(.init(start: start, transaction: "t1", at: start, reason: .customer)),
+            .refund(.init(transaction: "t1", scope: .full, at: start, periodStart: nil, endsAccess: true)),
+            .charge(.init(transaction: "t1", price: Price(Money(ExactDecimal(1), "USD"), .charged), at: start)),
+            .purchase(
+                .init(transaction: "t1", product: "p", purchase: .init(type: .consumable, quantity: 1), at: start)
+            ),
+            .owner(Account("u1", .appUserID)),
+            .transfer(.init(from: [], to: [.init("u1", .appUserID)])),
+            .link(SubscriptionID(store: .appStore, environment: .production, id: "O2")),
+            .link(SubscriptionID(store: .appStore, environment: .sandbox, id: "O2")),
+            .renewalIntent(.init(.init(willRenew: true))),
+        ] as [Fact]
+    )
+    func empty(_ fact: Fact) throws {
+        var state = SubscriptionState(lineage)
+        #expect(state.isEmpty)
+        state.apply(statement([fact]))
+        #expect(!state.isEmpty)
+        #expect(try CanonicalJSON.value(SubscriptionState.self, from: try CanonicalJSON.bytes(state)) == state)
+    }
+
+    @Test("states differ where their periods have another end, or are of other lineages")
+    func unequal() {
+        let other = SubscriptionID(store: .appStore, environment: .production, id: "O2")
+        var state = SubscriptionState(members: [lineage, other])
+        state.apply(statement([period(0, 31, "t1")]))
+        for change in [statement([period(0, 45, "t1")], at: day(1)), statement([period(0, 31, "t1")], of: other)] {
+            var changed = state
+            changed.apply(change)
+            #expect(changed != state)
+        }
+    }
+
     @Test("the ends of time, and times that are none")
     func times() {
         var state = SubscriptionState(lineage)

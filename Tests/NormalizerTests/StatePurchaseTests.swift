@@ -28,13 +28,17 @@ struct StatePurchaseTests {
         )
     }
 
-    private static func bought(_ type: LifecycleEvent.OneTimePurchase.ProductType, until end: Date?) -> NormalizedEvent
-    {
+    private static func bought(
+        _ type: LifecycleEvent.OneTimePurchase.ProductType,
+        until end: Date?,
+        _ product: String = "p",
+        as transaction: String = "t1"
+    ) -> NormalizedEvent {
         let purchase = LifecycleEvent.OneTimePurchase(type: type, quantity: 1, expires: end)
         return told(
             .oneTimePurchased(purchase),
             on: 0,
-            .purchase(.init(transaction: "t1", product: "p", purchase: purchase, at: day(0)))
+            .purchase(.init(transaction: transaction, product: product, purchase: purchase, at: day(0)))
         )
     }
 
@@ -109,6 +113,17 @@ struct StatePurchaseTests {
         #expect(state.access(at: Self.day(29)) == Self.granted(until: Self.day(30)))
         #expect(state.access(at: Self.day(39)) == over)
         #expect(state.access(at: Self.day(40)) == Self.denied(since: Self.day(30), .refunded, [refund, purchase]))
+    }
+
+    @Test("Of what is over the last to end counts")
+    func lastEnd() {
+        let (short, long) = (Self.bought(.nonRenewing, until: Self.day(20)), Self.day(30))
+        let other = Self.bought(.nonRenewing, until: long, "q", as: "t2")
+        for events in [[short, other], [other, short]] + [[short, other, Self.refunded(on: 10)]] {
+            var state = SubscriptionState(Self.lineage)
+            for event in events { _ = state.apply(event) }
+            #expect(state.access(at: Self.day(40)) == Self.denied(since: long, .unknown, product: "q", [other]))
+        }
     }
 
     @Test("A refund that is dated before its purchase leaves no access")

@@ -30,6 +30,28 @@ struct StateSchemaTests {
         }
     }
 
+    @Test("Lists that were put together from two states read as their join", arguments: Story.all)
+    func joined(story: Story) throws {
+        func members(_ state: SubscriptionState) throws -> [String: Any] {
+            let object = try JSONSerialization.jsonObject(with: Data(try CanonicalJSON.bytes(state)))
+            return try #require(object as? [String: Any])
+        }
+        for split in 0...story.events.count {
+            let (left, right) = (Timeline(story.events[..<split]).ledger, Timeline(story.events[split...]).ledger)
+            for state in left.states {
+                guard let other = right[state.subscription], let join = state.joined(with: other) else { continue }
+                let lists = try members(state).merging(try members(other)) { first, second in
+                    (second as? [Any] ?? []) + (first as? [Any] ?? [])
+                }
+                var written = lists
+                // The one member that is no list.
+                written["transfer"] = try members(join)["transfer"]
+                let bytes = Array(try JSONSerialization.data(withJSONObject: written))
+                #expect(try CanonicalJSON.value(SubscriptionState.self, from: bytes) == join)
+            }
+        }
+    }
+
     @Test("What is not a state does not pass")
     func undocumented() throws {
         let schema = try #require(Self.schema)

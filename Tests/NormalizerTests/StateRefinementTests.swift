@@ -1,0 +1,133 @@
+import FoundationEssentials
+import Testing
+
+@testable import Normalizer
+
+/// What an event turns out to be in the light of what was known.
+@Suite("What an event is to a state")
+struct StateRefinementTests {
+    private static func told(
+        _ event: LifecycleEvent,
+        _ name: String?,
+        at days: Double,
+        of lineage: String = "L1",
+        store: Store = .appStore,
+        by provider: Provider = .apple,
+        _ facts: [Fact] = []
+    ) -> NormalizedEvent {
+        AccountStories.event(event, name, at: days, of: lineage, store: store, by: provider, facts)
+    }
+
+    private static func period(_ from: Double, _ to: Double) -> ServicePeriod {
+        ServicePeriod(start: AccountStories.day(from), end: AccountStories.day(to))
+    }
+
+    private static func renewed(_ name: String, _ from: Double, _ to: Double, _ phase: Phase) -> NormalizedEvent {
+        let period = period(from, to)
+        return told(
+            .renewed(.init(cause: .unknown, phase: phase, period: period)),
+            name,
+            at: from,
+            [.period(.init(period, product: "basic", phase: phase, transaction: name))]
+        )
+    }
+
+    @Test(
+        "what follows within an offer converts nothing",
+        arguments: [
+            (.introductory, .introductory, .unknown), (.introductory, .regular, .introductoryConversion),
+            (.trial, .trial, .unknown), (.trial, .regular, .trialConversion),
+        ] as [(Phase, Phase, LifecycleEvent.Renewed.Cause)]
+    )
+    func conversion(_ before: Phase, _ phase: Phase, _ cause: LifecycleEvent.Renewed.Cause) {
+        var state = SubscriptionState(SubscriptionID(store: .appStore, environment: .production, id: "L1"))
+        _ = state.apply(Self.renewed("t1", 0, 30, before))
+        let applied = state.apply(Self.renewed("t2", 30, 60, phase))
+        #expect(applied.event.event == .renewed(.init(cause: cause, phase: phase, period: Self.period(30, 60))))
+    }
+
+    /// A relay names what replaces a purchase on Google Play as another lineage.
+    @Test(
+        "what begins long after an end has replaced nothing, and the end takes the credits",
+        arguments: [(Store.appStore, "L1"), (.playStore, "L2")]
+    )
+    func endBeforeAnother(_ store: Store, _ lineage: String) throws {
+        let isPlay = store == .playStore
+        let products = isPlay ? ("sub:basic", "sub:pro") : ("basic", "pro")
+        func ended(at days: Double) -> NormalizedEvent {
+            let end = Fact.PeriodEnd(
+                start: AccountStories.day(0),
+                transaction: "t1",
+                at: AccountStories.day(days),
+                reason: .customer
+            )
+            return Self.told(
+                .expired(.init(reason: .customer)),
+                "t1",
+                at: days,
+                store: store,
+                by: .revenuecat,
+                [.periodEnded(end)]
+            )
+        }
+        for (days, reason) in [(10.0, LifecycleEvent.Expired.Reason.customer), (20, .replaced)] {
+            var ledger = AccountLedger()
+            _ = ledger.apply(AccountStories.begins("t1", products.0, 0, 30, store: store))
+            _ = ledger.apply(AccountStories.begins("t2", products.1, 20, 50, lineage: lineage, store: store))
+            let applied = ledger.apply(ended(at: days))
+            #expect(applied.event.event == .expired(.init(reason: reason)))
+        }
+    }
+
+    @Test("a purchase waits for its payment whatever was paid for before it, and no more once it is paid for")
+    func pending() {
+        let lineage = SubscriptionID(store: .playStore, environment: .production, id: "L1")
+        func pending(_ name: String, at days: Double) -> NormalizedEvent {
+            Self.told(
+                .purchasePending(.init(product: "basic")),
+                name,
+                at: days,
+                store: .playStore,
+                by: .google
+            )
+        }
+        var state = SubscriptionState(lineage)
+        _ = state.apply(AccountStories.begins("t1", "basic", 0, 30, store: .playStore, by: .google))
+        #expect(state.apply(pending("t2", at: 40)).disposition == .applied)
+        _ = state.apply(AccountStories.begins("t2", "basic", 41, 71, store: .playStore, by: .google))
+        #expect(state.apply(pending("t2", at: 40)).disposition == .superseded)
+
+        let coins = LifecycleEvent.OneTimePurchase(type: .consumable, quantity: 1)
+        var sale = SubscriptionState(lineage)
+        _ = sale.apply(
+            Self.told(
+                .oneTimePurchased(coins),
+                "t3",
+                at: 1,
+                store: .playStore,
+                by: .google,
+                [.purchase(.init(transaction: "t3", product: "coins", purchase: coins, at: AccountStories.day(1)))]
+            )
+        )
+        #expect(sale.apply(pending("t3", at: 0.5)).disposition == .superseded)
+        #expect(sale.apply(pending("t4", at: 0.5)).disposition == .applied)
+    }
+
+    @Test("a renewal after a failed charge that had turned renewal off shows it on again, and an earlier one does not")
+    func renewalAfterFailure() {
+        let failed = Self.told(
+            .autoRenewDisabled(.init(reason: .billing)),
+            "t1",
+            at: 30,
+            [.renewalIntent(.init(.init(willRenew: false), reason: .billing))]
+        )
+        let (first, second) = (Self.renewed("t1", 0, 30, .regular), Self.renewed("t2", 31, 61, .regular))
+        for (story, willRenew) in [
+            ([first, failed], false), ([first, failed, second], true), ([second, failed, first], true),
+        ] {
+            var state = SubscriptionState(SubscriptionID(store: .appStore, environment: .production, id: "L1"))
+            for event in story { _ = state.apply(event) }
+            #expect(state.snapshot(at: AccountStories.day(32)).willRenew == willRenew)
+        }
+    }
+}
