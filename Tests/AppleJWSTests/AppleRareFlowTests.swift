@@ -266,6 +266,32 @@ struct AppleRareFlowTests {
         }
     }
 
+    /// Apple sends again for three days what was not taken.
+    @Test(
+        "a renewal that was charged ahead is news of the past, and pays nothing out, where it is told of after the upgrade",
+        arguments: [29.6, 31, 60]
+    )
+    func lateOvertakenRenewal(_ received: Double) throws {
+        let policy = CreditPolicy([
+            "basic": .init(credits: 200, price: Money(ExactDecimal(10), "USD")),
+            "pro": .init(credits: 500, price: Money(ExactDecimal(20), "USD")),
+        ])
+        var known = try notified("SUBSCRIBED", "INITIAL_BUY", period("1", 0, 30, "basic"), renewal(30), at: 0.01)
+        known += try notified("DID_CHANGE_RENEWAL_PREF", "UPGRADE", period("3", 29.5, 59.5), renewal(59.5), at: 29.5)
+        if received == 60 {
+            known += try notified("DID_RENEW", nil, period("4", 59.5, 89.5), renewal(89.5), at: 59.51)
+        }
+        var state = try state(known)
+        var late = try #require(
+            try notified("DID_RENEW", nil, period("2", 30, 60, "basic"), renewal(60), at: 29.2).first
+        )
+        late.receivedAt = day(received)
+        let applied = state.apply(late)
+        #expect(applied.disposition == .superseded)
+        #expect(policy.actions(for: applied, in: state) == [])
+        #expect(state.snapshot(at: day(31)).product == "pro")
+    }
+
     @Test("credits of a renewal that was charged ahead are void once its money went back")
     func refundBeforeBeginning() throws {
         let policy = CreditPolicy(["pro": .init(credits: 500)])

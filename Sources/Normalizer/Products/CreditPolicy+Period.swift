@@ -26,6 +26,8 @@ extension CreditPolicy {
             return []
         }
         let period = timeline.periods[index]
+        // It never begins, not under another token of Google Play's either, and what was before it goes on.
+        if period.isForestalled, isVoid(action("payout", .grant(0), period, event, lineage), in: state) { return [] }
         let later = timeline.periods[(index + 1)...].first {
             isPaid($0, state) && !isOutstanding($0, stated, event, state) && !$0.goesOn(of: stated, of: lineage)
         }

@@ -242,7 +242,9 @@ extension EventRefinement {
             let known = now.timeline.period(transaction: newest.transaction, start: newest.start)
             return known?.isForestalled == true ? .applied : .superseded
         }
-        return .applied
+        // Charged ahead, and told of after the change that forestalled it.
+        let begun = now.timeline.period(transaction: period.transaction, start: start)
+        return begun?.replacement != nil && begun?.isForestalled == true ? .superseded : .applied
     }
 
     /// Whether it is the payment for a period that is known to have begun with another product, in the place of what was
