@@ -716,6 +716,21 @@ struct ProductsCredits {
         #expect(Self.policy.actions(for: applied, in: state) == [])
     }
 
+    @Test("what is added beside a period that is only inferred pays nothing out")
+    func addedBesideInferred() {
+        let period = ServicePeriod(start: Self.day(31), end: Self.day(62))
+        let change = LifecycleEvent.ProductChange(
+            from: "basic",
+            to: "max",
+            direction: .addOns,
+            timing: .immediate,
+            basis: .store
+        )
+        let inferred = Fact.Period(period, product: "basic", phase: .regular, transaction: nil, isProvisional: true)
+        let added = Self.event(.productChanged(change), at: Self.day(31), "in_2", facts: [.period(inferred)])
+        #expect(play([Self.begins("in_1", "basic", from: 0, to: 31), added], spending: [0: 150]).subscription == 50)
+    }
+
     @Test("only what a period pays out can be void")
     func voidActions() {
         var state = SubscriptionState(Self.lineage)

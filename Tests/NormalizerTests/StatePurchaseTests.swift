@@ -115,6 +115,30 @@ struct StatePurchaseTests {
         #expect(state.access(at: Self.day(40)) == Self.denied(since: Self.day(30), .refunded, [refund, purchase]))
     }
 
+    @Test("An end that a refund brought is taken back by a reversal since, and by none before")
+    func reversal() {
+        let purchase = Self.bought(.nonConsumable, until: nil)
+        let end = Self.told(
+            .revoked(.init(reason: .unknown)),
+            on: 10,
+            .periodEnded(.init(start: Self.day(0), transaction: "t1", at: Self.day(10), reason: .refunded))
+        )
+        func reversed(on days: Double) -> NormalizedEvent {
+            Self.told(
+                .refundReversed(.init(transaction: "t1")),
+                on: days,
+                .refund(.init(transaction: "t1", scope: nil, at: Self.day(days), periodStart: nil, endsAccess: false))
+            )
+        }
+        for (events, isGranted) in [([], false), ([reversed(on: 8)], false), ([reversed(on: 12)], true)] {
+            for story in [[purchase, end] + events, events + [end, purchase]] {
+                var state = SubscriptionState(Self.lineage)
+                for event in story { _ = state.apply(event) }
+                #expect(state.access(at: Self.day(20)).isGranted == isGranted)
+            }
+        }
+    }
+
     @Test("Of what is over the last to end counts")
     func lastEnd() {
         let (short, long) = (Self.bought(.nonRenewing, until: Self.day(20)), Self.day(30))
