@@ -99,7 +99,7 @@ extension CreditPolicy {
     public func isVoid(_ action: CreditAction, in state: SubscriptionState) -> Bool {
         // With a change that is planned on Google Play, a period goes on under another token, and is paid out once.
         let periods = PeriodTimeline(state).periods.filter { id("payout", $0, action.subscription) == action.id }
-        return !periods.isEmpty && periods.allSatisfy { $0.isForestalled || $0.accessEnd <= $0.start }
+        return !periods.isEmpty && periods.allSatisfy { $0.accessEnd <= $0.start }
     }
 
     private func isWithinPeriod(_ event: NormalizedEvent, _ timeline: PeriodTimeline) -> Bool {
