@@ -101,6 +101,18 @@ struct OwnershipStories {
         for story in [story, story.reversed()] { #expect(Self.stores("u1", Self.ledger(story)) == [.appStore]) }
     }
 
+    @Test("a transfer in the sandbox moves nothing that was paid for")
+    func transferElsewhere() {
+        var move = Self.moved(["u1"], ["u2"], at: 10)
+        move.environment = .sandbox
+        let story = [Self.owned("O1", .appStore, by: Account("u1", .appUserID)), move]
+        for story in [story, story.reversed()] {
+            let ledger = Self.ledger(story)
+            #expect(Self.stores("u1", ledger) == [.appStore])
+            #expect(Self.stores("u2", ledger) == [])
+        }
+    }
+
     @Test("what lives in another environment gives nothing, whoever selected it")
     func otherEnvironment() throws {
         let owned = Self.owned("O1", .appStore, by: Account("u1", .appUserID))
