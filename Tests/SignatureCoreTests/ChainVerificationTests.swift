@@ -176,6 +176,11 @@ struct ChainAttack: Sendable, CustomTestStringConvertible {
         ChainAttack("octet after the root", .certificate) {
             [$0.leaf, $0.intermediate.certificate, $0.root.certificate + [0]]
         },
+        ChainAttack("length of the leaf in more octets than it takes", .certificate) {
+            // 30 82 and two octets; then 30 83, a zero and the same two.
+            #expect($0.leaf.starts(with: [0x30, 0x82]))
+            return [[0x30, 0x83, 0] + $0.leaf.dropFirst(2), $0.intermediate.certificate, $0.root.certificate]
+        },
         ChainAttack("two certificates in one entry", .certificate) {
             [$0.leaf + $0.leaf, $0.intermediate.certificate, $0.root.certificate]
         },
@@ -277,6 +282,11 @@ struct ChainAttack: Sendable, CustomTestStringConvertible {
         ),
         .changed("SHA-1 on the leaf", .chain, leaf: { $0.digest = .sha1 }),
         .changed("SHA-1 on the intermediate", .chain, intermediate: { $0.digest = .sha1 }),
+        .changed(
+            "more extensions than are compared with each other",
+            .limit,
+            leaf: { $0.extensions += (0..<63).map { .init("1.2.3.4.\($0)") } }
+        ),
         .changed("marker twice", .certificate, leaf: { $0.extensions = [.init(leafMarker), .init(leafMarker)] }),
         .changed(
             "basic constraints twice",
@@ -401,6 +411,40 @@ struct ChainAttack: Sendable, CustomTestStringConvertible {
         #expect(validated.validity == [1_600_000_000_000...1_900_000_000_000])
     }
 
+    @Test func aChainWhosePartsAreNeverValidTogetherIsNeverValid() throws {
+        let chain = try IssuedChain(
+            adjustIntermediate: { $0.notBefore = IssuedChain.middle + 1000 },
+            adjustLeaf: { $0.notAfter = IssuedChain.middle - 1000 }
+        )
+        let verification = try chain.verification()
+        #expect(try verification.verify(chain.certificates, at: nil).validity.isEmpty)
+        for time in [IssuedChain.notBefore, IssuedChain.middle, IssuedChain.notAfter] {
+            let thrown = failure { () throws(SignatureError) in try verification.verify(chain.certificates, at: time) }
+            #expect(thrown?.kind == .validity)
+        }
+    }
+
+    /// An issue of the root that forbids what another allows.
+    @Test func ofTwoIssuesOfOneRootTheOneThatEndsThePathCounts() throws {
+        let chain = try IssuedChain.genuine.get()
+        let narrow = try CertificateAuthority.root(
+            name: IssuedChain.rootName,
+            key: chain.root.key,
+            notBefore: IssuedChain.notBefore,
+            notAfter: IssuedChain.notAfter
+        ) { $0.basicConstraints = .init(isAuthority: true, pathLength: 0) }
+        let roots = [narrow.certificate, chain.root.certificate]
+        for roots in [roots, roots.reversed()] {
+            let verification = try IssuedChain.verification(trusting: roots)
+            _ = try verification.verify(chain.certificates, at: IssuedChain.middle)
+        }
+        let verification = try IssuedChain.verification(trusting: [narrow.certificate])
+        #expect(
+            failure { () throws(SignatureError) in try verification.verify(chain.certificates, at: nil) }?.kind
+                == .chain
+        )
+    }
+
     @Test func reissuedRootInThirdPlaceIsAccepted() throws {
         let chain = try IssuedChain.genuine.get()
         let reissued = try CertificateAuthority.root(
@@ -496,8 +540,10 @@ struct ChainAttack: Sendable, CustomTestStringConvertible {
 
     @Test func trustAnchorsAreRequiredToBeSome() throws {
         let chain = try IssuedChain.genuine.get()
+        let powerless = try IssuedChain(adjustRoot: { $0.basicConstraints = .init(isAuthority: false) })
         for roots in [
-            [], [[]], [[1, 2, 3]], [chain.root.certificate + [0]], [chain.leaf], [chain.intermediate.certificate],
+            [], [[]], [powerless.root.certificate], [[1, 2, 3]], [chain.root.certificate + [0]], [chain.leaf],
+            [chain.intermediate.certificate],
             [chain.root.certificate, []],
         ] as [[[UInt8]]] {
             #expect(failure { () throws(SignatureError) in try TrustAnchors(der: roots) }?.kind == .certificate)
