@@ -95,6 +95,17 @@ import Testing
         #expect(try HTTPSURL(host: "h").appending(path: ["a"]).absoluteString == "https://h/a")
     }
 
+    @Test(
+        arguments: [
+            (["v2", "a/b", "c"], true), (["v2", "a/b"], false), (["v2", "a/b", "c", "d"], false),
+            (["v2", "a", "b", "c"], false), (["v2", "a%2Fb", "c"], false), (["v2", "A/b", "c"], false),
+            (["v2", "a/b", .init("c", verb: "d")], false), ([], false),
+        ] as [([HTTPSURL.PathSegment], Bool)]
+    )
+    func leadsToItsSegmentsHoweverEachIsEncoded(_ segments: [HTTPSURL.PathSegment], _ isSo: Bool) throws {
+        #expect(try HTTPSURL("https://example.com/v2/a%2fb/%63?x=1").leads(to: segments) == isSo)
+    }
+
     @Test func lengthIsLimited() throws {
         let host = "example.com"
         let room = HTTPSURL.maximumLength - "https://example.com/".utf8.count

@@ -211,6 +211,16 @@ private struct Constant: RandomNumberGenerator {
         #expect(transport.requests.map(\.timeout) == [.seconds(10), .seconds(10), .seconds(5)])
     }
 
+    @Test func nothingIsSentWithoutTimeForIt() async throws {
+        let transport = StubTransport()
+        let policy = RetryPolicy(deadline: .zero)
+        let error = await #expect(throws: HTTPTransportError.self) {
+            try await transport.send(try request(), retrying: policy, clock: TestClock())
+        }
+        #expect(error?.code == .timeout)
+        #expect(transport.requests.isEmpty)
+    }
+
     @Test func waitEndsWhenTheTaskIsCanceled() async throws {
         let transport = StubTransport()
         transport.on(.any, respond: HTTPTransportResponse(status: 503, headers: ["Retry-After": "30"]))
