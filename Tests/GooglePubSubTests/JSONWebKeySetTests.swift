@@ -53,6 +53,16 @@ import Testing
         #expect(set.key("other") == nil)
     }
 
+    /// No token can name them, and there may be several.
+    @Test(arguments: ["", #""kid":"","#, #""kid":null,"#])
+    func leavesOutKeysWithoutAnID(_ member: String) throws {
+        let good = try Self.good.get()
+        let nameless = good.replacing(#""kid":"good","#, with: member)
+        #expect(nameless != good)
+        let set = try JSONWebKeySet(Array("{\"keys\":[\(nameless),\(good),\(nameless)]}".utf8))
+        #expect(set.keys.map(\.id) == ["good"])
+    }
+
     @Test func leavesOutWeakKeys() throws {
         let (modulus, _) = try Google.keys.get().current.modulusAndExponent()
         let n = Google.base64URL(modulus)

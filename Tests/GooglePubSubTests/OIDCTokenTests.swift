@@ -171,6 +171,11 @@ import Testing
             "\(now + 61)", "\(now + 3001)", "0",
         ].map { .claim("iat", $0, .stale) }
         + ["\(now + 61)", "\"\(now)\"", "null", "9223372036854775807"].map { .claim("nbf", $0, .stale) }
+        + [
+            Case("ends before it begins", .stale) {
+                try Google.token(claims: Google.claims(["exp": "\(now - 30)", "iat": "\(now)"]))
+            }
+        ]
 
     @Test(arguments: algorithms + headers + signatures + claims)
     func refuses(_ hostile: Case) async throws {
@@ -272,6 +277,12 @@ import Testing
         #expect(GooglePubSubStatus.of(error) == 503)
     }
 
+    @Test func pushesAreNotConfiguredWithoutKeys() {
+        #expect(throws: ConfigurationError.self) {
+            try GooglePlayAdapter(Google.configuration(), keys: nil, api: nil)
+        }
+    }
+
     @Test func everyChangedOctetIsRefused() async throws {
         let token = Array(try Google.token().utf8)
         let adapter = try Google.adapter()
@@ -291,7 +302,8 @@ import Testing
             { $0.push?.audience = " \t" }, { $0.push?.serviceAccountEmail = "" },
             { $0.push?.serviceAccountEmail = "gserviceaccount.com" }, { $0.push?.serviceAccountID = "" },
             { $0.push?.clockSkew = .seconds(301) }, { $0.push?.clockSkew = .seconds(-1) }, { $0.maximumBodyBytes = 0 },
-            { $0.maximumPredecessors = 51 },
+            { $0.maximumPredecessors = 51 }, { $0.maximumPredecessors = -1 }, { $0.settlingWindow = .seconds(601) },
+            { $0.settlingWindow = .seconds(-1) }, { $0.deniedRetryWindow = .seconds(-1) },
         ] as [@Sendable (inout GooglePlayConfiguration) -> Void]
     )
     func refusesConfigurationsThatVerifyNothing(_ change: @Sendable (inout GooglePlayConfiguration) -> Void) throws {

@@ -54,6 +54,25 @@ import Testing
         #expect(message.attributes.isEmpty)
     }
 
+    /// By its id a message is known: taken for an id, an empty one would make all of them the same message.
+    @Test(arguments: [#""messageId":"""#, #""message_id":"""#, #""messageId":null"#])
+    func anEmptyIDIsNone(_ member: String) async throws {
+        let body = Self.wrapped("\"data\":\"\(Self.data)\",\(member)")
+        #expect(try await authenticate(body).messageID == nil)
+    }
+
+    @Test func emptyMetadataIsNone() async throws {
+        let body = Google.notification()
+        let message = try await authenticate(
+            body,
+            [
+                ("x-goog-pubsub-subscription-name", ""), ("x-goog-pubsub-message-id", ""),
+                ("x-goog-pubsub-ordering-key", ""),
+            ]
+        )
+        #expect(message == PubSubMessage(data: Array(body.utf8)))
+    }
+
     @Test func readsEveryBase64() async throws {
         for (first, second) in [("?", "~"), ("??", "~~~"), ("???", ">>>>")] {
             // Characters in which the two alphabets differ, with each length of padding.
@@ -164,6 +183,15 @@ import Testing
         let error = try #require(await Google.adapter(configuration).refusal(try Google.delivery()))
         #expect(error.code == .malformed)
         #expect(GooglePubSubStatus.of(error) == 200)
+        let data = Array(Google.notification().utf8)
+        let pulled = PubSubMessage(subscription: Google.subscription, data: data)
+        configuration.maximumBodyBytes = data.count
+        _ = try Google.adapter(configuration).receive(pulled: pulled, receivedAt: Google.receivedAt)
+        configuration.maximumBodyBytes -= 1
+        let refused = #expect(throws: DeliveryError.self) {
+            try Google.adapter(configuration).receive(pulled: pulled, receivedAt: Google.receivedAt)
+        }
+        #expect(refused?.code == .malformed)
     }
 
     @Test func readsBodiesAsLongAsConfigured() async throws {

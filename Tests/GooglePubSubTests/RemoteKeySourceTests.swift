@@ -43,6 +43,9 @@ struct RemoteKeySourceTests {
         clock.advance(by: .seconds(3599))
         #expect(await code("current") == nil)
         #expect(transport.requests.map(\.url.absoluteString) == ["https://www.googleapis.com/oauth2/v3/certs"])
+        // A push waits for it, for no more than ten seconds.
+        #expect(transport.requests.first?.timeout == .seconds(5))
+        #expect(transport.requests.first?.maximumResponseBytes == JSONWebKeySet.maximumBytes)
         clock.advance(by: .seconds(1))
         #expect(await code("current") == nil)
         #expect(transport.requests.count == 2)
@@ -153,6 +156,10 @@ struct RemoteKeySourceTests {
         #expect(await code("current") == nil)
         // Not refused for good: nobody knows whether Google has such a key by now.
         #expect(await code("next") == .unavailable)
+        // Nor is what is known less good while a failure is too new to ask again.
+        let requests = transport.requests.count
+        #expect(await code("current") == nil)
+        #expect(transport.requests.count == requests)
         clock.advance(by: .seconds(1))
         #expect(await code("current") == .unavailable)
         transport.removeRules()
@@ -197,6 +204,26 @@ struct RemoteKeySourceTests {
         transport.on(.any, respond: answer)
         #expect(await code("current") == .unavailable)
         #expect(transport.requests.allSatisfy { $0.url.host == "www.googleapis.com" })
+    }
+
+    @Test(arguments: [203, 206, 404, 503])
+    func onlySuccessIsAKeySet(_ status: Int) async throws {
+        var answer = try Self.answer(["current"])
+        answer.status = status
+        transport.on(.any, respond: answer)
+        #expect(await code("current") == .unavailable)
+    }
+
+    @Test(
+        arguments: [
+            { $0.lifetime = .zero ... .seconds(60) }, { $0.outageTolerance = .seconds(-1) }, { $0.timeout = .zero },
+            { $0.unknownKeyInterval = .zero }, { $0.failureInterval = .seconds(-1) }, { $0.defaultLifetime = .zero },
+        ] as [@Sendable (inout RemoteKeySource.Policy) -> Void]
+    )
+    func refusesPoliciesThatMakeNoSense(_ change: @Sendable (inout RemoteKeySource.Policy) -> Void) {
+        var policy = RemoteKeySource.Policy()
+        change(&policy)
+        #expect(throws: ConfigurationError.self) { try RemoteKeySource(transport: transport, policy: policy) }
     }
 
     @Test(arguments: strange)
