@@ -46,6 +46,15 @@ struct PlayDeveloperAPITests {
         )
     }
 
+    /// In the newer form, with a status for all of it and reasons among the details.
+    static func error(_ code: Int, status: String, detail reason: String? = nil) -> HTTPTransportResponse {
+        let details = reason.map { #","details":[{"@type":"x"},{"reason":"\#($0)","domain":"googleapis.com"}]"# } ?? ""
+        return HTTPTransportResponse(
+            status: code,
+            body: Array(#"{"error":{"code":\#(code),"message":"secret","status":"\#(status)"\#(details)}}"#.utf8)
+        )
+    }
+
     static let found = HTTPTransportResponse(
         status: 200,
         headers: ["Date": "Thu, 28 May 2026 20:26:40 GMT"],
@@ -83,6 +92,7 @@ struct PlayDeveloperAPITests {
         #expect(answers[0].answeredAt == Google.receivedAt)
         #expect(transport.requests.allSatisfy { $0.headers["Authorization"] == "Bearer token-1" })
         #expect(transport.requests[5].body == Array("{}".utf8))
+        #expect(transport.requests.map { $0.headers["Content-Type"] == "application/json" } == (0..<8).map { $0 >= 5 })
     }
 
     static let hostileTokens = [
@@ -142,6 +152,11 @@ struct PlayDeveloperAPITests {
             (error(401), .denied, 2), (error(403, "accessNotConfigured"), .denied, 1), (error(403), .denied, 1),
             (error(403, "rateLimitExceeded"), .unavailable, 3), (error(403, "quotaExceeded"), .unavailable, 3),
             (error(403, "dailyLimitExceeded"), .unavailable, 3), (error(429), .unavailable, 3),
+            (error(403, "userRateLimitExceeded"), .unavailable, 3),
+            (error(403, status: "RESOURCE_EXHAUSTED"), .unavailable, 3),
+            (error(403, status: "PERMISSION_DENIED", detail: "RATE_LIMIT_EXCEEDED"), .unavailable, 3),
+            (error(403, status: "PERMISSION_DENIED", detail: "SERVICE_DISABLED"), .denied, 1),
+            (error(401, status: "PERMISSION_DENIED"), .denied, 1), (error(401, status: "UNAUTHENTICATED"), .denied, 2),
             (error(409), .unavailable, 3),
             (error(408), .unavailable, 3), (error(500), .unavailable, 3), (error(502), .unavailable, 3),
             (error(503), .unavailable, 3), (error(504), .unavailable, 3), (error(405), .denied, 1),
@@ -229,6 +244,22 @@ struct PlayDeveloperAPITests {
         #expect(clock.sleeps.allSatisfy { $0 >= .seconds(3) })
     }
 
+    /// A push waits for what is asked, and Pub/Sub for the push.
+    @Test func waitsNoLongerThanAPush() async throws {
+        transport.on(.any, respond: Self.error(429, nil, domain: "", ["Retry-After": "5"]))
+        #expect(try await api().subscription(purchaseToken: "t", packageName: Google.package).outcome == .unavailable)
+        #expect(clock.sleeps == [.seconds(5)])
+    }
+
+    @Test(arguments: [HTTPTransportError.Code.timeout, .connectionLost])
+    func acknowledgesAgainWhereNobodyKnowsWhetherItWasHeard(_ code: HTTPTransportError.Code) async throws {
+        transport.on(.any, times: 1, fail: code)
+        transport.on(.any, respond: HTTPTransportResponse(status: 204))
+        let answer = try await api().acknowledgeProduct(id: "coins", purchaseToken: "t", packageName: Google.package)
+        #expect(answer.outcome == .done)
+        #expect(transport.requests.count == 2)
+    }
+
     @Test(arguments: [(true, PlayAnswer.Outcome.unavailable), (false, .denied)])
     func withoutAnAccessTokenNothingIsSent(_ isRetryable: Bool, _ outcome: PlayAnswer.Outcome) async throws {
         let api = try api(FailingTokens(isRetryable: isRetryable))
@@ -254,6 +285,13 @@ struct PlayDeveloperAPITests {
         #expect(asked == ids.map { "orderIds=\($0)" })
     }
 
+    @Test func oneRefusedHundredKeepsNoOtherFromBeingAskedFor() async throws {
+        transport.on(.any, respond: Self.found)
+        let ids = ["a/b"] + (1..<101).map { "GPA.\($0)" }
+        #expect(try await api().orders(ids, packageName: Google.package).map(\.outcome) == [.invalid, .found])
+        #expect(transport.requests.map(\.url.query) == ["orderIds=GPA.100"])
+    }
+
     static func page(_ next: String?) -> HTTPTransportResponse {
         let more = next.map { #","tokenPagination":{"nextPageToken":"\#($0)"}"# } ?? ""
         return HTTPTransportResponse(status: 200, body: Array(#"{"voidedPurchases":[]\#(more)}"#.utf8))
@@ -275,6 +313,24 @@ struct PlayDeveloperAPITests {
                 "\(common)&startTime=1000&endTime=2000", "\(common)&token=a%2F1", "\(common)&token=b",
             ]
         )
+    }
+
+    @Test(arguments: [(Int.min, 1), (0, 1), (20, 20), (1001, 1000)])
+    func asksForWhatTheQuerySays(_ pageSize: Int, _ asked: Int) async throws {
+        transport.on(.any, respond: Self.page(nil))
+        var query = VoidedPurchasesQuery()
+        query.includesSubscriptions = false
+        query.includesPartialRefunds = false
+        query.pageSize = pageSize
+        _ = try await api().voidedPurchases(packageName: Google.package, query)
+        #expect(transport.requests.map(\.url.query) == ["type=0&maxResults=\(asked)"])
+    }
+
+    @Test func anEmptyPageTokenIsNone() async throws {
+        transport.on(.any, respond: Self.page(""))
+        var count = 0
+        for await _ in try api().voidedPurchasePages(packageName: Google.package) { count += 1 }
+        #expect(count == 1)
     }
 
     @Test func pagesDoNotGoRoundInCircles() async throws {

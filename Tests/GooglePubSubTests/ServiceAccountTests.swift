@@ -243,7 +243,10 @@ struct ServiceAccountTokenSourceTests {
         #expect(try await token(source) == "a")
         clock.advance(by: .seconds(3599 - 100))
         #expect(try await token(source) == "a")
-        #expect(transport.requests.count > 1)
+        let requests = transport.requests.count
+        #expect(requests > 1)
+        #expect(try await token(source) == "a")
+        #expect(transport.requests.count == requests)
         clock.advance(by: .seconds(100))
         #expect(await failure(source)?.isRetryable == true)
     }
@@ -307,12 +310,37 @@ struct ServiceAccountTokenSourceTests {
         #expect(try await token(source) == "b")
     }
 
-    @Test func saysThatTheClockIsOff() async throws {
+    /// Google counts from when it was asked.
+    @Test func aTokenIsNotValidForLongerWhereTheAnswerTookLong() async throws {
+        let clock = clock
+        transport.on(.any, times: 1) { (_) throws(HTTPTransportError) in
+            clock.advance(by: .seconds(9))
+            return Self.answer("a")
+        }
+        transport.on(.any, respond: Self.answer("b"))
+        let source = try source()
+        #expect(try await token(source) == "a")
+        clock.advance(by: .seconds(3599 - 225 - 9))
+        #expect(try await token(source) == "b")
+    }
+
+    @Test(arguments: [#""token_type":"Bearer""#, #""token_type":"bearer""#, #""token_type":null"#, #""x":1"#])
+    func theTypeOfATokenHasNoCaseAndMayBeAbsent(_ member: String) async throws {
+        let body = #"{"access_token":"a",\#(member)}"#
+        transport.on(.any, respond: HTTPTransportResponse(status: 200, body: Array(body.utf8)))
+        #expect(try await token(source()) == "a")
+    }
+
+    @Test(arguments: [
+        ("20:36:40", "; the clock here differs from Google's by -600 s"),
+        ("20:25:39", "; the clock here differs from Google's by 61 s"), ("20:27:40", ""), ("20:25:40", ""),
+    ])
+    func saysThatTheClockIsOff(_ time: String, _ addition: String) async throws {
         var answer = Self.error(400, "invalid_grant")
         // 28 May 2026 20:26:40 is the time in the assertion.
-        answer.headers = ["Date": "Thu, 28 May 2026 20:36:40 GMT"]
+        answer.headers = ["Date": "Thu, 28 May 2026 \(time) GMT"]
         transport.on(.any, respond: answer)
-        #expect(try await failure(source())?.message.contains("differs from Google's by -600 s") == true)
+        #expect(try await failure(source())?.message == "token endpoint: status 400, invalid_grant\(addition)")
     }
 
     @Test func refusesToAskForNothing() throws {
