@@ -338,6 +338,31 @@ struct PullWorkerTests {
         #expect(inHand.withLock { $0.most } <= 3)
     }
 
+    /// Pub/Sub refuses a request that is too large, with all that it names.
+    @Test func noRequestNamesMoreThanItMay() async throws {
+        let ids = (0..<1200).map { "m\($0)" }
+        subscription.publish(ids)
+        let waiting = Locked<[CheckedContinuation<Void, Never>]>([])
+        let worker = try worker {
+            $0.maximumOutstandingMessages = 1200
+            $0.maximumMessagesPerPull = 1000
+        }
+        _ = try await run(worker, until: 1200) { _ in
+            await withCheckedContinuation { continuation in
+                let all = waiting.withLock { waiting in
+                    waiting.append(continuation)
+                    return waiting.count == 1200 ? waiting : []
+                }
+                for one in all { one.resume() }
+            }
+            return .acknowledge
+        }
+        let named = try subscription.transport.requests.filter { $0.url.path.hasSuffix(":acknowledge") }
+            .map { try ObjectReader(parsing: $0.body).strings("ackIds").count }
+        #expect(named.allSatisfy { $0 <= 500 })
+        #expect(subscription.state.withLock { $0.acknowledged.sorted() } == ids.sorted())
+    }
+
     @Test func stopInterruptsAPullThatWaits() async throws {
         let worker = try worker()
         let transport = subscription.transport
@@ -508,13 +533,47 @@ struct PullWorkerTests {
     @Test func asksForLessWhereTooMuchCame() async throws {
         let transport = StubTransport()
         transport.on(Self.pull, times: 3, fail: .responseTooLarge)
+        transport.on(Self.pull, times: 4) { (_) throws(HTTPTransportError) in
+            HTTPTransportResponse(status: 200, body: Array("{}".utf8))
+        }
         transport.on(Self.pull, respond: PlayDeveloperAPITests.error(404))
         let driver = driveClock()
         defer { driver.cancel() }
         _ = await failure(over: transport)
         let asked = try transport.requests.filter { $0.url.path.hasSuffix(":pull") }
             .map { try ObjectReader(parsing: $0.body).int64("maxMessages") }
-        #expect(asked == [100, 50, 25, 12])
+        #expect(asked == [100, 50, 25, 12, 24, 48, 96, 100])
+    }
+
+    @Test func waitsForLongerEachTimeUntilItSucceeds() async throws {
+        let transport = StubTransport()
+        transport.on(Self.pull, times: 5) { (_) throws(HTTPTransportError) in PlayDeveloperAPITests.error(500) }
+        transport.on(Self.pull, times: 1) { (_) throws(HTTPTransportError) in
+            HTTPTransportResponse(status: 200, body: Array("{}".utf8))
+        }
+        transport.on(Self.pull, times: 1) { (_) throws(HTTPTransportError) in PlayDeveloperAPITests.error(500) }
+        transport.on(Self.pull, respond: PlayDeveloperAPITests.error(404))
+        let driver = driveClock()
+        defer { driver.cancel() }
+        _ = await failure(over: transport)
+        // Without the ticks at which messages are held.
+        let waits = clock.sleeps.filter { $0 != .milliseconds(2500) }
+        #expect(waits.count == 6)
+        for (wait, longest) in zip(waits, [200, 400, 800, 1600, 3200, 200]) {
+            #expect((.milliseconds(longest / 2))...(.milliseconds(longest)) ~= wait)
+        }
+    }
+
+    @Test func acknowledgementsThatAreRefusedAreGivenUp() async throws {
+        let transport = StubTransport()
+        let acknowledge = StubTransport.Pattern(where: { $0.url.path.hasSuffix(":acknowledge") })
+        transport.on(acknowledge, respond: PlayDeveloperAPITests.error(403, "forbidden"))
+        let inner = subscription.transport
+        transport.on(.any) { (request) throws(HTTPTransportError) in try await inner.send(request) }
+        subscription.publish(["a"])
+        _ = try await run(worker(transport: transport), until: 1) { _ in .acknowledge }
+        #expect(reports.count { $0 == .acknowledgementsLost(1) } == 1)
+        #expect(transport.requests.count { $0.url.path.hasSuffix(":acknowledge") } == 1)
     }
 
     @Test func acknowledgementsAreTriedAgain() async throws {
@@ -666,7 +725,10 @@ struct PullWorkerTests {
             { $0.maximumMessagesPerPull = 1001 }, { $0.leaseExtension = .seconds(9) },
             { $0.leaseExtension = .seconds(601) }, { $0.redeliveryDelay = .zero },
             { $0.maximumRedeliveryDelay = .seconds(601) }, { $0.maximumRedeliveryDelay = .seconds(9) },
-            { $0.pullTimeout = .zero }, { $0.maximumOutstandingBytes = 0 },
+            { $0.pullTimeout = .zero }, { $0.maximumOutstandingBytes = 0 }, { $0.maximumMessagesPerPull = 0 },
+            { $0.maximumResponseBytes = 0 }, { $0.rememberedMessages = -1 }, { $0.acknowledgementDeadline = .zero },
+            { $0.acknowledgementDeadline = .seconds(601) }, { $0.maximumExtension = .seconds(-1) },
+            { $0.maximumOutstandingMessages = 10_001 },
         ] as [@Sendable (inout PullConfiguration) -> Void]
     )
     func refusesConfigurations(_ change: @Sendable (inout PullConfiguration) -> Void) {
