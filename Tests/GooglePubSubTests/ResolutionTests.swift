@@ -163,6 +163,8 @@ struct ResolutionTests {
         let error = try #require(await refusal(old, adapter()))
         #expect(error.code == .denied)
         #expect(Acknowledgement(for: .failure(error), provider: .google).decision == .acceptAndQuarantine)
+        let future = Google.notification(at: Google.now * 1000 + 3 * day + 1)
+        #expect(try await refusal(future, adapter())?.code == .denied)
     }
 
     @Test(arguments: [(404, PlayAnswer.Outcome.notFound), (410, .gone), (400, .invalid)])
@@ -211,6 +213,14 @@ struct ResolutionTests {
         let fresh = Google.notification(type: type, token: "a", at: Google.now * 1000 - 1000)
         #expect(try await resolve(fresh, adapter()).subscription()?.outcome == .found)
         #expect(transport.requests.count == 1)
+    }
+
+    /// An event of the future would be new until then.
+    @Test(arguments: [(59_999, true), (60_000, false)] as [(Int64, Bool)])
+    func theFutureIsNotNewForEver(_ ahead: Int64, _ isNew: Bool) async throws {
+        on(Self.tokens("a"), Self.subscription("ACTIVE"))
+        let early = Google.notification(type: 13, token: "a", at: Google.now * 1000 + ahead)
+        #expect(try await refusal(early, adapter())?.code == (isNew ? .unavailable : nil))
     }
 
     @Test func settledAnswerCounts() async throws {
@@ -262,9 +272,13 @@ struct ResolutionTests {
     }
 
     /// The access token ended between two questions.
-    @Test(arguments: [tokens("b"), "/orders/GPA.1..0"], [true, false])
-    func accessTokenThatEndedSaysNothingOfRights(_ path: String, isRefused: Bool) async throws {
-        on(path, PlayDeveloperAPITests.error(401, "authError"))
+    @Test(
+        arguments: [tokens("b"), "/orders/GPA.1..0"],
+        [(true, "authError"), (true, nil), (false, nil)] as [(Bool, String?)]
+    )
+    func accessTokenThatEndedSaysNothingOfRights(_ path: String, _ ending: (Bool, String?)) async throws {
+        let (isRefused, reason) = ending
+        on(path, PlayDeveloperAPITests.error(401, reason))
         on(
             Self.tokens("a"),
             Self.subscription("ACTIVE", linked: "b", #","lineItems":[{"latestSuccessfulOrderId":"GPA.1..0"}]"#)
@@ -313,6 +327,100 @@ struct ResolutionTests {
         }
     }
 
+    static func voided(_ productType: Int, at milliseconds: Int64 = Google.now * 1000 - 90_000) -> String {
+        """
+        {"version":"1.0","packageName":"\(Google.package)","eventTimeMillis":"\(milliseconds)",\
+        "voidedPurchaseNotification":{"purchaseToken":"a","orderId":"GPA.1","productType":\(productType),"refundType":1}}
+        """
+    }
+
+    static func product(_ members: String = #""productLineItem":[{"productId":"p"}]"#) -> HTTPTransportResponse {
+        let body = #"{"purchaseStateContext":{"purchaseState":"PURCHASED"},"orderId":"GPA.1",\#(members)}"#
+        return HTTPTransportResponse(status: 200, body: Array(body.utf8))
+    }
+
+    static let refunded = HTTPTransportResponse(
+        status: 200,
+        body: Array(#"{"orderId":"GPA.1","state":"REFUNDED"}"#.utf8)
+    )
+    static let paid = HTTPTransportResponse(status: 200, body: Array(#"{"orderId":"GPA.1","state":"PROCESSED"}"#.utf8))
+
+    func onVoided(
+        _ subscription: HTTPTransportResponse,
+        _ product: HTTPTransportResponse,
+        _ order: HTTPTransportResponse
+    ) {
+        on(Self.tokens("a"), subscription)
+        on("/purchases/productsv2/tokens/a", product)
+        on("/orders/GPA.1", order)
+    }
+
+    @Test(
+        arguments: [(1, [.subscription, .order]), (2, [.product, .order]), (3, [])]
+            as [(Int, [GoogleResolution.Lookup.Resource])]
+    )
+    func asksForAVoidedPurchaseAndItsOrder(_ type: Int, _ asked: [GoogleResolution.Lookup.Resource]) async throws {
+        onVoided(Self.subscription("EXPIRED"), Self.product(), Self.refunded)
+        #expect(try await resolve(Self.voided(type), adapter()).lookups.map(\.resource) == asked)
+        let never = try adapter { $0.orderLookup = .never }
+        #expect(try await resolve(Self.voided(type), never).lookups.map(\.resource) == asked.filter { $0 != .order })
+    }
+
+    /// What was void is still there, or paid in full, as far as this server knows.
+    @Test func answersFromBeforeARefundDoNotCount() async throws {
+        let running = Self.subscription(
+            "ACTIVE",
+            #","lineItems":[{"productId":"p","latestSuccessfulOrderId":"GPA.1","expiryTime":"2026-12-31T00:00:00Z"}]"#
+        )
+        let owned = Self.product(
+            #""productLineItem":[{"productId":"p","productOfferDetails":{"refundableQuantity":1}}]"#
+        )
+        for (type, subscription, product, order) in [
+            (1, running, owned, Self.refunded), (2, Self.subscription("EXPIRED"), owned, Self.refunded),
+            (1, Self.subscription("EXPIRED"), owned, Self.paid), (2, running, Self.product(), Self.paid),
+        ] {
+            transport.removeRules()
+            onVoided(subscription, product, order)
+            let fresh = Self.voided(type, at: Google.now * 1000 - 1000)
+            #expect(try await refusal(fresh, adapter())?.code == .unavailable)
+            #expect(try await resolve(Self.voided(type), adapter()).lookups.count == 2)
+        }
+    }
+
+    @Test(arguments: [(1, [.product, .order]), (2, [.product])] as [(Int, [GoogleResolution.Lookup.Resource])])
+    func paidOrderOfAOneTimePurchase(_ type: Int, _ asked: [GoogleResolution.Lookup.Resource]) async throws {
+        onVoided(Self.subscription("ACTIVE"), Self.product(), Self.paid)
+        let notification = """
+            {"version":"1.0","packageName":"\(Google.package)","eventTimeMillis":"\(Google.now * 1000 - 90_000)",\
+            "oneTimeProductNotification":{"version":"1.0","notificationType":\(type),"purchaseToken":"a","sku":"p"}}
+            """
+        let charged = try adapter { $0.orderLookup = .charged }
+        #expect(try await resolve(notification, charged).lookups.map(\.resource) == asked)
+    }
+
+    /// The list has what was voided since, in an order of its own, and an app may ask for few pages of it.
+    @Test func listOfVoidedPurchasesIsNotReadToItsEnd() async throws {
+        onVoided(Self.subscription("EXPIRED"), Self.product(), Self.refunded)
+        let list = Self.root + "/purchases/voidedpurchases"
+        let pages = (1...5).map { PlayDeveloperAPITests.page("\($0)") }
+        for page in pages { transport.on(.init(.get, path: list), times: 1) { (_) throws(HTTPTransportError) in page } }
+        let adapter = try adapter { $0.looksUpVoidedPurchases = true }
+        #expect(try await resolve(Self.voided(1), adapter).voidedPurchase("GPA.1") == nil)
+        #expect(transport.requests.count { $0.url.path == list } == 3)
+    }
+
+    @Test(arguments: [(403, PlayAnswer.Outcome.denied), (400, .invalid)])
+    func listOfVoidedPurchasesThatIsRefusedIsKept(_ status: Int, _ outcome: PlayAnswer.Outcome) async throws {
+        onVoided(Self.subscription("EXPIRED"), Self.product(), Self.refunded)
+        on("/purchases/voidedpurchases", PlayDeveloperAPITests.error(status, "other"))
+        let adapter = try adapter { $0.looksUpVoidedPurchases = true }
+        #expect(try await resolve(Self.voided(1), adapter).voidedPurchase("GPA.1")?.outcome == outcome)
+        transport.removeRules()
+        onVoided(Self.subscription("EXPIRED"), Self.product(), Self.refunded)
+        on("/purchases/voidedpurchases", HTTPTransportResponse(status: 500))
+        #expect(await refusal(Self.voided(1), adapter)?.code == .unavailable)
+    }
+
     @Test func listOfVoidedPurchasesIsAskedForOneRow() async throws {
         let row = #"{"orderId":"GPA.1","purchaseToken":"a","voidedSource":1,"voidedReason":0}"#
         on(Self.tokens("a"), Self.subscription("EXPIRED"))
@@ -331,15 +439,11 @@ struct ResolutionTests {
                 body: Array(#"{"voidedPurchases":[{"orderId":"GPA.1","purchaseToken":"x"},\#(row)]}"#.utf8)
             )
         )
-        let notification = """
-            {"version":"1.0","packageName":"\(Google.package)","eventTimeMillis":"\(Google.now * 1000 - 90_000)",\
-            "voidedPurchaseNotification":{"purchaseToken":"a","orderId":"GPA.1","productType":1,"refundType":1}}
-            """
         let adapter = try adapter {
             $0.orderLookup = .never
             $0.looksUpVoidedPurchases = true
         }
-        let resolution = try await resolve(notification, adapter)
+        let resolution = try await resolve(Self.voided(1), adapter)
         #expect(resolution.lookups.map(\.resource) == [.subscription, .voidedPurchase])
         #expect(resolution.voidedPurchase("GPA.1")?.body == Array(row.utf8))
         let asked = transport.requests.filter { $0.url.path == list }.map(\.url.absoluteString)
@@ -366,6 +470,7 @@ struct ResolutionTests {
         let resolution = try await resolve(Google.notification(token: "a"), charged)
         // Orders need a right of their own.
         #expect(resolution.order("GPA.1..0")?.outcome == .denied)
+        #expect(resolution.lookups.count == 2)
         #expect(try await resolve(Google.notification(type: 3, token: "a"), charged).lookups.count == 1)
     }
 
