@@ -461,16 +461,20 @@ struct ResolutionTests {
             Self.tokens("a"),
             Self.subscription(
                 "ACTIVE",
-                #","lineItems":[{"latestSuccessfulOrderId":"GPA.1..0"},{"x":1},{"latestSuccessfulOrderId":"GPA.1..0"}]"#
+                """
+                ,"lineItems":[{"latestSuccessfulOrderId":"GPA.1..0"},{"x":1},{"latestSuccessfulOrderId":"GPA.1..0"},\
+                {"latestSuccessfulOrderId":"GPA.2..0"}]
+                """
             )
         )
         on("/orders/GPA.1..0", PlayDeveloperAPITests.error(403, "permissionDenied"))
+        on("/orders/GPA.2..0", PlayDeveloperAPITests.found)
         #expect(try await resolve(Google.notification(token: "a"), adapter()).lookups.count == 1)
         let charged = try adapter { $0.orderLookup = .charged }
         let resolution = try await resolve(Google.notification(token: "a"), charged)
         // Orders need a right of their own.
         #expect(resolution.order("GPA.1..0")?.outcome == .denied)
-        #expect(resolution.lookups.count == 2)
+        #expect(resolution.lookups.map(\.key) == ["a", "GPA.1..0", "GPA.2..0"])
         #expect(try await resolve(Google.notification(type: 3, token: "a"), charged).lookups.count == 1)
     }
 
