@@ -157,7 +157,6 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
             switch outcome {
             case .success(let token):
                 state.token = token
-                state.lastFailure = nil
                 return .success(token.secret)
             case .failure(let error):
                 let now = time.now

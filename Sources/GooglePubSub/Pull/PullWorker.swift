@@ -196,7 +196,7 @@ extension PullWorker {
                         }
                     case .failure(.tooLarge) where count > 1:
                         configuration.report?(.trouble(.pull, "responseTooLarge"))
-                        batch = max(count / 2, 1)
+                        batch = count / 2
                     case .failure(.canceled): continue
                     case .failure(.permanent(let error)): return error
                     case .failure(let failure):
