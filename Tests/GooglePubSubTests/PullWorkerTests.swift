@@ -595,6 +595,27 @@ struct PullWorkerTests {
         #expect(subscription.state.withLock { $0.acknowledged } == ["a"])
     }
 
+    /// Without waiting for another message to be dealt with.
+    @Test func acknowledgementsAreTriedAgainWhileOthersAreWorkedOn() async throws {
+        let transport = StubTransport()
+        let acknowledge = StubTransport.Pattern(where: { $0.url.path.hasSuffix(":acknowledge") })
+        transport.on(acknowledge, times: 3, fail: .connectionFailed)
+        let inner = subscription.transport
+        transport.on(.any) { (request) throws(HTTPTransportError) in try await inner.send(request) }
+        subscription.publish(["a", "b"])
+        let isTold = Locked(false)
+        _ = try await run(worker(transport: transport) { $0.acknowledgementDeadline = .seconds(20) }, until: 2) {
+            message in
+            if message.content.messageID == "b" {
+                let isSo = await becomes { $0.acknowledged == ["a"] }
+                isTold.withLock { $0 = isSo }
+            }
+            return .acknowledge
+        }
+        #expect(isTold.withLock { $0 })
+        #expect(reports.count { $0 == .trouble(.acknowledge, "connectionFailed") } == 1)
+    }
+
     /// What nobody can read is kept and then acknowledged, or it would come for as long as Pub/Sub keeps it.
     @Test func unreadableMessagesAreHandedOverAndAcknowledged() async throws {
         let transport = StubTransport()
