@@ -21,7 +21,10 @@ struct Routes: Sendable {
         }
         router.get("access/:source/:account") { _, context in
             let source = Account.Source(rawValue: try context.parameters.require("source"))
-            let account = Account.Identifier(try context.parameters.require("account"), source)
+            guard let id = try context.parameters.require("account").removingPercentEncoding else {
+                throw HTTPError(.badRequest)
+            }
+            let account = Account.Identifier(id, source)
             let access = try await store.access(of: account, in: .production, at: now())
             return Response(
                 status: .ok,

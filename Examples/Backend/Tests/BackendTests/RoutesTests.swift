@@ -56,7 +56,7 @@ struct RoutesTests {
         try await withPurchase(toldBy: teller, to: teller) { client, delivery in
             #expect(try await post(delivery, to: name, by: client) == 200)
             let account = try #require(try await store.outbox().first?.account)
-            let uri = "/access/\(account.source)/\(account.id)"
+            let uri = "/access/\(account.source)/" + account.id.utf8.map { "%" + String($0, radix: 16) }.joined()
             let answer = try await client.execute(uri: uri, method: .get) { Array(buffer: $0.body) }
             #expect(try CanonicalJSON.value(AccountAccess.self, from: answer).decision.isGranted)
             let other = try await client.execute(uri: uri + "x", method: .get) { Array(buffer: $0.body) }
