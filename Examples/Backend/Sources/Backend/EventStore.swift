@@ -40,7 +40,7 @@ struct EventStore: Sendable {
           transfer     TEXT NOT NULL,
           PRIMARY KEY (account, source, transfer)
         );
-        -- What this backend has yet to act upon: mails, statistics. Whoever takes a row out acts, and deletes it then.
+        -- What this backend has yet to act upon, such as mails. Whoever takes a row acts first, and deletes it then.
         CREATE TABLE IF NOT EXISTS outbox (
           number       INTEGER PRIMARY KEY,
           event        TEXT NOT NULL
@@ -83,8 +83,10 @@ struct EventStore: Sendable {
         for transfer in ledger.transfers {
             for account in transfer.transfer.from + transfer.transfer.to {
                 try db.execute(
-                    sql:
-                        "INSERT INTO account_transfer (account, source, transfer) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                    sql: """
+                        INSERT INTO account_transfer (account, source, transfer) VALUES (?, ?, ?)
+                        ON CONFLICT DO NOTHING
+                        """,
                     arguments: [account.id, account.source.rawValue, text(transfer)]
                 )
             }
