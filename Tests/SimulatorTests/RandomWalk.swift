@@ -490,7 +490,7 @@ extension RandomWalk {
         case 45..<75 where truth.standing == .hold && provider != .stripe && !isOfGooglePlayRelay:
             let plan = chance(50) ? Story.Plan.basicMonthly : .proMonthly
             take(.subscribe(plan), at: time) { $0.buy(plan, at: time) }
-        case 75..<85 where truth.standing == .grace && truth.willRenew && provider != .google:
+        case 75..<85 where truth.standing == .grace && truth.willRenew:
             guard let end = truth.graceEnd else { return false }
             take(.cancel, at: time) { $0.willRenew = false }
             if provider == .stripe, chance(50) { return true }

@@ -77,6 +77,28 @@ extension Story.Act {
 }
 
 extension TruthTests {
+    /// Google states the end of grace as that of the period, and no more that it is one.
+    @Test("who cancels in grace has access until it ends")
+    func canceledInGrace() async throws {
+        let story = Story(
+            "canceled-in-grace",
+            "A charge fails, and renewal is turned off before grace ends.",
+            [
+                .init(.after(.zero), .subscribe(.basicMonthly)), .init(.atPeriodEnd, .renew),
+                .init(.atPeriodEnd, .failCharge(grace: .seconds(7 * 86_400))), .init(.after(.seconds(86_400)), .cancel),
+            ]
+        )
+        let start = Date(millisecondsSince1970: 1_767_607_200_000)
+        let graceEnd = Date(millisecondsSince1970: 1_773_309_600_000)
+        let google = try #require(try Simulators.all.get().first { $0.provider == .google })
+        var ledger = AccountLedger()
+        for taken in try await StoryPlayback(story, by: google, from: start).taken { _ = ledger.apply(taken.result) }
+        let state = try #require(ledger.states.first)
+        #expect(state.access(at: graceEnd.addingTimeInterval(-1)).isGranted)
+        #expect(!state.access(at: graceEnd).isGranted)
+        #expect(state.snapshot(at: graceEnd.addingTimeInterval(-1)).willRenew == false)
+    }
+
     /// The inferred period of the first grace begins a second after the one that its recovery states.
     @Test("a second grace counts, also where a renewal before the first one was lost")
     func secondGrace() async throws {

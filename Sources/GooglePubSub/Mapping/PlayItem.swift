@@ -460,7 +460,10 @@ extension PlayItem {
             facts.append(.billing(Fact.Billing(.settled)))
             facts += ended(type == nil || type == .revoked ? .unknown : expiryReason)
         default:
-            facts.append(.billing(Fact.Billing(.settled)))
+            // What is canceled in grace reads like what was paid for until the grace ends.
+            if purchase.state != .canceled || isPeriodStated || isOver {
+                facts.append(.billing(Fact.Billing(.settled)))
+            }
             // A period that is not stated does not tell that it was cut short.
             if isEndedBesideOthers, !isPeriodStated { facts += ended(.unknown) }
         }
