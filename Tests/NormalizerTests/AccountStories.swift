@@ -223,14 +223,12 @@ struct AccountStories {
         #expect(late.subscription(at: Self.day(16)) == 200)
     }
 
-    @Test("a refund of a renewal that keeps the transaction of the first period ends the renewal")
-    func sharedTransaction() {
-        let first = Self.begins("t1", "basic", 0, 30, store: .amazon)
-        let second = Self.begins(nil, "basic", 30, 60, store: .amazon, isRenewal: true)
-        let refund = Self.event(
+    /// A refund on the Amazon Appstore, which RevenueCat names by the transaction of the first period.
+    static func relayedRefund(at days: Double, ofPeriodFrom start: Double) -> NormalizedEvent {
+        event(
             .refunded(.init(transaction: "t1", scope: .full, reason: .unknown, affectsCurrentPeriod: true)),
             "t1",
-            at: 40,
+            at: days,
             store: .amazon,
             by: .revenuecat,
             [
@@ -238,13 +236,20 @@ struct AccountStories {
                     .init(
                         transaction: "t1",
                         scope: .full,
-                        at: Self.day(40),
-                        periodStart: Self.day(30),
+                        at: day(days),
+                        periodStart: day(start),
                         endsAccess: true
                     )
                 )
             ]
         )
+    }
+
+    @Test("a refund of a renewal that keeps the transaction of the first period ends the renewal")
+    func sharedTransaction() {
+        let first = Self.begins("t1", "basic", 0, 30, store: .amazon)
+        let second = Self.begins(nil, "basic", 30, 60, store: .amazon, isRenewal: true)
+        let refund = Self.relayedRefund(at: 40, ofPeriodFrom: 30)
         let end = Self.event(
             .expired(.init(reason: .developer)),
             "t1",
@@ -269,24 +274,7 @@ struct AccountStories {
     func sharedTransactionWithinThePeriod() {
         let first = Self.begins("t1", "basic", 0, 30, store: .amazon)
         let second = Self.begins(nil, "basic", 20, 50, store: .amazon, isRenewal: true)
-        let refund = Self.event(
-            .refunded(.init(transaction: "t1", scope: .full, reason: .unknown, affectsCurrentPeriod: true)),
-            "t1",
-            at: 25,
-            store: .amazon,
-            by: .revenuecat,
-            [
-                .refund(
-                    .init(
-                        transaction: "t1",
-                        scope: .full,
-                        at: Self.day(25),
-                        periodStart: Self.day(20),
-                        endsAccess: true
-                    )
-                )
-            ]
-        )
+        let refund = Self.relayedRefund(at: 25, ofPeriodFrom: 20)
         for story in [[first, second, refund], [refund, second, first]] {
             let state = Self.play(story).ledger.states[0]
             #expect(state.access(at: Self.day(27)).isGranted)
