@@ -81,13 +81,14 @@ struct EventStore: Sendable {
             if let state = ledger[lineage] { try write(state, of: lineage, db) }
         }
         for transfer in ledger.transfers {
+            let stated = try text(transfer)
             for account in transfer.transfer.from + transfer.transfer.to {
                 try db.execute(
                     sql: """
                         INSERT INTO account_transfer (account, source, transfer) VALUES (?, ?, ?)
                         ON CONFLICT DO NOTHING
                         """,
-                    arguments: [account.id, account.source.rawValue, text(transfer)]
+                    arguments: [account.id, account.source.rawValue, stated]
                 )
             }
         }
