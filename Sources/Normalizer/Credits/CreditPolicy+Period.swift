@@ -278,6 +278,7 @@ extension CreditPolicy {
 
     func credits(of period: Fact.Period) -> Int64? {
         guard let allowance = allowances[period.product] else { return nil }
+        if period.ownership == .familyShared { return allowance.familySharedCredits }
         return period.phase == .trial ? allowance.trialCredits ?? allowance.credits : allowance.credits
     }
 

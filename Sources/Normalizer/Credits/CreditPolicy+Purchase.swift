@@ -13,7 +13,7 @@ extension CreditPolicy {
         }
         let grants = actions(
             "credits_purchased",
-            credits(of: product, quantity: purchase.quantity).map { .grant($0) },
+            credits(of: product, purchase).map { .grant($0) },
             for: name,
             at: event.effectiveAt,
             lineage
@@ -31,7 +31,7 @@ extension CreditPolicy {
         again event: EventID? = nil
     ) -> [CreditAction] {
         guard let refund = state.refunds[purchase.transaction]?.value, refund.isWhole(of: purchase) else { return [] }
-        let effects = credits(of: purchase.product, quantity: purchase.purchase.quantity).map {
+        let effects = credits(of: purchase.product, purchase.purchase).map {
             CreditAction.Effect.withdraw($0)
         }
         func actions(_ name: FactKind, _ effects: [CreditAction.Effect]) -> [CreditAction] {
@@ -49,7 +49,7 @@ extension CreditPolicy {
         _ event: NormalizedEvent,
         _ lineage: SubscriptionID
     ) -> [CreditAction] {
-        let credits = credits(of: purchase.product, quantity: purchase.purchase.quantity)
+        let credits = credits(of: purchase.product, purchase.purchase)
         func actions(_ name: FactKind, _ effects: [CreditAction.Effect]) -> [CreditAction] {
             self.actions(name, effects, for: purchase.transaction, at: event.effectiveAt, lineage)
         }
@@ -97,11 +97,13 @@ extension CreditPolicy {
     }
 
     /// The credits of the first, and those of the rest where there is any.
-    private func credits(of product: String, quantity: Int64) -> [Int64] {
-        guard let allowance = allowances[product] else { return [] }
-        guard quantity > 1 else { return [quantity == 1 ? allowance.credits : 0] }
-        let (all, overflows) = allowance.credits.multipliedReportingOverflow(by: quantity)
-        return overflows ? [] : [allowance.credits, all - allowance.credits]
+    private func credits(of product: String, _ purchase: LifecycleEvent.OneTimePurchase) -> [Int64] {
+        guard let allowance = allowances[product],
+            let each = purchase.familyShared ? allowance.familySharedCredits : allowance.credits
+        else { return [] }
+        guard purchase.quantity > 1 else { return [purchase.quantity == 1 ? each : 0] }
+        let (all, overflows) = each.multipliedReportingOverflow(by: purchase.quantity)
+        return overflows ? [] : [each, all - each]
     }
 }
 

@@ -12,19 +12,29 @@ public struct CreditPolicy: Hashable, Sendable, Codable {
         public var credits: Int64
         /// The credits of a free trial; absent means those of any other period.
         public var trialCredits: Int64?
+        /// The credits of a period that a family member shares, or of an item. Absent means none: there is one payment, and each
+        /// member has a purchase of their own.
+        public var familySharedCredits: Int64?
         /// What a period regularly costs. Needed to prorate where a store does not state the charge.
         public var price: Money?
 
         /// Makes an allowance.
-        public init(credits: Int64, trialCredits: Int64? = nil, price: Money? = nil) {
+        public init(
+            credits: Int64,
+            trialCredits: Int64? = nil,
+            familySharedCredits: Int64? = nil,
+            price: Money? = nil
+        ) {
             self.credits = credits
             self.trialCredits = trialCredits
+            self.familySharedCredits = familySharedCredits
             self.price = price
         }
 
         private enum CodingKeys: String, CodingKey {
             case credits, price
             case trialCredits = "trial_credits"
+            case familySharedCredits = "family_shared_credits"
         }
     }
 
