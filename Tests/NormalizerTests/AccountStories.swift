@@ -58,32 +58,27 @@ struct AccountStories {
 
     struct Host {
         var ledger = AccountLedger()
-        var left: [SubscriptionID: Int64] = [:]
-        var bought: Int64 = 0
+        var balances: [SubscriptionID: CreditBalance] = [:]
         var done: Set<String> = []
         var log: [CreditAction] = []
 
         mutating func handle(_ event: NormalizedEvent) {
             let applied = ledger.apply(event)
             guard let lineage = applied.event.subscription, let state = ledger[lineage] else { return }
-            left = Dictionary(left.map { (ledger[$0.key]?.subscription ?? $0.key, $0.value) }, uniquingKeysWith: +)
-            let name = state.subscription
+            balances = balances.reduce(into: [:]) { joined, entry in
+                joined[ledger[entry.key]?.subscription ?? entry.key, default: CreditBalance()].merge(entry.value)
+            }
             for action in AccountStories.policy.actions(for: applied, in: state)
             where done.insert(action.id).inserted {
                 log.append(action)
-                switch action.effect {
-                case .grant(let credits):
-                    if credits < 0 { left[name, default: 0] += credits } else { bought += credits }
-                case .reset(let credits), .prorate(let credits): left[name] = credits
-                case .carryOver(let credits): (left[name], bought) = (credits, bought + left[name, default: 0])
-                case .withdraw(let credits): bought -= credits
-                case .revoke: left[name] = 0
-                }
+                balances[state.subscription, default: CreditBalance()].perform(action, at: action.effectiveAt)
             }
         }
 
-        func subscription(at time: Date) -> Int64 {
-            left.reduce(0) { $0 + (ledger[$1.key]?.access(at: time).isGranted == true ? $1.value : 0) }
+        var bought: Int64 { balances.values.reduce(0) { $0 + $1.bought } }
+
+        func included(at time: Date) -> Int64 {
+            balances.reduce(0) { $0 + (ledger[$1.key]?.access(at: time).isGranted == true ? $1.value.included : 0) }
         }
     }
 
@@ -166,7 +161,8 @@ struct AccountStories {
                 store: .playStore
             )
             let host = Self.play([basic, pro])
-            let given = host.left[SubscriptionID(store: .playStore, environment: .production, id: "GPA.2")]
+            let given = host.balances[SubscriptionID(store: .playStore, environment: .production, id: "GPA.2")]?
+                .included
             #expect((given ?? 0) >= credits, "at \(change)")
         }
     }
@@ -187,7 +183,7 @@ struct AccountStories {
             ]
         )
         let pro = Self.begins("t2", "pro", 13, 43, at: 13 + minute, isRenewal: true)
-        #expect(Self.play([basic, refund, pro]).subscription(at: Self.day(14)) == 500)
+        #expect(Self.play([basic, refund, pro]).included(at: Self.day(14)) == 500)
     }
 
     @Test("a pause that ends within its period leaves the credits as they were")
@@ -213,14 +209,14 @@ struct AccountStories {
         )
         let host = Self.play([began, paused, resumed])
         #expect(host.ledger.states[0].access(at: Self.day(16)).isGranted)
-        #expect(host.subscription(at: Self.day(16)) == 200)
+        #expect(host.included(at: Self.day(16)) == 200)
         // Nothing taken, nothing given.
         var spent = Self.play([began, paused, resumed])
-        for key in spent.left.keys { spent.left[key] = 50 }
+        for key in spent.balances.keys { spent.balances[key]?.included = 50 }
         for event in [resumed, paused, began, resumed] { spent.handle(event) }
-        #expect(spent.subscription(at: Self.day(16)) == 50)
+        #expect(spent.included(at: Self.day(16)) == 50)
         let late = Self.play([began, resumed, paused])
-        #expect(late.subscription(at: Self.day(16)) == 200)
+        #expect(late.included(at: Self.day(16)) == 200)
     }
 
     /// A refund on the Amazon Appstore, which RevenueCat names by the transaction of the first period.
@@ -266,7 +262,7 @@ struct AccountStories {
                 #expect(host.ledger.states[0].access(at: Self.day(35)).isGranted)
                 #expect(!host.ledger.states[0].access(at: Self.day(45)).isGranted)
             }
-            #expect(Self.play([first, second, loss]).left.values.first == 0)
+            #expect(Self.play([first, second, loss]).balances.values.first?.included == 0)
         }
     }
 

@@ -169,11 +169,8 @@ enum Telling: CaseIterable {
 struct WalkedHost {
     private let policy: CreditPolicy
     private var ledger = AccountLedger()
-    /// What is left, and of which payout: of lineages that turn out to be linked, that of the later one counts.
-    private var left: [SubscriptionID: (credits: Int64, paidAt: Date)] = [:]
-    private var bought: Int64 = 0
+    private var balances: [SubscriptionID: CreditBalance] = [:]
     private var done: Set<String> = []
-    private var due: [CreditAction] = []
     private var account: Account.Identifier?
     private var transferredAt = Date.distantPast
     /// What is shared with the family, in the order in which it was first heard of: shared again, it has another name.
@@ -208,6 +205,8 @@ struct WalkedHost {
             switch act {
             // That a refund was undone, only its own notification tells.
             case .reverseRefund: return false
+            // A family member's purchase is spoken of when the sharing ends, and else when it would renew.
+            case .stopSharing: return false
             // What Google Play says of another matter leaves out when the period began; its end is taken then from what was
             // known before, which this host does not hand in.
             case .extend where walk.provider == .google: return false
@@ -342,40 +341,23 @@ struct WalkedHost {
             {
                 (account, transferredAt) = (new, event.effectiveAt)
             }
-            let applied = ledger.apply(event)
-            guard let lineage = event.subscription, let state = ledger[lineage], !shared.contains(lineage) else {
-                continue
+        }
+        for applied in ledger.apply(result) {
+            guard let lineage = applied.event.subscription, let state = ledger[lineage], !shared.contains(lineage)
+            else { continue }
+            balances = balances.reduce(into: [:]) { joined, entry in
+                joined[ledger[entry.key]?.subscription ?? entry.key, default: CreditBalance()].merge(entry.value)
             }
-            left = Dictionary(left.map { (ledger[$0.key]?.subscription ?? $0.key, $0.value) }) {
-                $0.paidAt < $1.paidAt ? $1 : $0
-            }
+            let now = applied.event.receivedAt
+            balances[state.subscription]?.settle(at: now, by: policy, in: state)
             for action in policy.actions(for: applied, in: state) where done.insert(action.id).inserted {
-                if action.effectiveAt <= event.receivedAt { perform(action) } else { due.append(action) }
+                balances[state.subscription, default: CreditBalance()].perform(action, at: now)
             }
         }
-        for statement in result.statements { ledger.apply(statement) }
     }
 
     private mutating func settle(by time: Date) {
-        for action in due where action.effectiveAt <= time && !isVoid(action) { perform(action) }
-        due.removeAll { $0.effectiveAt <= time }
-    }
-
-    private func isVoid(_ action: CreditAction) -> Bool {
-        ledger[action.subscription].map { policy.isVoid(action, in: $0) } ?? false
-    }
-
-    private mutating func perform(_ action: CreditAction) {
-        let name = ledger[action.subscription]?.subscription ?? action.subscription
-        let before = left[name]?.credits ?? 0
-        switch action.effect {
-        case .grant(let credits): if credits < 0 { left[name]?.credits += credits } else { bought += credits }
-        case .reset(let credits), .prorate(let credits): left[name] = (credits, action.effectiveAt)
-        case .carryOver(let credits): (left[name], bought) = ((credits, action.effectiveAt), bought + before)
-        case .withdraw(let credits): bought -= credits
-        case .revoke: left[name]?.credits = 0
-        @unknown default: break
-        }
+        for state in ledger.states { balances[state.subscription]?.settle(at: time, by: policy, in: state) }
     }
 
     private var states: [SubscriptionState] {
@@ -383,14 +365,14 @@ struct WalkedHost {
     }
 
     private func counted(at time: Date) -> Int64 {
-        states.filter { $0.access(at: time).isGranted }.reduce(0) { $0 + (left[$1.subscription]?.credits ?? 0) }
+        states.filter { $0.access(at: time).isGranted }.reduce(0) { $0 + (balances[$1.subscription]?.included ?? 0) }
     }
 
     private mutating func spend(at now: Int64) {
         let time = Date(millisecondsSince1970: now)
         for state in states where state.access(at: time).isGranted {
-            let used = (left[state.subscription]?.credits ?? 0) / 3
-            left[state.subscription]?.credits -= used
+            let third = (balances[state.subscription]?.included ?? 0) / 3
+            _ = balances[state.subscription]?.use(upTo: third, hasAccess: true)
         }
     }
 
@@ -422,6 +404,7 @@ struct WalkedHost {
         let time = Date(millisecondsSince1970: now)
         let (left, expected) = (counted(at: time), truth.counted(at: now))
         if left != expected { return "\(left) credits are left, expected \(expected)" }
+        let bought = balances.values.reduce(0) { $0 + $1.bought }
         if bought != truth.bought { return "\(bought) credits were carried over, expected \(truth.bought)" }
         return snapshotDifference(to: truth, time, walk)
     }

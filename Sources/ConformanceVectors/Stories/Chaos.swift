@@ -176,8 +176,8 @@ package struct Chaos: Sendable {
 
     private func creditDifference(to outcome: Outcome) -> String? {
         guard let last = receiver.notifications.map(\.receivedAt).max() else { return nil }
-        let expected = undisturbed.credits.subscription(in: undisturbed.ledger, at: last)
-        let left = outcome.credits.subscription(in: outcome.ledger, at: last)
+        let expected = undisturbed.credits.included(in: undisturbed.ledger, at: last)
+        let left = outcome.credits.included(in: outcome.ledger, at: last)
         let (bought, expectedToBeBought) = (outcome.credits.bought, undisturbed.credits.bought)
         if (left, bought) == (expected, expectedToBeBought) { return nil }
         return "\(left) credits are left and \(bought) bought, expected \(expected) and \(expectedToBeBought)"

@@ -1,13 +1,10 @@
 import FoundationEssentials
 import Normalizer
 
-/// What a host makes of credit actions that does each of them once: a balance for each lineage, and one of what was
-/// bought.
+/// What a host makes of credit actions that does each of them once: a balance for each lineage.
 struct CreditBalances: Sendable {
     private var policy = CreditPolicy([:], carriesOver: false)
-    /// What is left, and of which payout: of lineages that turn out to be linked, that of the later one counts.
-    private var left: [SubscriptionID: (credits: Int64, paidAt: Date)] = [:]
-    private(set) var bought: Int64 = 0
+    private var balances: [SubscriptionID: CreditBalance] = [:]
     private var done: Set<String> = []
 
     /// Does what an event asks for.
@@ -16,20 +13,12 @@ struct CreditBalances: Sendable {
     mutating func perform(_ applied: AppliedEvent, in ledger: AccountLedger) {
         guard let lineage = applied.event.subscription, let state = ledger[lineage] else { return }
         learn(applied.event.facts)
-        left = Dictionary(left.map { (ledger[$0.key]?.subscription ?? $0.key, $0.value) }) {
-            $0.paidAt < $1.paidAt ? $1 : $0
+        balances = balances.reduce(into: [:]) { joined, entry in
+            joined[ledger[entry.key]?.subscription ?? entry.key, default: CreditBalance()].merge(entry.value)
         }
-        let name = state.subscription
         for action in policy.actions(for: applied, in: state) where done.insert(action.id).inserted {
-            let before = left[name]?.credits ?? 0
-            switch action.effect {
-            case .grant(let credits):
-                if credits < 0 { left[name]?.credits += credits } else { bought += credits }
-            case .reset(let credits), .prorate(let credits): left[name] = (credits, action.effectiveAt)
-            case .carryOver(let credits): (left[name], bought) = ((credits, action.effectiveAt), bought + before)
-            case .withdraw(let credits): bought -= credits
-            case .revoke: left[name]?.credits = 0
-            }
+            // Whatever the order, nothing waits: what is compared is what becomes of it in the end.
+            balances[state.subscription, default: CreditBalance()].perform(action, at: .distantFuture)
         }
     }
 
@@ -48,9 +37,12 @@ struct CreditBalances: Sendable {
     }
 
     /// What is left where there is access.
-    func subscription(in ledger: AccountLedger, at time: Date) -> Int64 {
-        left.reduce(0) { sum, entry in
-            ledger[entry.key]?.access(at: time).isGranted == true ? sum + entry.value.credits : sum
+    func included(in ledger: AccountLedger, at time: Date) -> Int64 {
+        balances.reduce(0) { sum, entry in
+            ledger[entry.key]?.access(at: time).isGranted == true ? sum + entry.value.included : sum
         }
     }
+
+    /// What was bought or carried over.
+    var bought: Int64 { balances.values.reduce(0) { $0 + $1.bought } }
 }

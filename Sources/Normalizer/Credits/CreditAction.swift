@@ -5,9 +5,11 @@ public struct CreditAction: Hashable, Sendable, Codable, Identifiable {
     /// What to do.
     @nonexhaustive
     public enum Effect: Hashable, Sendable {
-        /// Add to the bought credits. Negative where an allowance that was paid out too high is corrected.
+        /// Add to the bought credits; less than zero, take from what is left of the subscription's, of which too much was
+        /// paid out.
         case grant(Int64)
-        /// Take from the bought credits, since the money for them went back. What was spent cannot be taken.
+        /// Take from the bought credits, since the money for them went back. What was used of them is owed, and counts again
+        /// where the refund is undone.
         case withdraw(Int64)
         /// Replace what is left of the subscription's credits. A renewal adds nothing to what is left.
         case reset(to: Int64)

@@ -1,0 +1,98 @@
+public import FoundationEssentials
+
+/// The credits of a lineage: what ``CreditAction``s come to.
+///
+/// A host stores one beside each state, changes it in the same transaction, and does each action once, by its id.
+/// ``settle(at:by:in:)`` comes before anything else, so that what has waited is done in its turn.
+public struct CreditBalance: Hashable, Sendable, Codable {
+    /// What is left of the credits that the subscription includes. They count while the lineage gives access. Less than zero
+    /// where more of them was used than turns out to be due.
+    public var included: Int64 = 0
+    /// Credits that were bought, or carried over. Less than zero where the money for what was used went back.
+    public var bought: Int64 = 0
+    /// When the payout took effect that `included` is left of; absent before the first one.
+    @OptionalEventTime public private(set) var paidOutAt: Date?
+    /// Actions whose time has not come, of periods that were charged ahead.
+    public private(set) var waiting: [CreditAction] = []
+
+    /// Makes an empty balance.
+    public init() {}
+
+    private enum CodingKeys: String, CodingKey {
+        case included, bought, waiting
+        case paidOutAt = "paid_out_at"
+    }
+
+    /// Does an action, or lets it wait for its time.
+    public mutating func perform(_ action: CreditAction, at now: Date) {
+        guard action.effectiveAt <= now else {
+            waiting.append(action)
+            return
+        }
+        switch action.effect {
+        // Of a subscription that has paid nothing out, nothing was too much.
+        case .grant(let credits) where credits < 0: if paidOutAt != nil { included.addClamped(credits) }
+        case .grant(let credits): bought.addClamped(credits)
+        case .withdraw(let credits): bought.addClamped(0 - max(credits, -.max))
+        case .reset(let credits), .prorate(let credits): (included, paidOutAt) = (credits, action.effectiveAt)
+        case .carryOver(let credits):
+            bought.addClamped(included)
+            (included, paidOutAt) = (credits, action.effectiveAt)
+        case .revoke: included = 0
+        }
+    }
+
+    /// Does what has waited for a time that has come, and drops what is void by then.
+    ///
+    /// - Parameters:
+    ///   - now: the time, of the host's clock.
+    ///   - policy: what the actions are from.
+    ///   - state: the state of the lineage, as it is now.
+    public mutating func settle(at now: Date, by policy: CreditPolicy, in state: SubscriptionState) {
+        let due = waiting.filter { $0.effectiveAt <= now }.sorted { $0.effectiveAt < $1.effectiveAt }
+        guard !due.isEmpty else { return }
+        waiting.removeAll { $0.effectiveAt <= now }
+        for action in due where !policy.isVoid(action, in: state) { perform(action, at: now) }
+    }
+
+    /// Joins the balance of another lineage, which turns out to be linked to this one.
+    ///
+    /// Both may have been paid out for one purchase, so what the later payout has left is what counts, and not the sum.
+    public mutating func merge(_ other: CreditBalance) {
+        if let later = other.paidOutAt, paidOutAt.map({ $0 < later }) ?? true {
+            (included, paidOutAt) = (other.included, later)
+        }
+        bought.addClamped(other.bought)
+        waiting += other.waiting
+    }
+
+    /// How many credits there are to use.
+    ///
+    /// - Parameter hasAccess: whether the lineage gives access, without which what the subscription includes does not count.
+    public func available(hasAccess: Bool) -> Int64 {
+        var sum = bought
+        if hasAccess { sum.addClamped(included) }
+        return sum
+    }
+
+    /// Uses credits, those that the subscription includes first, since they do not last.
+    ///
+    /// - Parameters:
+    ///   - credits: how many to use at most.
+    ///   - hasAccess: as in ``available(hasAccess:)``.
+    /// - Returns: how many were used. The rest is for the account's other balances.
+    public mutating func use(upTo credits: Int64, hasAccess: Bool) -> Int64 {
+        let used = max(0, min(credits, available(hasAccess: hasAccess)))
+        let ofIncluded = hasAccess ? max(0, min(used, included)) : 0
+        included -= ofIncluded
+        bought -= used - ofIncluded
+        return used
+    }
+}
+
+extension Int64 {
+    fileprivate mutating func addClamped(_ other: Int64) {
+        let (sum, overflows) = addingReportingOverflow(other)
+        self = overflows ? (other < 0 ? .min : .max) : sum
+    }
+}
