@@ -108,6 +108,17 @@ struct CreditBalanceTests {
             #expect(joined.bought == 37)
             #expect(joined.waiting.map(\.effect) == [.reset(to: 600)])
         }
+        var used = earlier
+        #expect(used.use(upTo: 60, hasAccess: true) == 60)
+        for (one, other) in [(earlier, used), (used, earlier)] {
+            var joined = one
+            joined.merge(other)
+            #expect(joined.included == 140)
+        }
+        // Kept by a host before, without a payout.
+        var kept = CreditBalance(included: 12)
+        kept.merge(CreditBalance())
+        #expect(kept.included == 12)
         var same = earlier
         same.merge(CreditBalance())
         #expect(same == earlier)
@@ -179,6 +190,23 @@ struct CreditBalanceTests {
         balance.settle(at: Self.day(70), by: CreditPolicy([:]), in: SubscriptionState(Self.lineage))
         #expect(balance.included == 500)
         #expect(balance.paidOutAt == Self.day(60))
+    }
+
+    @Test("what a linked lineage has waited for as well is paid out once", arguments: [false, true])
+    func linkedWaiting(settlesFirst: Bool) {
+        let (policy, state) = (CreditPolicy([:]), SubscriptionState(Self.lineage))
+        for (waits, expected) in [(20.0, Int64(40)), (30, 40), (31, 200)] {
+            var paid = CreditBalance(paidOutAt: Self.day(1))
+            paid.perform(Self.action(.reset(to: 100), on: 30), at: Self.day(30))
+            #expect(paid.use(upTo: 60, hasAccess: true) == 60)
+            var other = CreditBalance()
+            other.perform(Self.action(.reset(to: 200), on: waits), at: Self.day(10))
+            if settlesFirst { other.settle(at: Self.day(32), by: policy, in: state) }
+            paid.merge(other)
+            paid.settle(at: Self.day(32), by: policy, in: state)
+            #expect(paid.included == expected, "\(waits)")
+            #expect(paid.waiting == [])
+        }
     }
 
     private static let origin = Origin(

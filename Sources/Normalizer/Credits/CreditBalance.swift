@@ -15,8 +15,17 @@ public struct CreditBalance: Hashable, Sendable, Codable {
     /// Actions whose time has not come, of periods that were charged ahead.
     public private(set) var waiting: [CreditAction] = []
 
-    /// Makes an empty balance.
-    public init() {}
+    /// Makes a balance: an empty one, or what a host has kept in another way so far.
+    ///
+    /// - Parameters:
+    ///   - included: what is left of the subscription's credits.
+    ///   - bought: what was bought or carried over.
+    ///   - paidOutAt: when the subscription's credits were given, such as the start of its period.
+    public init(included: Int64 = 0, bought: Int64 = 0, paidOutAt: Date? = nil) {
+        self.included = included
+        self.bought = bought
+        self.paidOutAt = paidOutAt
+    }
 
     private enum CodingKeys: String, CodingKey {
         case included, bought, waiting
@@ -52,14 +61,24 @@ public struct CreditBalance: Hashable, Sendable, Codable {
         let due = waiting.filter { $0.effectiveAt <= now }.sorted { $0.effectiveAt < $1.effectiveAt }
         guard !due.isEmpty else { return }
         waiting.removeAll { $0.effectiveAt <= now }
-        for action in due where !policy.isVoid(action, in: state) { perform(action, at: now) }
+        for action in due where !policy.isVoid(action, in: state) {
+            // A linked lineage may have paid out what this one waited for.
+            if let credits = action.effect.payout, let paidOutAt, action.effectiveAt <= paidOutAt {
+                merge(CreditBalance(included: credits, paidOutAt: action.effectiveAt))
+            } else {
+                perform(action, at: now)
+            }
+        }
     }
 
     /// Joins the balance of another lineage, which turns out to be linked to this one.
     ///
-    /// Both may have been paid out for one purchase, so what the later payout has left is what counts, and not the sum.
+    /// Both may have been paid out for one purchase, so what the later payout has left is what counts, and not the sum; of two
+    /// payouts at one time, what the one has left of which more was used.
     public mutating func merge(_ other: CreditBalance) {
-        if let later = other.paidOutAt, paidOutAt.map({ $0 < later }) ?? true {
+        if paidOutAt == other.paidOutAt {
+            included = paidOutAt == nil ? max(included, other.included) : min(included, other.included)
+        } else if let later = other.paidOutAt, paidOutAt.map({ $0 < later }) ?? true {
             (included, paidOutAt) = (other.included, later)
         }
         bought.addClamped(other.bought)
@@ -87,6 +106,16 @@ public struct CreditBalance: Hashable, Sendable, Codable {
         included -= ofIncluded
         bought -= used - ofIncluded
         return used
+    }
+}
+
+extension CreditAction.Effect {
+    /// What takes the place of what is left.
+    fileprivate var payout: Int64? {
+        switch self {
+        case .reset(let credits), .prorate(let credits), .carryOver(let credits): credits
+        case .grant, .withdraw, .revoke: nil
+        }
     }
 }
 

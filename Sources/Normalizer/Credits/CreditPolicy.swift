@@ -2,9 +2,8 @@ import FoundationEssentials
 
 /// What an event does to an account's credits: a pure function of the event and of the state that it was applied to.
 ///
-/// The host keeps two balances, credits of the subscription (for each lineage, counted while it gives access) and credits
-/// bought or carried over, and a unique index on ``CreditAction/id``. Then each period pays out once, whatever the order
-/// and number of deliveries.
+/// The host keeps a ``CreditBalance`` for each lineage, and a unique index on ``CreditAction/id``. Then each period pays out
+/// once, whatever the order and number of deliveries.
 public struct CreditPolicy: Hashable, Sendable, Codable {
     /// What a product gives.
     public struct Allowance: Hashable, Sendable, Codable {

@@ -14,7 +14,10 @@ struct Backend {
         let environment = ProcessInfo.processInfo.environment
         let routes = Routes(
             adapters: try adapters(environment),
-            store: try EventStore(DatabasePool(path: environment["DATABASE"] ?? "backend.sqlite")),
+            store: try EventStore(
+                DatabasePool(path: environment["DATABASE"] ?? "backend.sqlite"),
+                policy: try policy(environment)
+            ),
             now: { Date() }
         )
         let port = environment["PORT"].flatMap(Int.init) ?? 8080
@@ -23,6 +26,12 @@ struct Backend {
             configuration: .init(address: .hostname("127.0.0.1", port: port))
         )
         .runService()
+    }
+
+    /// What products give; without a file, nothing.
+    private static func policy(_ environment: [String: String]) throws -> CreditPolicy {
+        guard let file = environment["CREDIT_POLICY"] else { return CreditPolicy([:]) }
+        return try CanonicalJSON.value(from: Array(try Data(contentsOf: URL(fileURLWithPath: file))))
     }
 
     /// Those that the environment configures.

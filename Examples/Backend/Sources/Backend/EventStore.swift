@@ -2,12 +2,14 @@ import Foundation
 import GRDB
 import Normalizer
 
-/// Events, states and accounts in SQLite, in the tables of `docs/model.md`.
+/// Events, states, accounts and credits in SQLite, in the tables of `docs/model.md`.
 struct EventStore: Sendable {
     private let database: any DatabaseWriter
+    private let credits: CreditBook
 
-    init(_ database: any DatabaseWriter) throws {
+    init(_ database: any DatabaseWriter, policy: CreditPolicy = CreditPolicy([:])) throws {
         self.database = database
+        credits = CreditBook(policy: policy)
         try database.write { try $0.execute(sql: Self.schema) }
     }
 
@@ -40,6 +42,14 @@ struct EventStore: Sendable {
           transfer     TEXT NOT NULL,
           PRIMARY KEY (account, source, transfer)
         );
+        CREATE TABLE IF NOT EXISTS credit_action (
+          id           TEXT PRIMARY KEY,
+          action       TEXT NOT NULL
+        );
+        CREATE TABLE IF NOT EXISTS credit_balance (
+          subscription TEXT PRIMARY KEY,
+          balance      TEXT NOT NULL
+        );
         -- What this backend has yet to act upon, such as mails. Whoever takes a row acts first, and deletes it then.
         CREATE TABLE IF NOT EXISTS outbox (
           number       INTEGER PRIMARY KEY,
@@ -55,14 +65,14 @@ struct EventStore: Sendable {
     func update(for result: Normalization) async throws(DeliveryError) {
         do {
             // It begins with BEGIN IMMEDIATE: writers come one after the other, and none overwrites what another has joined.
-            try await database.write { try Self.update(for: result, $0) }
+            try await database.write { try update(for: result, $0) }
         } catch {
             throw DeliveryError(.unavailable, "the events could not be stored", underlying: error)
         }
     }
 
-    private static func update(for result: Normalization, _ db: Database) throws {
-        let first = Set(try result.events.filter { try insert($0, db) }.map(\.id))
+    private func update(for result: Normalization, _ db: Database) throws {
+        let first = Set(try result.events.filter { try Self.insert($0, db) }.map(\.id))
         for statement in result.statements {
             for case .link(let other) in statement.facts {
                 for (lineage, other) in [(statement.subscription, other), (other, statement.subscription)] {
@@ -73,15 +83,19 @@ struct EventStore: Sendable {
                 }
             }
         }
-        var ledger = AccountLedger(try states(linkedTo: result.lineages.map(\.description), db))
-        for applied in ledger.apply(result) where applied.isNews && first.contains(applied.event.id) {
-            try db.execute(sql: "INSERT INTO outbox (event) VALUES (?)", arguments: [text(applied.event)])
+        var ledger = AccountLedger(try Self.states(linkedTo: result.lineages.map(\.description), db))
+        for applied in ledger.apply(result) {
+            if applied.isNews && first.contains(applied.event.id) {
+                let event = try CanonicalJSON.text(applied.event)
+                try db.execute(sql: "INSERT INTO outbox (event) VALUES (?)", arguments: [event])
+            }
+            try credits.perform(applied, in: ledger, db)
         }
         for lineage in result.lineages {
-            if let state = ledger[lineage] { try write(state, of: lineage, db) }
+            if let state = ledger[lineage] { try Self.write(state, of: lineage, db) }
         }
         for transfer in ledger.transfers {
-            let stated = try text(transfer)
+            let stated = try CanonicalJSON.text(transfer)
             for account in transfer.transfer.from + transfer.transfer.to {
                 try db.execute(
                     sql: """
@@ -103,7 +117,7 @@ struct EventStore: Sendable {
                 """,
             arguments: [
                 event.id.description, event.subscription?.description, event.event.kind.rawValue,
-                event.assertedAt.formatted(.iso8601), text(event),
+                event.assertedAt.formatted(.iso8601), CanonicalJSON.text(event),
             ]
         )
         return db.changesCount > 0
@@ -115,7 +129,7 @@ struct EventStore: Sendable {
                 INSERT INTO subscription_state (subscription, state) VALUES (?, ?)
                 ON CONFLICT (subscription) DO UPDATE SET state = excluded.state
                 """,
-            arguments: [lineage.description, text(state)]
+            arguments: [lineage.description, CanonicalJSON.text(state)]
         )
         for account in AccountLedger([state]).accounts {
             try db.execute(
@@ -136,26 +150,55 @@ struct EventStore: Sendable {
         in environment: StoreEnvironment,
         at time: Date
     ) async throws -> AccountAccess {
+        try await database.read { try Self.ledger(of: account, $0).access(of: account, in: environment, at: time) }
+    }
+
+    /// How many credits an account has to use.
+    func credits(
+        of account: Account.Identifier,
+        in environment: StoreEnvironment,
+        at time: Date
+    ) async throws -> Int64 {
         try await database.read { db in
-            var ledger = AccountLedger()
-            var (known, open): (Set<Account.Identifier>, [Account.Identifier]) = ([account], [account])
-            var (lineages, transfers): (Set<String>, Set<AccountTransfer>) = ([], [])
-            while !open.isEmpty {
-                for account in open {
-                    let name: StatementArguments = [account.id, account.source.rawValue]
-                    let rows = "SELECT subscription FROM account_subscription WHERE account = ? AND source = ?"
-                    lineages.formUnion(try String.fetchAll(db, sql: rows, arguments: name))
-                    let moves = "SELECT transfer FROM account_transfer WHERE account = ? AND source = ?"
-                    for text in try String.fetchAll(db, sql: moves, arguments: name) {
-                        transfers.insert(try CanonicalJSON.value(from: Array(text.utf8)))
-                    }
-                }
-                ledger = AccountLedger(try Self.states(linkedTo: lineages.sorted(), db), transfers: transfers)
-                // A customer's purchases may be bound under other names of theirs, or of whoever they were transferred from.
-                open = (ledger.accounts + transfers.flatMap(\.transfer.from)).filter { known.insert($0).inserted }
-            }
-            return ledger.access(of: account, in: environment, at: time)
+            try credits.available(to: Self.ledger(of: account, db).states(of: [account], in: environment), at: time, db)
         }
+    }
+
+    /// Uses so many credits of an account, or none, where it has not as many.
+    ///
+    /// - Returns: whether it had as many.
+    func use(
+        _ number: Int64,
+        of account: Account.Identifier,
+        in environment: StoreEnvironment,
+        at time: Date
+    ) async throws -> Bool {
+        try await database.write { db in
+            let states = try Self.ledger(of: account, db).states(of: [account], in: environment)
+            return try credits.use(number, of: states, at: time, db)
+        }
+    }
+
+    /// All that may concern an account.
+    private static func ledger(of account: Account.Identifier, _ db: Database) throws -> AccountLedger {
+        var ledger = AccountLedger()
+        var (known, open): (Set<Account.Identifier>, [Account.Identifier]) = ([account], [account])
+        var (lineages, transfers): (Set<String>, Set<AccountTransfer>) = ([], [])
+        while !open.isEmpty {
+            for account in open {
+                let name: StatementArguments = [account.id, account.source.rawValue]
+                let rows = "SELECT subscription FROM account_subscription WHERE account = ? AND source = ?"
+                lineages.formUnion(try String.fetchAll(db, sql: rows, arguments: name))
+                let moves = "SELECT transfer FROM account_transfer WHERE account = ? AND source = ?"
+                for text in try String.fetchAll(db, sql: moves, arguments: name) {
+                    transfers.insert(try CanonicalJSON.value(from: Array(text.utf8)))
+                }
+            }
+            ledger = AccountLedger(try states(linkedTo: lineages.sorted(), db), transfers: transfers)
+            // A customer's purchases may be bound under other names of theirs, or of whoever they were transferred from.
+            open = (ledger.accounts + transfers.flatMap(\.transfer.from)).filter { known.insert($0).inserted }
+        }
+        return ledger
     }
 
     /// What has to be acted upon, the oldest first.
@@ -176,12 +219,12 @@ struct EventStore: Sendable {
                 )
                 SELECT state FROM subscription_state JOIN linked ON subscription = lineage
                 """,
-            arguments: [text(lineages)]
+            arguments: [CanonicalJSON.text(lineages)]
         )
         .map { try CanonicalJSON.value(SubscriptionState.self, from: Array($0.utf8)) }
     }
+}
 
-    private static func text(_ value: some Encodable) throws -> String {
-        String(decoding: try CanonicalJSON.bytes(value), as: UTF8.self)
-    }
+extension CanonicalJSON {
+    static func text(_ value: some Encodable) throws -> String { String(decoding: try bytes(value), as: UTF8.self) }
 }

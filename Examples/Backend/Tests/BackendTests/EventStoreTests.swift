@@ -22,11 +22,11 @@ struct EventStoreTests {
             guard let told = try await Teller(teller).results(story) else { return }
             results += told
         }
-        var expected = AccountLedger()
-        for result in results { _ = expected.apply(result) }
+        let policy = Teller.policy(for: results)
+        let (expected, credits) = Self.inOrder(results, policy)
         #expect(expected.accounts.isEmpty == expected.states.isEmpty)
         let file = try TemporaryDatabase()
-        let store = try EventStore(DatabasePool(path: file.path))
+        let store = try EventStore(DatabasePool(path: file.path), policy: policy)
         try await withThrowingTaskGroup { group in
             for result in (results + results).shuffled() { group.addTask { try await store.update(for: result) } }
             try await group.waitForAll()
@@ -38,10 +38,50 @@ struct EventStoreTests {
                 #expect(access == expected.access(of: account, at: time), "\(account) on day \(days)")
             }
         }
+        // Some days later: what was charged ahead has begun.
+        let last = try #require(results.flatMap(\.events).map(\.receivedAt).max()) + 2 * 86_400
+        for account in expected.accounts {
+            let available = try await store.credits(of: account, in: .production, at: last)
+            #expect(available == credits(account, last), "\(account)")
+        }
         let news = try await store.outbox().map(\.id)
         #expect(Set(news).count == news.count)
         #expect(Set(results.flatMap(\.events).map(\.id)).isSuperset(of: news))
         #expect(!news.isEmpty)
+    }
+
+    /// What is known, and what credits there are, when everything is told once and in order.
+    private static func inOrder(
+        _ results: [Normalization],
+        _ policy: CreditPolicy
+    ) -> (AccountLedger, credits: (_ account: Account.Identifier, _ time: Date) -> Int64) {
+        var ledger = AccountLedger()
+        var balances: [SubscriptionID: CreditBalance] = [:]
+        var done: Set<String> = []
+        for result in results {
+            for applied in ledger.apply(result) {
+                guard let lineage = applied.event.subscription, let state = ledger[lineage] else { continue }
+                var balance = CreditBalance()
+                for name in state.lineages { balance.merge(balances.removeValue(forKey: name) ?? CreditBalance()) }
+                let now = applied.event.receivedAt
+                balance.settle(at: now, by: policy, in: state)
+                for action in policy.actions(for: applied, in: state) where done.insert(action.id).inserted {
+                    balance.perform(action, at: now)
+                }
+                balances[state.subscription] = balance
+            }
+        }
+        return (
+            ledger,
+            { account, time in
+                ledger.states(of: [account], in: .production).reduce(0) { sum, state in
+                    var balance = CreditBalance()
+                    for name in state.lineages { balance.merge(balances[name] ?? CreditBalance()) }
+                    balance.settle(at: time, by: policy, in: state)
+                    return sum + balance.available(hasAccess: state.access(at: time).isGranted)
+                }
+            }
+        )
     }
 
     /// A database, and a ledger in memory that is told the same.
@@ -49,7 +89,9 @@ struct EventStoreTests {
         let store: EventStore
         var ledger = AccountLedger()
 
-        init() throws { store = try EventStore(DatabaseQueue()) }
+        init(_ policy: CreditPolicy = CreditPolicy([:])) throws {
+            store = try EventStore(DatabaseQueue(), policy: policy)
+        }
 
         mutating func tell(_ event: LifecycleEvent, of lineage: SubscriptionID? = nil, _ facts: [Fact] = [])
             async throws
@@ -133,5 +175,51 @@ struct EventStoreTests {
         // The row of the one name says nothing of this, and that of the other nothing of the account.
         try await told.tellOfPeriod("2", 60..<90, [], transaction: "3")
         #expect(try await told.grants([account], onDay: 90) == [true])
+    }
+
+    @Test("Credits are used once, however many use them at once, and those of two subscriptions together")
+    func use() async throws {
+        let account = Account.Identifier("user-17", .appUserID)
+        let owner = Fact.owner(Account(account.id, account.source))
+        var told = try Told(CreditPolicy(["pro": .init(credits: 100)]))
+        try await told.tellOfPeriod("1", 0..<30, [owner])
+        try await told.tellOfPeriod("2", 0..<20, [owner])
+        let store = told.store
+        func credits(_ day: Double) async throws -> Int64 {
+            try await store.credits(of: account, in: .production, at: Teller.start + day * 86_400)
+        }
+        #expect(try await credits(1) == 200)
+        let used = try await withThrowingTaskGroup { group in
+            for _ in 0..<20 {
+                group.addTask { try await store.use(30, of: account, in: .production, at: Teller.start + 86_400) }
+            }
+            return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(used == 6)
+        #expect(try await credits(1) == 20)
+        #expect(try await !store.use(-30, of: account, in: .production, at: Teller.start + 86_400))
+        let stranger = Account.Identifier("user-18", .appUserID)
+        #expect(try await !store.use(1, of: stranger, in: .production, at: Teller.start + 86_400))
+        // What the second one has left counts as long as that gives access.
+        #expect(try await [credits(19), credits(20)] == [20, 0])
+    }
+
+    @Test("What was charged ahead pays out when it begins, and what is linked pays out once")
+    func credits() async throws {
+        let account = Account.Identifier("user-17", .appUserID)
+        let old = SubscriptionID(store: .appStore, environment: .production, id: "1")
+        var told = try Told(CreditPolicy(["pro": .init(credits: 100)]))
+        try await told.tellOfPeriod("1", 1..<30, [.owner(Account(account.id, account.source))])
+        // Told of on the first day.
+        let store = told.store
+        func credits(_ day: Double) async throws -> Int64 {
+            try await store.credits(of: account, in: .production, at: Teller.start + day * 86_400)
+        }
+        #expect(try await [credits(0.5), credits(1)] == [0, 100])
+        #expect(try await store.use(60, of: account, in: .production, at: Teller.start + 2 * 86_400))
+        try await told.tellOfPeriod("2", 1..<30, [], transaction: "relayed")
+        #expect(try await credits(3) == 40)
+        try await told.tellOfPeriod("2", 1..<30, [.link(old)], transaction: "relayed")
+        #expect(try await credits(3) == 40)
     }
 }

@@ -94,6 +94,22 @@ struct Teller: Sendable {
         return results
     }
 
+    /// Every product that is told of gives credits, each a number of its own.
+    static func policy(for results: [Normalization]) -> CreditPolicy {
+        var policy = CreditPolicy([:], carriesOver: false)
+        for fact in results.flatMap(\.statements).flatMap(\.facts) {
+            let product: String? =
+                switch fact {
+                case .period(let period): period.product
+                case .purchase(let purchase): purchase.product
+                default: nil
+                }
+            guard let product, policy.allowances[product] == nil else { continue }
+            policy.allowances[product] = .init(credits: Int64(100 + 37 * policy.allowances.count))
+        }
+        return policy
+    }
+
     private func notifications(_ story: Story) throws -> [SimulatedNotification]? {
         do throws(SimulatorError) {
             return try simulator.notifications(story, from: Self.start)
