@@ -26,7 +26,8 @@ public struct CreditAction: Hashable, Sendable, Codable, Identifiable {
     public var id: String
     /// What to do.
     public var effect: Effect
-    /// When to do it. It lies in the future for a period that was charged ahead: ask ``CreditPolicy/isVoid(_:in:)`` then.
+    /// When to do it. It lies in the future for a period that was charged ahead: a ``CreditBalance`` waits for it, and asks
+    /// ``CreditPolicy/isVoid(_:in:)`` then.
     @EventTime public var effectiveAt: Date
     /// The lineage that it comes from.
     public var subscription: SubscriptionID
