@@ -64,7 +64,7 @@ struct AppleRefundCreditTests {
 
     /// What a host does that does no action twice.
     private func done(_ events: [NormalizedEvent]) -> [CreditAction.Effect] {
-        let policy = CreditPolicy(["pro": .init(credits: 100)])
+        let policy = CreditPolicy(["pro": .init(credits: 100, familySharedCredits: 40)])
         var ledger = AccountLedger()
         var ids: Set<String> = []
         return events.flatMap { event in
@@ -102,6 +102,6 @@ struct AppleRefundCreditTests {
         let events =
             try upload(month(revoked: false, shared: true), at: day(0.1))
             + upload(month(revoked: true, shared: true), at: day(10.1))
-        #expect(done(events) == [.reset(to: 100), .revoke])
+        #expect(done(events) == [.reset(to: 40), .revoke])
     }
 }
