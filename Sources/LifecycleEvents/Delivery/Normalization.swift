@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// What one delivery came to.
 public struct Normalization: Hashable, Sendable, Codable {
     /// Why an authentic delivery gave no event.
@@ -75,6 +77,36 @@ public struct Normalization: Hashable, Sendable, Codable {
                 + statement.facts.compactMap { if case .link(let other) = $0 { other } else { nil } }
         }
         .filter { !$0.id.isEmpty && seen.insert($0).inserted }
+    }
+}
+
+extension Normalization {
+    /// The result with the word of the host that whoever handed it in, and is signed in, calls these purchases theirs.
+    ///
+    /// Stores do not always say whose a purchase is: it was made without an account token, by an offer code, or by a family
+    /// member. A claim binds it then. It counts from `time` on, however old the upload is, so that a purchase stays with whoever
+    /// was named before, by the store or by a claim; the later claim is a conflict and gives nothing.
+    ///
+    /// - Parameters:
+    ///   - account: the host's account, with the source under which the app names it to the store, such as
+    ///     ``Account/Source/appAccountToken``. Under another source it stands beside what the store names, and gives access to both.
+    ///   - time: when it was handed in, by the host's clock.
+    public func claimed(by account: Account, at time: Date) -> Normalization {
+        var result = self
+        var seen: Set<SubscriptionID> = []
+        for statement in statements where !statement.subscription.id.isEmpty {
+            guard seen.insert(statement.subscription).inserted else { continue }
+            result.furtherStatements.append(
+                StoreStatement(
+                    subscription: statement.subscription,
+                    provider: statement.provider,
+                    assertedAt: time,
+                    facts: [.owner(account)],
+                    origin: statement.origin
+                )
+            )
+        }
+        return result
     }
 }
 

@@ -1,0 +1,98 @@
+import AppleJWS
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import Testing
+
+@Suite("Purchases that the store binds to nobody")
+struct AppleClaimTests {
+    private let start = AppleFixture.start
+    private let fixture: AppleFixture
+    private func day(_ days: Double) -> Date { start.addingTimeInterval(days * 86_400) }
+
+    init() throws { fixture = try AppleFixture() }
+
+    private static let ada = Account("57f8a9b2-3d0e-4f0c-9b58-1f1f2d0a6c11", .appAccountToken)
+    private static let bob = Account("8b1e0f5a-91c4-47d2-8a3e-6a5f4c3b2d10", .appAccountToken)
+
+    /// What a device keeps of the first month, signed some days after it began, and uploads later still.
+    private func upload(signed: Double, token: String? = nil, isShared: Bool = false) throws -> Normalization {
+        var transaction = AppleSimulator.Transaction(
+            transactionId: "100",
+            originalTransactionId: "100",
+            productId: "pro",
+            purchaseDate: start,
+            type: "Auto-Renewable Subscription"
+        )
+        transaction.originalPurchaseDate = start
+        transaction.expiresDate = day(30)
+        transaction.appAccountToken = token
+        if isShared { transaction.inAppOwnershipType = "FAMILY_SHARED" }
+        return try fixture.adapter.receive(
+            signedTransaction: fixture.simulator.signed(transaction, at: day(signed)),
+            receivedAt: day(signed)
+        )
+    }
+
+    private func ledger(_ results: [Normalization]) -> AccountLedger {
+        var ledger = AccountLedger()
+        for result in results { _ = ledger.apply(result) }
+        return ledger
+    }
+
+    private func access(_ account: Account, _ ledger: AccountLedger) -> AccountAccess {
+        ledger.access(of: account.identifiers, at: day(20))
+    }
+
+    @Test("belong to who hands them in, signed in", arguments: [false, true])
+    func claimed(isShared: Bool) throws {
+        let result = try upload(signed: 1, isShared: isShared)
+        #expect(!access(Self.ada, ledger([result])).decision.isGranted)
+        let claimed = result.claimed(by: Self.ada, at: day(2))
+        #expect(claimed.events == result.events)
+        #expect(claimed.lineages == result.lineages)
+        for results in [[claimed], [claimed, claimed], [result, claimed], [claimed, result]] {
+            let ledger = ledger(results)
+            #expect(access(Self.ada, ledger).decision.isGranted)
+            #expect(access(Self.ada, ledger).conflicts == [])
+            #expect(!access(Self.bob, ledger).decision.isGranted)
+            #expect(ledger.accounts.contains(Self.ada.identifiers[0]))
+        }
+        let stored = try CanonicalJSON.value(Normalization.self, from: try CanonicalJSON.bytes(claimed))
+        #expect(stored == claimed)
+    }
+
+    @Test("stay with who claimed them first, also where somebody else has an older signature to show")
+    func contested() throws {
+        let first = try upload(signed: 5).claimed(by: Self.ada, at: day(5))
+        let second = try upload(signed: 1).claimed(by: Self.bob, at: day(9))
+        for results in [[first, second], [second, first], [first, second, first, second]] {
+            let ledger = ledger(results)
+            #expect(access(Self.ada, ledger).decision.isGranted)
+            #expect(!access(Self.bob, ledger).decision.isGranted)
+            #expect(access(Self.bob, ledger).conflicts.map(\.existing) == Self.ada.identifiers)
+        }
+    }
+
+    @Test("and those that it binds are nobody else's by a claim")
+    func bound() throws {
+        for signed in [0.5, 3] {
+            let named = try upload(signed: signed, token: Self.ada.id)
+            for results in [
+                [named, named.claimed(by: Self.bob, at: day(5))], [named.claimed(by: Self.bob, at: day(5))],
+            ] {
+                let ledger = ledger(results)
+                #expect(access(Self.ada, ledger).decision.isGranted)
+                #expect(!access(Self.bob, ledger).decision.isGranted)
+                #expect(access(Self.bob, ledger).conflicts.map(\.claimed) == Self.bob.identifiers)
+            }
+            #expect(access(Self.ada, ledger([named.claimed(by: Self.ada, at: day(5))])).conflicts == [])
+        }
+    }
+
+    @Test("A result that is about no purchase has nothing to claim")
+    func nothing() {
+        let result = Normalization(noChange: .init(.needsLookup))
+        #expect(result.claimed(by: Self.ada, at: day(1)) == result)
+    }
+}
