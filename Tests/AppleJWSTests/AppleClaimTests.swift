@@ -90,6 +90,18 @@ struct AppleClaimTests {
         }
     }
 
+    @Test("or are claimed by their name alone, before anything is heard of them or after")
+    func byName() throws {
+        let result = try upload(signed: 1)
+        let lineage = try #require(result.lineages.first)
+        let claim = StoreStatement.claim(of: lineage, by: Self.ada, at: day(2))
+        let claimed = Normalization(noChange: .init(.unchanged, statement: claim))
+        for results in [[result, claimed], [claimed, result]] {
+            #expect(access(Self.ada, ledger(results)).decision.isGranted)
+        }
+        #expect(!access(Self.ada, ledger([claimed])).decision.isGranted)
+    }
+
     @Test("A result that is about no purchase has nothing to claim")
     func nothing() {
         let result = Normalization(noChange: .init(.needsLookup))

@@ -81,30 +81,14 @@ public struct Normalization: Hashable, Sendable, Codable {
 }
 
 extension Normalization {
-    /// The result with the word of the host that whoever handed it in, and is signed in, calls these purchases theirs.
-    ///
-    /// Stores do not always say whose a purchase is: it was made without an account token, by an offer code, or by a family
-    /// member. A claim binds it then. It counts from `time` on, however old the upload is, so that a purchase stays with whoever
-    /// was named before, by the store or by a claim; the later claim is a conflict and gives nothing.
-    ///
-    /// - Parameters:
-    ///   - account: the host's account, with the source under which the app names it to the store, such as
-    ///     ``Account/Source/appAccountToken``. Under another source it stands beside what the store names, and gives access to both.
-    ///   - time: when it was handed in, by the host's clock.
+    /// The result with a claim of every lineage that something is stated of, see ``StoreStatement/claim(of:by:at:)``: for what
+    /// a client handed in whose user is signed in, however old it is.
     public func claimed(by account: Account, at time: Date) -> Normalization {
         var result = self
         var seen: Set<SubscriptionID> = []
         for statement in statements where !statement.subscription.id.isEmpty {
             guard seen.insert(statement.subscription).inserted else { continue }
-            result.furtherStatements.append(
-                StoreStatement(
-                    subscription: statement.subscription,
-                    provider: statement.provider,
-                    assertedAt: time,
-                    facts: [.owner(account)],
-                    origin: statement.origin
-                )
-            )
+            result.furtherStatements.append(.claim(of: statement.subscription, by: account, at: time))
         }
         return result
     }

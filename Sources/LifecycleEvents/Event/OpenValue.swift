@@ -37,6 +37,8 @@ public struct Provider: OpenValue {
     public static let revenuecat: Provider = "revenuecat"
     /// Stripe webhooks, event destinations and API.
     public static let stripe: Provider = "stripe"
+    /// The backend itself, which knows whom it has signed in: ``StoreStatement/claim(of:by:at:)``.
+    public static let host: Provider = "host"
 }
 
 /// Where a purchase lives, whoever reports it.

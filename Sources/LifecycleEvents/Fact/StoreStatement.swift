@@ -28,6 +28,37 @@ public struct StoreStatement: Hashable, Sendable, Codable {
     }
 }
 
+extension StoreStatement {
+    /// The host's word that whoever is signed in calls a purchase theirs.
+    ///
+    /// Stores do not always say whose a purchase is: it was made without an account token, by an offer code, or by a family
+    /// member. A claim binds it then. It counts from `time` on, so that a purchase stays with whoever was named before, by the
+    /// store or by a claim; the later claim is a conflict and gives nothing.
+    ///
+    /// - Parameters:
+    ///   - subscription: the lineage, which the customer has proven to know: by a transaction that the store signed, or by its
+    ///     purchase token.
+    ///   - account: the host's account, with the source under which the app names it to the store, such as
+    ///     ``Account/Source/appAccountToken``. Under another source it stands beside what the store names, and gives access to
+    ///     both.
+    ///   - time: when it was claimed, by the host's clock.
+    public static func claim(of subscription: SubscriptionID, by account: Account, at time: Date) -> StoreStatement {
+        StoreStatement(
+            subscription: subscription,
+            provider: .host,
+            assertedAt: time,
+            facts: [.owner(account)],
+            origin: Origin(
+                type: "claim",
+                channel: .clientUpload,
+                evidence: .init(.unchecked),
+                digest: "",
+                mapper: "host/1"
+            )
+        )
+    }
+}
+
 extension NormalizedEvent {
     /// What the store asserted with this event; nil when it is about no lineage.
     public var statement: StoreStatement? {
