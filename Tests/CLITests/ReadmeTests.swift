@@ -16,16 +16,34 @@ struct ReadmeTests {
         let section = try #require(
             try lines("README.md").split(separator: "## Use").last?.split(separator: "## Add it to a package").first
         )
-        let shown = section.split(separator: "```swift", omittingEmptySubsequences: false).dropFirst().map {
-            $0.prefix { $0 != "```" }
-        }
+        let shown = blocks(section)
         #expect(shown.map(\.count).max() ?? 0 <= 12)
         #expect(shown.count == 3)
-        let snippet = try lines("Snippets/ReceiveApple.swift")
-        let compiled = snippet.split(separator: "// snippet.show").dropFirst().map {
-            $0.prefix { $0 != "// snippet.hide" }
+        #expect(try shown == compiled("Snippets/ReceiveApple.swift"))
+    }
+
+    @Test(
+        "What other pages show is what a snippet compiles",
+        arguments: [
+            ("docs/model.md", "Snippets/KeepCredits.swift"), ("docs/google.md", "Snippets/ClaimPurchase.swift"),
+        ]
+    )
+    func pages(_ page: String, _ snippet: String) throws {
+        let compiled = try compiled(snippet)
+        #expect(!compiled.isEmpty)
+        #expect(Set(blocks(try lines(page)[...])).isSuperset(of: compiled))
+    }
+
+    private func blocks(_ lines: ArraySlice<String>) -> [[String]] {
+        lines.split(separator: "```swift", omittingEmptySubsequences: false).dropFirst().map {
+            Array($0.prefix { $0 != "```" })
         }
-        #expect(shown.map(Array.init) == compiled.map(Array.init))
+    }
+
+    private func compiled(_ snippet: String) throws -> [[String]] {
+        try lines(snippet).split(separator: "// snippet.show").dropFirst().map {
+            Array($0.prefix { $0 != "// snippet.hide" })
+        }
     }
 
     @Test("What it asks of the demo's events has an answer", arguments: ["state", "explain"])
