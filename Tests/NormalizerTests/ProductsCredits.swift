@@ -586,6 +586,16 @@ struct ProductsCredits {
         )
     }
 
+    @Test("what a family shares for good gives a member no credits, and takes none when it is taken back")
+    func sharedPurchase() {
+        var shared = Self.coins("c1", 2, on: 1)
+        let purchase = LifecycleEvent.OneTimePurchase(type: .nonConsumable, quantity: 2, familyShared: true)
+        shared.event = .oneTimePurchased(purchase)
+        shared.facts = [.purchase(.init(transaction: "c1", product: "coins", purchase: purchase, at: Self.day(1)))]
+        let refund = Self.refund(of: "c1", on: 2, .full, from: nil)
+        for story in [[shared], [shared, refund], [refund, shared]] { #expect(play(story).bought == 0) }
+    }
+
     @Test("a refund of something else takes nothing, also when it comes before what it is of")
     func refundOfSomethingUnknown() {
         let first = Self.begins("t1", "basic", from: 0, to: 31)
