@@ -176,19 +176,21 @@ struct CreditBalanceTests {
         #expect(balance.waiting.count == 1)
         let stored = try CanonicalJSON.value(CreditBalance.self, from: try CanonicalJSON.bytes(balance))
         #expect(stored == balance)
-        for days in [30.0, 31] { balance.settle(at: Self.day(days), by: policy, in: state) }
-        #expect(balance.included == (isRefunded ? 12 : 200))
-        #expect(balance.waiting == [])
+        for days in [30.0, 31] {
+            balance.settle(at: Self.day(days), by: policy, in: state)
+            #expect(balance.included == (isRefunded ? 12 : 200))
+            #expect(balance.waiting == [])
+        }
     }
 
     @Test("what has waited is done in the order of its times")
     func order() {
         var balance = CreditBalance()
-        for action in [Self.action(.reset(to: 500), on: 60), Self.action(.reset(to: 200), on: 30)] {
+        for action in [Self.action(.carryOver(to: 500), on: 60), Self.action(.reset(to: 200), on: 30)] {
             balance.perform(action, at: Self.day(29))
         }
         balance.settle(at: Self.day(70), by: CreditPolicy([:]), in: SubscriptionState(Self.lineage))
-        #expect(balance.included == 500)
+        #expect((balance.included, balance.bought) == (500, 200))
         #expect(balance.paidOutAt == Self.day(60))
     }
 
