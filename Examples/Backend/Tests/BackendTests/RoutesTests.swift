@@ -73,6 +73,29 @@ struct RoutesTests {
         #expect(try await store.outbox() == [])
     }
 
+    @Test("Credits are told, and used as long as there are any")
+    func credits() async throws {
+        let story = try #require(Story.named("initial-purchase"))
+        let results = try #require(try await Teller("stripe").results(story))
+        let event = try #require(results.flatMap(\.events).first)
+        let account = try #require(event.account)
+        let product = try #require(event.product?.id)
+        let store = try EventStore(DatabaseQueue(), policy: CreditPolicy([product: .init(credits: 50)]))
+        for result in results { try await store.update(for: result) }
+        let routes = Routes(adapters: [:], store: store, now: { Self.now })
+        try await Application(router: routes.router()).test(.router) { client in
+            let uri = "/credits/\(account.source)/\(account.id)"
+            let before = try await client.execute(uri: uri, method: .get) { String(buffer: $0.body) }
+            #expect(before == "50")
+            for (number, expected) in [("30", 200), ("30", 409), ("-1", 409), ("some", 400)] {
+                let use = try await client.execute(uri: "\(uri)/use/\(number)", method: .post) { $0.status.code }
+                #expect(use == expected, "\(number)")
+            }
+            let after = try await client.execute(uri: uri, method: .get) { String(buffer: $0.body) }
+            #expect(after == "20")
+        }
+    }
+
     @Test("What cannot be stored is asked for again, and is news when it comes")
     func unavailable() async throws {
         let teller = try Teller("apple")
