@@ -17,15 +17,7 @@ struct AppleClaimTests {
 
     /// What a device keeps of the first month, signed some days after it began, and uploads later still.
     private func upload(signed: Double, token: String? = nil, isShared: Bool = false) throws -> Normalization {
-        var transaction = AppleSimulator.Transaction(
-            transactionId: "100",
-            originalTransactionId: "100",
-            productId: "pro",
-            purchaseDate: start,
-            type: "Auto-Renewable Subscription"
-        )
-        transaction.originalPurchaseDate = start
-        transaction.expiresDate = day(30)
+        var transaction = AppleFixture.month()
         transaction.appAccountToken = token
         if isShared { transaction.inAppOwnershipType = "FAMILY_SHARED" }
         return try fixture.adapter.receive(

@@ -7,6 +7,20 @@ import Normalizer
 struct AppleFixture {
     static let start = Date(timeIntervalSince1970: 1_767_225_600)
 
+    /// The first thirty days of a subscription, under the name that its transaction has on some device.
+    static func month(_ name: String = "100") -> AppleSimulator.Transaction {
+        var transaction = AppleSimulator.Transaction(
+            transactionId: name,
+            originalTransactionId: "100",
+            productId: "pro",
+            purchaseDate: start,
+            type: "Auto-Renewable Subscription"
+        )
+        transaction.originalPurchaseDate = start
+        transaction.expiresDate = start.addingTimeInterval(30 * 86_400)
+        return transaction
+    }
+
     let simulator: AppleSimulator
     let adapter: AppleAdapter
 

@@ -13,15 +13,7 @@ struct AppleRefundCreditTests {
     init() throws { fixture = try AppleFixture() }
 
     private func month(revoked: Bool, shared: Bool = false) -> AppleSimulator.Transaction {
-        var transaction = AppleSimulator.Transaction(
-            transactionId: "100",
-            originalTransactionId: "100",
-            productId: "pro",
-            purchaseDate: start,
-            type: "Auto-Renewable Subscription"
-        )
-        transaction.originalPurchaseDate = start
-        transaction.expiresDate = day(30)
+        var transaction = AppleFixture.month()
         if shared { transaction.inAppOwnershipType = "FAMILY_SHARED" }
         if revoked {
             transaction.revocationDate = day(10)

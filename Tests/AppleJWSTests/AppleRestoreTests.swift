@@ -36,15 +36,7 @@ struct AppleRestoreTests {
     }
 
     private func month(_ name: String) -> AppleSimulator.Transaction {
-        var transaction = AppleSimulator.Transaction(
-            transactionId: name,
-            originalTransactionId: "100",
-            productId: "pro",
-            purchaseDate: start,
-            type: "Auto-Renewable Subscription"
-        )
-        transaction.originalPurchaseDate = start
-        transaction.expiresDate = day(30)
+        var transaction = AppleFixture.month(name)
         transaction.webOrderLineItemId = "900"
         return transaction
     }

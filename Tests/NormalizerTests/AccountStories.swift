@@ -65,9 +65,7 @@ struct AccountStories {
         mutating func handle(_ event: NormalizedEvent) {
             let applied = ledger.apply(event)
             guard let lineage = applied.event.subscription, let state = ledger[lineage] else { return }
-            balances = balances.reduce(into: [:]) { joined, entry in
-                joined[ledger[entry.key]?.subscription ?? entry.key, default: CreditBalance()].merge(entry.value)
-            }
+            balances = ledger.joined(balances)
             for action in AccountStories.policy.actions(for: applied, in: state)
             where done.insert(action.id).inserted {
                 log.append(action)

@@ -345,9 +345,7 @@ struct WalkedHost {
         for applied in ledger.apply(result) {
             guard let lineage = applied.event.subscription, let state = ledger[lineage], !shared.contains(lineage)
             else { continue }
-            balances = balances.reduce(into: [:]) { joined, entry in
-                joined[ledger[entry.key]?.subscription ?? entry.key, default: CreditBalance()].merge(entry.value)
-            }
+            balances = ledger.joined(balances)
             let now = applied.event.receivedAt
             balances[state.subscription]?.settle(at: now, by: policy, in: state)
             for action in policy.actions(for: applied, in: state) where done.insert(action.id).inserted {

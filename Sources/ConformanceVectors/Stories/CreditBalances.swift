@@ -13,9 +13,7 @@ struct CreditBalances: Sendable {
     mutating func perform(_ applied: AppliedEvent, in ledger: AccountLedger) {
         guard let lineage = applied.event.subscription, let state = ledger[lineage] else { return }
         learn(applied.event.facts)
-        balances = balances.reduce(into: [:]) { joined, entry in
-            joined[ledger[entry.key]?.subscription ?? entry.key, default: CreditBalance()].merge(entry.value)
-        }
+        balances = ledger.joined(balances)
         for action in policy.actions(for: applied, in: state) where done.insert(action.id).inserted {
             // Whatever the order, nothing waits: what is compared is what becomes of it in the end.
             balances[state.subscription, default: CreditBalance()].perform(action, at: .distantFuture)

@@ -40,12 +40,12 @@ public struct CreditBalance: Hashable, Sendable, Codable {
         }
         switch action.effect {
         // Of a subscription that has paid nothing out, nothing was too much.
-        case .grant(let credits) where credits < 0: if paidOutAt != nil { included.addClamped(credits) }
-        case .grant(let credits): bought.addClamped(credits)
-        case .withdraw(let credits): bought.addClamped(0 - max(credits, -.max))
+        case .grant(let credits) where credits < 0: if paidOutAt != nil { included = included.addingClamped(credits) }
+        case .grant(let credits): bought = bought.addingClamped(credits)
+        case .withdraw(let credits): bought = bought.addingClamped(0 - max(credits, -.max))
         case .reset(let credits), .prorate(let credits): (included, paidOutAt) = (credits, action.effectiveAt)
         case .carryOver(let credits):
-            bought.addClamped(included)
+            bought = bought.addingClamped(included)
             (included, paidOutAt) = (credits, action.effectiveAt)
         case .revoke: included = 0
         }
@@ -81,7 +81,7 @@ public struct CreditBalance: Hashable, Sendable, Codable {
         } else if let later = other.paidOutAt, paidOutAt.map({ $0 < later }) ?? true {
             (included, paidOutAt) = (other.included, later)
         }
-        bought.addClamped(other.bought)
+        bought = bought.addingClamped(other.bought)
         waiting += other.waiting
     }
 
@@ -90,7 +90,7 @@ public struct CreditBalance: Hashable, Sendable, Codable {
     /// - Parameter hasAccess: whether the lineage gives access, without which what the subscription includes does not count.
     public func available(hasAccess: Bool) -> Int64 {
         var sum = bought
-        if hasAccess { sum.addClamped(included) }
+        if hasAccess { sum = sum.addingClamped(included) }
         return sum
     }
 
@@ -119,9 +119,11 @@ extension CreditAction.Effect {
     }
 }
 
-extension Int64 {
-    fileprivate mutating func addClamped(_ other: Int64) {
-        let (sum, overflows) = addingReportingOverflow(other)
-        self = overflows ? (other < 0 ? .min : .max) : sum
+extension AccountLedger {
+    /// Balances by the state that their lineage belongs to, those of linked lineages merged.
+    package func joined(_ balances: [SubscriptionID: CreditBalance]) -> [SubscriptionID: CreditBalance] {
+        balances.reduce(into: [:]) { joined, entry in
+            joined[self[entry.key]?.subscription ?? entry.key, default: CreditBalance()].merge(entry.value)
+        }
     }
 }

@@ -388,13 +388,6 @@ extension PurchasedProduct {
     }
 }
 
-extension Int64 {
-    fileprivate func addingClamped(_ other: Int64) -> Int64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? .max : sum
-    }
-}
-
 extension SubscriptionState {
     fileprivate mutating func apply(_ change: (inout SubscriptionState) -> Void) { change(&self) }
 }
