@@ -143,15 +143,56 @@ public struct GooglePlayAdapter: ProviderAdapter {
     ) async throws(DeliveryError) -> Authenticated<GoogleResolution> {
         var lookups: [GoogleResolution.Lookup] = []
         if let api {
-            var resolver = PurchaseLookup(
+            let content = notification.value.content
+            var lookup = PurchaseLookup(
                 api: api,
                 configuration: configuration,
-                content: notification.value.content,
-                receivedAt: notification.receivedAt
+                packageName: content.packageName,
+                receivedAt: notification.receivedAt,
+                eventTime: content.eventTime
             )
-            lookups = try await resolver.run()
+            lookups = try await lookup.run(content.content)
         }
         return notification.map { GoogleResolution(notification: $0, lookups: lookups) }
+    }
+
+    /// Asks Google Play about a purchase without a notification: of the token that an app uploads after a purchase or a
+    /// restore, or of one that is to be looked at again.
+    ///
+    /// A subscription's predecessors are asked for too, and the last paid orders where
+    /// ``GooglePlayConfiguration/orderLookup`` is `charged`.
+    ///
+    /// - Parameters:
+    ///   - kind: what the app bought it as.
+    ///   - purchaseToken: the token, which nobody has vouched for.
+    ///   - packageName: the app, one of the configured ones.
+    ///   - receivedAt: the time, for an answer that does not state its own.
+    /// - Throws: ``DeliveryError`` with `misdirected` for another app; `unavailable` where Google could not be asked;
+    ///   `denied` where rights are missing. None says anything about the purchase.
+    public func purchase(
+        _ kind: GooglePurchase.Kind,
+        purchaseToken: PurchaseToken,
+        packageName: String,
+        receivedAt: Date
+    ) async throws(DeliveryError) -> Authenticated<GooglePurchase> {
+        guard configuration.packageNames.contains(where: { $0.hasOctets(of: packageName) }) else {
+            throw DeliveryError(.misdirected, "packageName is not that of a configured app")
+        }
+        guard let api else { throw DeliveryError(.unavailable, "there is no API to ask") }
+        var lookup = PurchaseLookup(
+            api: api,
+            configuration: configuration,
+            packageName: packageName,
+            receivedAt: receivedAt
+        )
+        let lookups = try await lookup.run(kind, purchaseToken)
+        return Authenticated(
+            GooglePurchase(kind, packageName: packageName, purchaseToken: purchaseToken, lookups: lookups),
+            receivedAt: receivedAt,
+            channel: .refetch,
+            evidence: Origin.Evidence(.tls),
+            digest: BodyDigest(of: lookups.first?.answer.body ?? [])
+        )
     }
 }
 

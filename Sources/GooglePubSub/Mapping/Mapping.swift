@@ -29,55 +29,160 @@ extension GooglePlayAdapter {
     ) throws(DeliveryError) -> Normalization {
         try ResolutionMapping(resolved: resolved, prior: prior).normalization
     }
+
+    /// Maps what Google Play answered about a purchase that it was asked about without a notification.
+    ///
+    /// Facts and identities are those that Google's own notifications give, so that whichever comes first is the news. How
+    /// the last paid period began is told where its start is known: of a first period, and of a later one whose order was
+    /// asked for. It is then a renewal of unknown cause; the state tells.
+    ///
+    /// A purchase that Google does not know, or keeps no more, gives no event and no statement
+    /// (``Normalization/NoChange/Reason/purchaseGone``).
+    ///
+    /// - Parameters:
+    ///   - purchase: the purchase with its answers.
+    ///   - prior: the state of the purchase's lineage, or of the lineages that it is linked to.
+    /// - Throws: ``DeliveryError`` with `malformed` for a token that Google refuses, and for an answer that cannot be read.
+    public func normalize(
+        _ purchase: Authenticated<GooglePurchase>,
+        prior: SubscriptionState? = nil
+    ) throws(DeliveryError) -> Normalization {
+        try ResolutionMapping(purchase: purchase, prior: prior).normalization
+    }
 }
 
-/// The mapping of one notification with its answers.
+/// The mapping of what Google Play answered, about a notification or to a question of the host's own.
 struct ResolutionMapping {
-    let resolved: Authenticated<GoogleResolution>
+    private enum Subject {
+        case notification(GoogleNotification)
+        case purchase(GooglePurchase)
+    }
+
+    private let subject: Subject
+    let answers: Authenticated<[GoogleResolution.Lookup]>
     let prior: SubscriptionState?
 
-    var resolution: GoogleResolution { resolved.value }
-    var content: DeveloperNotification { resolution.notification.content }
+    init(resolved: Authenticated<GoogleResolution>, prior: SubscriptionState?) {
+        subject = .notification(resolved.value.notification)
+        answers = resolved.map(\.lookups)
+        self.prior = prior
+    }
+
+    init(purchase: Authenticated<GooglePurchase>, prior: SubscriptionState?) {
+        subject = .purchase(purchase.value)
+        answers = purchase.map(\.lookups)
+        self.prior = prior
+    }
+
+    var lookups: [GoogleResolution.Lookup] { answers.value }
+
+    var packageName: String {
+        switch subject {
+        case .notification(let notification): notification.content.packageName
+        case .purchase(let purchase): purchase.packageName
+        }
+    }
+
+    /// When what made us ask happened. An answer that nothing but our question led to is about its own time.
+    var eventTime: Date {
+        switch subject {
+        case .notification(let notification): notification.content.eventTime
+        case .purchase: lookups.first?.answer.answeredAt ?? answers.receivedAt
+        }
+    }
+
+    private var type: String {
+        switch subject {
+        case .notification(let notification): notification.content.bodyName
+        case .purchase(let purchase): purchase.kind.resourceName
+        }
+    }
+
+    private var subtype: String? {
+        switch subject {
+        case .notification(let notification): notification.content.typeNumber
+        case .purchase: nil
+        }
+    }
+
+    /// Whether a proven notification made us ask, and not a token that nobody vouched for.
+    private var isAuthentic: Bool {
+        if case .notification = subject { true } else { false }
+    }
+
+    private var notificationID: String? {
+        switch subject {
+        case .notification(let notification): notification.message.messageID ?? answers.digest
+        case .purchase: nil
+        }
+    }
 
     var normalization: Normalization {
         get throws(DeliveryError) {
-            switch content.content {
-            case .subscription(let hint):
-                return try subscription(hint)
-            case .oneTimeProduct(let hint):
-                return try oneTimeProduct(hint)
-            case .voidedPurchase(let hint):
-                return try voided(hint)
-            case .pendingRefundReview(let review):
-                return normalization(of: refundReview(review))
-            case .test:
-                return normalization(of: notice(.notice(.init(.test))))
-            case .unknown:
-                return normalization(of: notice(unmapped))
+            switch subject {
+            case .notification(let notification): try normalization(of: notification.content)
+            case .purchase(let purchase): try normalization(of: purchase)
             }
         }
     }
 
-    var unmapped: LifecycleEvent { .unmapped(.init(type: content.bodyName, subtype: content.typeNumber)) }
+    private func normalization(of purchase: GooglePurchase) throws(DeliveryError) -> Normalization {
+        switch purchase.kind {
+        case .subscription: try subscription(purchase.purchaseToken, .question)
+        case .product: try oneTimeProduct(purchase.purchaseToken, nil)
+        }
+    }
+
+    private func normalization(of content: DeveloperNotification) throws(DeliveryError) -> Normalization {
+        switch content.content {
+        case .subscription(let hint):
+            return try subscription(hint.purchaseToken, .notification(hint.type))
+        case .oneTimeProduct(let hint):
+            return try oneTimeProduct(hint.purchaseToken, hint.type)
+        case .voidedPurchase(let hint):
+            return try voided(hint)
+        case .pendingRefundReview(let review):
+            return normalization(of: refundReview(review))
+        case .test:
+            return normalization(of: notice(.notice(.init(.test))))
+        case .unknown:
+            return normalization(of: notice(unmapped))
+        }
+    }
+
+    var unmapped: LifecycleEvent { .unmapped(.init(type: type, subtype: subtype)) }
+}
+
+extension GooglePurchase.Kind {
+    /// The resource of the Play Developer API that shows it.
+    fileprivate var resourceName: String {
+        switch self {
+        case .subscription: "purchases.subscriptionsv2"
+        case .product: "purchases.productsv2"
+        }
+    }
 }
 
 // MARK: Subscriptions
 
 extension ResolutionMapping {
     private func subscription(
-        _ hint: DeveloperNotification.SubscriptionHint
+        _ token: PurchaseToken,
+        _ reason: PlayItem.Reason
     ) throws(DeliveryError) -> Normalization {
-        guard let answer = resolution.subscription() else { return Normalization(noChange: .init(.needsLookup)) }
+        guard let answer = lookups.answer(.subscription, token.value) else {
+            return Normalization(noChange: .init(.needsLookup))
+        }
         guard answer.outcome == .found else {
-            return try unanswered(answer, token: hint.purchaseToken) {
-                switch hint.type {
-                case .expired: .expired(.init(reason: .unknown))
-                case .revoked: .revoked(.init(reason: .unknown))
+            return try unanswered(answer, token: token) {
+                switch reason {
+                case .notification(.expired): .expired(.init(reason: .unknown))
+                case .notification(.revoked): .revoked(.init(reason: .unknown))
                 default: nil
                 }
             }
         }
-        let items = try items(answer, token: hint.purchaseToken, type: hint.type)
+        let items = try items(answer, token: token, reason)
         let lineages = items.map { item in
             lineage(item, drafts: SubscriptionMapping(item: item).drafts)
         }
@@ -93,11 +198,12 @@ extension ResolutionMapping {
     func items(
         _ answer: PlayAnswer,
         token: PurchaseToken,
-        type: SubscriptionNotificationType?,
+        _ reason: PlayItem.Reason,
         voided row: VoidedPurchase? = nil
     ) throws(DeliveryError) -> [PlayItem] {
         let purchase = try decoded(answer.body, SubscriptionPurchase.init(payload:))
-        let predecessor = resolution.predecessors.first { $0.answer.outcome == .found }
+        let predecessors = lookups.predecessors
+        let predecessor = predecessors.first { $0.answer.outcome == .found }
             .flatMap { try? SubscriptionPurchase(payload: $0.answer.body) }
         let owned = purchase.lineItems.filter { $0.expiryTime != nil }
         // As of the answer: a notification of long ago may find that the change it planned has taken effect.
@@ -105,13 +211,17 @@ extension ResolutionMapping {
         let first =
             owned.first { !$0.isOutlived(in: purchase, after: predecessor, at: time) } ?? purchase.lineItems.first
         guard let first else {
-            throw DeliveryError(.malformed, "purchase has no items", isAuthentic: true)
+            throw DeliveryError(.malformed, "purchase has no items", isAuthentic: isAuthentic)
         }
         switch purchase.state {
         case .active, .canceled, .inGracePeriod:
             // A subscription without an end would never stop granting access.
             guard !owned.isEmpty else {
-                throw DeliveryError(.malformed, "purchase that gives access has no expiryTime", isAuthentic: true)
+                throw DeliveryError(
+                    .malformed,
+                    "purchase that gives access has no expiryTime",
+                    isAuthentic: isAuthentic
+                )
             }
         default: break
         }
@@ -124,13 +234,13 @@ extension ResolutionMapping {
                 item: item,
                 isMain: index == 0,
                 token: token,
-                type: type,
-                eventTime: content.eventTime,
-                assertedAt: assertedAt(answer),
+                reason: reason,
+                eventTime: eventTime,
+                assertedAt: time,
                 order: item.latestSuccessfulOrderID.flatMap(order),
                 voided: row,
                 predecessor: predecessor,
-                ancestors: resolution.predecessors.map { PurchaseToken($0.key) },
+                ancestors: predecessors.map { PurchaseToken($0.key) },
                 prior: index == 0 ? prior : nil
             )
         }
@@ -152,7 +262,7 @@ extension ResolutionMapping {
 
     /// An order that was asked for and found; one that cannot be read tells nothing.
     func order(_ orderID: String) -> PlayOrder? {
-        guard let answer = resolution.order(orderID), answer.outcome == .found else { return nil }
+        guard let answer = lookups.answer(.order, orderID), answer.outcome == .found else { return nil }
         return try? PlayOrder(payload: answer.body)
     }
 
@@ -163,13 +273,18 @@ extension ResolutionMapping {
         do throws(JSONError) {
             return try decode(body)
         } catch {
-            throw DeliveryError(.malformed, "Google Play's answer: \(error)", isAuthentic: true, underlying: error)
+            throw DeliveryError(
+                .malformed,
+                "Google Play's answer: \(error)",
+                isAuthentic: isAuthentic,
+                underlying: error
+            )
         }
     }
 
     /// Google's own time of the answer; an answer cannot be older than the event that made us ask.
     func assertedAt(_ answer: PlayAnswer) -> Date {
-        max(answer.answeredAt ?? resolved.receivedAt, content.eventTime)
+        max(answer.answeredAt ?? answers.receivedAt, eventTime)
     }
 }
 
@@ -235,29 +350,29 @@ extension ResolutionMapping {
             return normalization(
                 of: lineages,
                 environment: lineage.environment,
-                assertedAt: content.eventTime,
-                channel: resolved.channel
+                assertedAt: eventTime,
+                channel: answers.channel
             )
         case .invalid:
             throw DeliveryError(
                 .malformed,
                 "Google Play refuses the purchase token (\(answer.status))",
-                isAuthentic: true
+                isAuthentic: isAuthentic
             )
         case .denied:
             throw DeliveryError(
                 .misdirected,
                 "Google Play does not let the service account see the purchase (\(answer.status))",
-                isAuthentic: true
+                isAuthentic: isAuthentic
             )
         default:
-            throw DeliveryError(.unavailable, "Google Play gave no answer (\(answer.status))", isAuthentic: true)
+            throw DeliveryError(.unavailable, "Google Play gave no answer (\(answer.status))", isAuthentic: isAuthentic)
         }
     }
 
     /// What names the notification, also when it was published twice.
     var notificationKey: String {
-        "\(content.bodyName)/\(content.typeNumber ?? "")/\(content.eventTime.millisecondsSince1970)"
+        "\(type)/\(subtype ?? "")/\(eventTime.millisecondsSince1970)"
     }
 }
 
@@ -273,7 +388,7 @@ extension ResolutionMapping {
     }
 
     private func notice(_ event: LifecycleEvent) -> Notice {
-        Notice(event: event, identity: resolution.notification.message.messageID ?? resolved.digest)
+        Notice(event: event, identity: notificationID ?? answers.digest)
     }
 
     /// Google waits a day for the developer's view; the first answer counts.
@@ -283,7 +398,7 @@ extension ResolutionMapping {
                 .init(
                     transaction: review.orderID,
                     reason: review.refundReason.map { $0 == 7 ? "chargeback" : String($0) },
-                    answerBy: content.eventTime.addingTimeInterval(86_400)
+                    answerBy: eventTime.addingTimeInterval(86_400)
                 )
             ),
             identity: "refund_review/\(review.orderID)",
@@ -303,14 +418,14 @@ extension ResolutionMapping {
                 provider: .google,
                 store: .playStore,
                 environment: .unknown,
-                app: content.packageName,
+                app: packageName,
                 transaction: notice.transaction,
                 account: notice.account,
-                occurredAt: content.eventTime,
-                effectiveAt: content.eventTime,
-                assertedAt: content.eventTime,
-                receivedAt: resolved.receivedAt,
-                origin: origin(resolved.channel)
+                occurredAt: eventTime,
+                effectiveAt: eventTime,
+                assertedAt: eventTime,
+                receivedAt: answers.receivedAt,
+                origin: origin(answers.channel)
             )
         ])
     }
@@ -330,7 +445,7 @@ extension ResolutionMapping {
         var events: [NormalizedEvent] = []
         for lineage in lineages {
             for (draft, facts) in zip(lineage.drafts, lineage.assignedFacts) {
-                let occurredAt = draft.occurredAt ?? content.eventTime
+                let occurredAt = draft.occurredAt ?? eventTime
                 // Of an order in the past, period and price of the current one say nothing.
                 let isCurrent = draft.transaction == nil || draft.transaction == lineage.transaction
                 events.append(
@@ -340,7 +455,7 @@ extension ResolutionMapping {
                         provider: .google,
                         store: .playStore,
                         environment: environment,
-                        app: content.packageName,
+                        app: packageName,
                         subscription: lineage.lineage,
                         transaction: draft.transaction ?? lineage.transaction,
                         account: lineage.account,
@@ -351,7 +466,7 @@ extension ResolutionMapping {
                         occurredAt: occurredAt,
                         effectiveAt: draft.effectiveAt ?? occurredAt,
                         assertedAt: assertedAt,
-                        receivedAt: resolved.receivedAt,
+                        receivedAt: answers.receivedAt,
                         facts: facts,
                         origin: origin(channel)
                     )
@@ -373,7 +488,7 @@ extension ResolutionMapping {
             return Normalization(events, furtherStatements: statements, anomalies: anomalies)
         }
         return Normalization(
-            noChange: .init(prior == nil ? .stale : .unchanged, statement: statements.first),
+            noChange: .init(prior == nil && isAuthentic ? .stale : .unchanged, statement: statements.first),
             furtherStatements: statements.dropFirst().filter { !$0.facts.isEmpty },
             anomalies: anomalies
         )
@@ -381,12 +496,12 @@ extension ResolutionMapping {
 
     private func origin(_ channel: Origin.Channel) -> Origin {
         Origin(
-            type: content.bodyName,
-            subtype: content.typeNumber,
-            notificationID: resolution.notification.message.messageID ?? resolved.digest,
+            type: type,
+            subtype: subtype,
+            notificationID: notificationID,
             channel: channel,
-            evidence: resolved.evidence,
-            digest: resolved.bodyDigest,
+            evidence: answers.evidence,
+            digest: answers.bodyDigest,
             mapper: GooglePlayAdapter.mapper
         )
     }

@@ -116,15 +116,22 @@ struct PlayProducts {
 
 extension ResolutionMapping {
     /// The table of one-time product notifications.
-    func oneTimeProduct(_ hint: DeveloperNotification.OneTimeProductHint) throws(DeliveryError) -> Normalization {
-        guard let answer = resolution.product else { return Normalization(noChange: .init(.needsLookup)) }
+    ///
+    /// - Parameter type: what the notification says that happened; nil where nothing but our own question led to the answer.
+    func oneTimeProduct(
+        _ token: PurchaseToken,
+        _ type: OneTimeProductNotificationType?
+    ) throws(DeliveryError) -> Normalization {
+        guard let answer = lookups.answer(.product, token.value) else {
+            return Normalization(noChange: .init(.needsLookup))
+        }
         // A cancellation that cannot be looked at may be of something that was never paid.
         guard answer.outcome == .found else {
-            return try unanswered(answer, token: hint.purchaseToken) { nil }
+            return try unanswered(answer, token: token) { nil }
         }
-        let products = try products(answer, token: hint.purchaseToken)
+        let products = try products(answer, token: token)
         let lineages = products.purchase.lineItems.indices.map { index in
-            let drafts = drafts(hint.type, products, index)
+            let drafts = drafts(type, products, index)
             var facts = products.facts(index)
             if drafts.contains(where: { $0.event.kind == .refunded }) {
                 facts.append(products.refundFact(index, scope: .full))
@@ -144,14 +151,14 @@ extension ResolutionMapping {
         return PlayProducts(
             purchase: purchase,
             token: token,
-            eventTime: content.eventTime,
+            eventTime: eventTime,
             assertedAt: assertedAt(answer),
             order: purchase.orderID.flatMap(order)
         )
     }
 
     private func drafts(
-        _ type: OneTimeProductNotificationType,
+        _ type: OneTimeProductNotificationType?,
         _ products: PlayProducts,
         _ index: Int
     ) -> [EventDraft] {
@@ -159,11 +166,11 @@ extension ResolutionMapping {
         func notified(_ what: String) -> EventID {
             .notified(products.lineage, by: .google, notification: "\(what)/\(item.productID)", ordinal: index)
         }
-        guard type == .purchased || type == .canceled else {
+        guard type == .purchased || type == .canceled || type == nil else {
             return [EventDraft(id: notified(notificationKey), event: unmapped)]
         }
         switch (products.purchase.state, type) {
-        case (.purchased, .purchased):
+        case (.purchased, .purchased?), (.purchased, nil):
             var drafts = [
                 EventDraft(
                     id: .purchased(products.lineage, transaction: products.transaction(index)),
@@ -215,7 +222,7 @@ extension ResolutionMapping {
                 EventDraft(
                     id: notified(notificationKey),
                     event: .unmapped(
-                        .init(type: products.purchase.state.rawValue, subtype: String(type.rawValue))
+                        .init(type: products.purchase.state.rawValue, subtype: type.map { String($0.rawValue) })
                     )
                 )
             ]

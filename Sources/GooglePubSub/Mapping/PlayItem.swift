@@ -1,17 +1,27 @@
 import FoundationEssentials
 public import Normalizer
 
-/// One item of a subscription purchase as Google Play gave it, with the notification that made us ask.
+/// One item of a subscription purchase as Google Play gave it, with what made us ask.
 ///
-/// The facts are those of the answer alone. Of the notification they take its time, and that a charge was made.
+/// The facts are those of the answer alone. Of a notification they take its time, and that a charge was made.
 struct PlayItem {
+    /// What made us ask.
+    enum Reason: Hashable {
+        /// The notification says what happened.
+        case notification(SubscriptionNotificationType)
+        /// The notification says that money went back.
+        case voided
+        /// None but our own wish to know.
+        case question
+    }
+
     let purchase: SubscriptionPurchase
     let item: SubscriptionPurchase.LineItem
     /// Whether the purchase's lineage is this item's. Further items have lineages of their own beside it.
     let isMain: Bool
     let token: PurchaseToken
-    /// What the notification says that happened; nil where it says that money went back.
-    let type: SubscriptionNotificationType?
+    let reason: Reason
+    /// When what the notification tells of happened; the time of the answer where there is no notification.
     let eventTime: Date
     /// When Google Play gave the answer.
     let assertedAt: Date
@@ -24,6 +34,13 @@ struct PlayItem {
     /// The tokens of the purchases before that, as far as they were asked for.
     let ancestors: [PurchaseToken]
     let prior: SubscriptionState?
+}
+
+extension PlayItem {
+    /// What the notification says that happened.
+    var type: SubscriptionNotificationType? {
+        if case .notification(let type) = reason { type } else { nil }
+    }
 }
 
 // MARK: Identity
@@ -458,7 +475,7 @@ extension PlayItem {
             facts.append(.pause(Fact.PauseState(.paused, resumesAt: purchase.autoResumeTime)))
         case .expired:
             facts.append(.billing(Fact.Billing(.settled)))
-            facts += ended(type == nil || type == .revoked ? .unknown : expiryReason)
+            facts += ended(reason == .voided || type == .revoked ? .unknown : expiryReason)
         default:
             // What is canceled in grace reads like what was paid for until the grace ends.
             if purchase.state != .canceled || isPeriodStated || isOver {

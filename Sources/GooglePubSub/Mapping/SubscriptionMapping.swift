@@ -23,11 +23,12 @@ struct SubscriptionMapping {
     }
 
     private var rows: [EventDraft] {
+        let isQuestion = item.reason == .question
         switch purchase.state {
         case .pending: return [purchasePending]
         case .pendingPurchaseCanceled: return [purchasePendingCanceled]
-        case .active: return active
-        case .canceled: return canceled
+        case .active: return isQuestion ? asked : active
+        case .canceled: return isQuestion && !item.isOver ? asked + canceled : canceled
         case .inGracePeriod: return item.type == .purchased ? [began, grace] : [grace]
         case .onHold: return item.type == .purchased ? [began, hold] : [hold]
         case .paused: return item.type == .purchased ? [began, paused] : [paused]
@@ -80,7 +81,8 @@ extension SubscriptionMapping {
     private var canceled: [EventDraft] {
         let disabled = item.item.isPrepaid ? [] : [self.disabled]
         switch item.type {
-        case nil: return []
+        case nil where item.reason == .voided: return []
+        case nil where item.isOver: return [expired]
         case .expired? where item.isEndedBesideOthers, .revoked? where item.isEndedBesideOthers:
             return endedBesideOthers
         // Bought and canceled within moments.
@@ -97,12 +99,20 @@ extension SubscriptionMapping {
     private var expiredRow: [EventDraft] {
         switch item.type {
         // Money went back, and access with it.
-        case nil, .revoked?: return [revoked]
+        case nil where item.reason == .voided, .revoked?: return [revoked]
         case .purchased?: return [began, expired]
         // Paid, and ended since.
         case .renewed? where item.isRenewalOrder && !item.isChargeKnown: return [renewed(.unknown), expired]
         default: return [expired]
         }
+    }
+
+    /// Without a notification: how the last paid period began, where that is known.
+    private var asked: [EventDraft] {
+        guard !item.isOver else { return item.isMain ? [] : [expired] }
+        guard item.start != nil, !item.isChargeKnown else { return [] }
+        if item.isRenewalOrder { return [renewed(.unknown)] }
+        return item.isMain || item.item.replacement?.mode != .keepExisting ? [began] : []
     }
 
     private func overtakenByCharge(_ cause: LifecycleEvent.Renewed.Cause) -> [EventDraft] {

@@ -20,8 +20,8 @@ extension ResolutionMapping {
             return normalization(
                 of: [LineageDraft(lineage: lineage, drafts: [draft], facts: [])],
                 environment: .unknown,
-                assertedAt: content.eventTime,
-                channel: resolved.channel
+                assertedAt: eventTime,
+                channel: answers.channel
             )
         }
     }
@@ -31,10 +31,12 @@ extension ResolutionMapping {
     private func voidedSubscription(
         _ hint: DeveloperNotification.VoidedPurchaseHint
     ) throws(DeliveryError) -> Normalization {
-        guard let answer = resolution.subscription() else { return Normalization(noChange: .init(.needsLookup)) }
+        guard let answer = lookups.answer(.subscription, hint.purchaseToken.value) else {
+            return Normalization(noChange: .init(.needsLookup))
+        }
         guard answer.outcome == .found else { return try voidedUnanswered(hint, answer) }
         let row = voidedRow(hint)
-        let items = try items(answer, token: hint.purchaseToken, type: nil, voided: row)
+        let items = try items(answer, token: hint.purchaseToken, .voided, voided: row)
         guard let item = items.first(where: { $0.item.latestSuccessfulOrderID == hint.orderID }) ?? items.first
         else { return Normalization(noChange: .init(.stale)) }
 
@@ -69,7 +71,7 @@ extension ResolutionMapping {
                 Fact.RefundState(
                     transaction: isCurrent ? item.periodName ?? hint.orderID : hint.orderID,
                     scope: scope,
-                    at: order?.refund?.time ?? content.eventTime,
+                    at: order?.refund?.time ?? eventTime,
                     periodStart: isCurrent ? item.start : nil,
                     endsAccess: endsAccess
                 )
@@ -88,7 +90,9 @@ extension ResolutionMapping {
     private func voidedProduct(
         _ hint: DeveloperNotification.VoidedPurchaseHint
     ) throws(DeliveryError) -> Normalization {
-        guard let answer = resolution.product else { return Normalization(noChange: .init(.needsLookup)) }
+        guard let answer = lookups.answer(.product, hint.purchaseToken.value) else {
+            return Normalization(noChange: .init(.needsLookup))
+        }
         guard answer.outcome == .found else { return try voidedUnanswered(hint, answer) }
         let products = try products(answer, token: hint.purchaseToken)
         let order = voidedOrder(hint)
@@ -164,7 +168,7 @@ extension ResolutionMapping {
 
     /// The row that the list of voided purchases has for the order, where it was asked for and can be read.
     private func voidedRow(_ hint: DeveloperNotification.VoidedPurchaseHint) -> VoidedPurchase? {
-        guard let answer = resolution.voidedPurchase(hint.orderID), answer.outcome == .found,
+        guard let answer = lookups.answer(.voidedPurchase, hint.orderID), answer.outcome == .found,
             let reader = try? ObjectReader(parsing: answer.body)
         else { return nil }
         return try? VoidedPurchase(reading: reader)

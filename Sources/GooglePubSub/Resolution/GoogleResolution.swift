@@ -47,33 +47,36 @@ public struct GoogleResolution: Sendable, Hashable, Codable {
 
     /// The answer about a subscription's token; by default the notified one.
     public func subscription(_ purchaseToken: String? = nil) -> PlayAnswer? {
-        answer(.subscription, purchaseToken ?? notification.content.purchaseToken?.value)
+        lookups.answer(.subscription, purchaseToken ?? notification.content.purchaseToken?.value)
     }
 
     /// The answer about the notified one-time purchase.
     public var product: PlayAnswer? {
-        answer(.product, notification.content.purchaseToken?.value)
+        lookups.answer(.product, notification.content.purchaseToken?.value)
     }
 
     /// The answer about an order.
     public func order(_ orderID: String) -> PlayAnswer? {
-        answer(.order, orderID)
+        lookups.answer(.order, orderID)
     }
 
     /// The answer of the list of voided purchases about an order.
     public func voidedPurchase(_ orderID: String) -> PlayAnswer? {
-        answer(.voidedPurchase, orderID)
+        lookups.answer(.voidedPurchase, orderID)
     }
 
     /// The predecessors of the notified subscription token that were asked for, newest first.
-    public var predecessors: [Lookup] {
-        Array(lookups.filter { $0.resource == .subscription }.dropFirst())
+    public var predecessors: [Lookup] { lookups.predecessors }
+}
+
+extension [GoogleResolution.Lookup] {
+    func answer(_ resource: GoogleResolution.Lookup.Resource, _ key: String?) -> PlayAnswer? {
+        guard let key else { return nil }
+        return first { $0.resource == resource && $0.key.hasOctets(of: key) }?.answer
     }
 
-    private func answer(_ resource: Lookup.Resource, _ key: String?) -> PlayAnswer? {
-        guard let key else { return nil }
-        return lookups.first { $0.resource == resource && $0.key.hasOctets(of: key) }?.answer
-    }
+    /// The purchases before the one that was asked about, newest first.
+    var predecessors: [GoogleResolution.Lookup] { Array(filter { $0.resource == .subscription }.dropFirst()) }
 }
 
 extension GoogleResolution: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

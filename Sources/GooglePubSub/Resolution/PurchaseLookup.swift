@@ -2,7 +2,7 @@ import FoundationEssentials
 import Normalizer
 import WireJSON
 
-/// Asks all that one notification gives reason to ask.
+/// Asks all that one notification gives reason to ask, or the host about one purchase.
 struct PurchaseLookup {
     /// How long to wait before asking again.
     private static let pause: Duration = .seconds(2)
@@ -11,26 +11,44 @@ struct PurchaseLookup {
 
     private let api: PlayDeveloperAPI
     private let configuration: GooglePlayConfiguration
-    private let content: DeveloperNotification
+    private let packageName: String
     private let receivedAt: Date
+    /// When the event happened that a notification tells of; nil where the host asks by itself.
+    private let eventTime: Date?
     private var lookups: [GoogleResolution.Lookup] = []
 
+    /// - Parameter eventTime: when the event happened that a notification tells of; nil where the host asks by itself.
     init(
         api: PlayDeveloperAPI,
         configuration: GooglePlayConfiguration,
-        content: DeveloperNotification,
-        receivedAt: Date
+        packageName: String,
+        receivedAt: Date,
+        eventTime: Date? = nil
     ) {
         self.api = api
         self.configuration = configuration
-        self.content = content
+        self.packageName = packageName
         self.receivedAt = receivedAt
+        self.eventTime = eventTime
     }
 
-    private var packageName: String { content.packageName }
+    /// Asks about a purchase.
+    mutating func run(
+        _ kind: GooglePurchase.Kind,
+        _ token: PurchaseToken
+    ) async throws(DeliveryError) -> [GoogleResolution.Lookup] {
+        switch kind {
+        case .subscription: try await chargedOrder(of: try await subscription(token))
+        case .product: try await chargedOrder(of: try await product(token))
+        }
+        return lookups
+    }
 
-    mutating func run() async throws(DeliveryError) -> [GoogleResolution.Lookup] {
-        switch content.content {
+    /// Asks about what a notification is about.
+    mutating func run(
+        _ content: DeveloperNotification.Content
+    ) async throws(DeliveryError) -> [GoogleResolution.Lookup] {
+        switch content {
         case .subscription(let hint):
             let answer = try await subscription(hint.purchaseToken, .subscription(hint.type))
             if [.recovered, .renewed, .purchased].contains(hint.type) { try await chargedOrder(of: answer) }
@@ -56,7 +74,7 @@ struct PurchaseLookup {
     @discardableResult
     private mutating func subscription(
         _ token: PurchaseToken,
-        _ expectation: Expectation
+        _ expectation: Expectation? = nil
     ) async throws(DeliveryError) -> PlayAnswer {
         let (api, packageName, token) = (api, packageName, token.value)
         let answer = try await settled(expectation) {
@@ -70,7 +88,7 @@ struct PurchaseLookup {
     @discardableResult
     private mutating func product(
         _ token: PurchaseToken,
-        _ expectation: Expectation
+        _ expectation: Expectation? = nil
     ) async throws(DeliveryError) -> PlayAnswer {
         let (api, packageName, token) = (api, packageName, token.value)
         let answer = try await settled(expectation) {
@@ -97,13 +115,16 @@ struct PurchaseLookup {
 
     /// Asks again while the event is so new that servers may not agree on it yet.
     private func settled(
-        _ expectation: Expectation,
+        _ expectation: Expectation?,
         _ ask: () async -> PlayAnswer
     ) async throws(DeliveryError) -> PlayAnswer {
+        guard let expectation, let eventTime else { return await ask() }
         var attempt = 1
         while true {
             let answer = await ask()
-            guard isSettling(at: answer), !expectation.isMet(by: answer, at: content.eventTime) else { return answer }
+            guard isSettling(eventTime, at: answer), !expectation.isMet(by: answer, at: eventTime) else {
+                return answer
+            }
             guard attempt < Self.attempts else {
                 throw DeliveryError(
                     .unavailable,
@@ -118,10 +139,10 @@ struct PurchaseLookup {
 
     /// Whether the event was new at the time of an answer. That is Google's time where it is stated: a notification may
     /// have waited here since it was received, and a clock of ours may be ahead.
-    private func isSettling(at answer: PlayAnswer) -> Bool {
+    private func isSettling(_ eventTime: Date, at answer: PlayAnswer) -> Bool {
         let time = answer.answeredAt ?? receivedAt
         // An event of the future is not new for ever. All times lie within years 0001…9999.
-        let age = time.millisecondsSince1970 - content.eventTime.millisecondsSince1970
+        let age = time.millisecondsSince1970 - eventTime.millisecondsSince1970
         return age.magnitude < configuration.settlingWindow.wholeMilliseconds.magnitude
     }
 
@@ -151,7 +172,7 @@ struct PurchaseLookup {
     ) async throws(DeliveryError) {
         guard configuration.looksUpVoidedPurchases else { return }
         var query = VoidedPurchasesQuery()
-        query.from = content.eventTime.addingTimeInterval(-3600)
+        query.from = eventTime?.addingTimeInterval(-3600)
         var pages = api.voidedPurchasePages(packageName: packageName, query).makeAsyncIterator()
         for _ in 0..<Self.voidedPages {
             guard let page = await pages.next() else { return }
@@ -175,13 +196,21 @@ struct PurchaseLookup {
         case .found, .done, .gone, .notFound, .invalid:
             lookups.append(.init(resource, key, answer))
         case .unavailable:
-            throw DeliveryError(.unavailable, "\(resource): \(answer)", isAuthentic: true)
+            throw DeliveryError(.unavailable, "\(resource): \(answer)", isAuthentic: isAuthentic)
         case .denied:
-            let age = receivedAt.millisecondsSince1970 - content.eventTime.millisecondsSince1970
-            let isHopeless = age.magnitude > configuration.deniedRetryWindow.wholeMilliseconds.magnitude
-            throw DeliveryError(isHopeless ? .denied : .unavailable, "\(resource): \(answer)", isAuthentic: true)
+            throw DeliveryError(isHopeless ? .denied : .unavailable, "\(resource): \(answer)", isAuthentic: isAuthentic)
         }
     }
+
+    /// Whether rights have been missing for long. Who asks by themselves is not asked to come again.
+    private var isHopeless: Bool {
+        guard let eventTime else { return true }
+        let age = receivedAt.millisecondsSince1970 - eventTime.millisecondsSince1970
+        return age.magnitude > configuration.deniedRetryWindow.wholeMilliseconds.magnitude
+    }
+
+    /// Whether a proven notification made us ask, and not a token that nobody vouched for.
+    private var isAuthentic: Bool { eventTime != nil }
 
     /// Keeps what needs a right of its own, and without which something is missing, and nothing else.
     private mutating func keepIfAllowed(

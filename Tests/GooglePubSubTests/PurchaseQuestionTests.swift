@@ -1,0 +1,395 @@
+import ConformanceVectors
+import Foundation
+import HTTPTransport
+import Normalizer
+import NormalizerTesting
+import Testing
+
+@testable import GooglePubSub
+
+@Suite("A purchase token that an app uploads, asked about without a notification", .timeLimit(.minutes(1)))
+struct PurchaseQuestionTests {
+    let transport = StubTransport()
+
+    private func ask(
+        _ kind: GooglePurchase.Kind = .subscription,
+        token: String = Self.token,
+        packageName: String = Google.package,
+        orderLookup: GooglePlayConfiguration.OrderLookup = .voided,
+        answers: [String: HTTPTransportResponse] = [:]
+    ) async throws(DeliveryError) -> Authenticated<GooglePurchase> {
+        for (path, response) in answers {
+            transport.on(.init(.get, path: ResolutionTests.root + path)) { (_) throws(HTTPTransportError) in response }
+        }
+        do {
+            let clock = TestClock(jumping: true)
+            let api = try PlayDeveloperAPI(transport: transport, tokens: CountingTokens(), clock: clock)
+            var configuration = Google.configuration()
+            configuration.orderLookup = orderLookup
+            let adapter = try Google.adapter(configuration, api: api)
+            return try await adapter.purchase(
+                kind,
+                purchaseToken: PurchaseToken(token),
+                packageName: packageName,
+                receivedAt: Google.receivedAt
+            )
+        } catch let error as DeliveryError {
+            #expect(!error.isAuthentic)
+            #expect(!error.description.contains(token) || token.isEmpty || token.hasPrefix("."))
+            throw error
+        } catch {
+            Issue.record("\(error)")
+            throw DeliveryError(.malformed, "\(error)")
+        }
+    }
+
+    private static let token = "uploaded-purchase-token"
+    private static let path = ResolutionTests.tokens(token)
+
+    private func outcome(_ status: HTTPTransportResponse) async throws -> Result<Normalization, DeliveryError> {
+        do throws(DeliveryError) {
+            let purchase = try await ask(answers: [Self.path: status])
+            return .success(try Google.mapped(purchase))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    // MARK: Hostile
+
+    @Test func anotherAppIsNotAskedAbout() async throws {
+        for name in ["com.example.other", "", "com.example.app ", "COM.EXAMPLE.APP", "../com.example.app"] {
+            let error = await #expect(throws: DeliveryError.self) { try await ask(packageName: name) }
+            #expect(error?.code == .misdirected)
+        }
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test(arguments: ["", ".", "..", "a\r\nb", "a\u{0}", String(repeating: "x", count: 3000)])
+    func tokenThatIsNoneCausesNoRequest(_ token: String) async throws {
+        for kind in [GooglePurchase.Kind.subscription, .product] {
+            let purchase = try await ask(kind, token: token)
+            let error = #expect(throws: DeliveryError.self) { try Google.mapped(purchase) }
+            #expect(error?.code == .malformed)
+            #expect(error?.isAuthentic == false)
+        }
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            (HTTPTransportResponse(status: 400), .malformed), (HTTPTransportResponse(status: 503), .unavailable),
+            (HTTPTransportResponse(status: 429), .unavailable), (HTTPTransportResponse(status: 302), .unavailable),
+            (PlayDeveloperAPITests.error(403, "accessNotConfigured"), .denied),
+            (PlayDeveloperAPITests.error(404, "applicationNotFound"), .denied),
+            (HTTPTransportResponse(status: 200, body: Array(#"{"lineItems":[]}"#.utf8)), .malformed),
+            (HTTPTransportResponse(status: 200, body: Array(#"{"lineItems":7}"#.utf8)), .malformed),
+        ] as [(HTTPTransportResponse, DeliveryError.Code)]
+    )
+    func whatIsNoAnswerGivesNothing(_ response: HTTPTransportResponse, _ code: DeliveryError.Code) async throws {
+        guard case .failure(let error) = try await outcome(response) else {
+            Issue.record("\(response.status) was taken for an answer")
+            return
+        }
+        #expect(error.code == code)
+        #expect(!error.isAuthentic)
+    }
+
+    @Test("a purchase that Google does not know, or keeps no more, is nobody's", arguments: [404, 410])
+    func unknownPurchase(_ status: Int) async throws {
+        let result = try await outcome(HTTPTransportResponse(status: status)).get()
+        #expect(result == Normalization(noChange: .init(.purchaseGone)))
+        let account = Account("user-1", .obfuscatedAccountID)
+        #expect(result.claimed(by: account, at: Google.receivedAt).statements.isEmpty)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func withoutAnAPINobodyCanBeAsked() async throws {
+        let adapter = try Google.adapter()
+        let error = await #expect(throws: DeliveryError.self) {
+            try await adapter.purchase(
+                .subscription,
+                purchaseToken: PurchaseToken(Self.token),
+                packageName: Google.package,
+                receivedAt: Google.receivedAt
+            )
+        }
+        #expect(error?.code == .unavailable)
+    }
+
+    // MARK: What is asked
+
+    @Test func asksForPredecessorsAndPaidOrders() async throws {
+        let answers = [
+            Self.path: ResolutionTests.subscription(
+                "ACTIVE",
+                linked: "before",
+                #","lineItems":[{"productId":"p","latestSuccessfulOrderId":"GPA.1..0"}]"#
+            ),
+            ResolutionTests.tokens("before"): ResolutionTests.subscription("EXPIRED"),
+            "/orders/GPA.1..0": PlayDeveloperAPITests.found,
+        ]
+        let charged = try await ask(orderLookup: .charged, answers: answers)
+        #expect(charged.value.lookups.map(\.key) == [Self.token, "before", "GPA.1..0"])
+        #expect(charged.channel == .refetch && charged.evidence == Origin.Evidence(.tls))
+        let asked = transport.requests.count
+        #expect(try await ask(answers: answers).value.lookups.map(\.key) == [Self.token, "before"])
+        #expect(transport.requests.count == asked + 2)
+    }
+
+    @Test("what was asked crosses a queue, and says nothing in a log")
+    func queue() async throws {
+        let purchase = try await ask(answers: [Self.path: ResolutionTests.subscription("ACTIVE", linked: nil)])
+        let read = try JSONDecoder().decode(
+            Authenticated<GooglePurchase>.self,
+            from: JSONEncoder().encode(purchase)
+        )
+        #expect(read.value == purchase.value)
+        #expect(read.digest == purchase.digest)
+        #expect(try Google.mapped(read) == Google.mapped(purchase))
+        #expect("\(purchase.value)" == "subscription, 1 look-ups")
+        #expect(String(reflecting: purchase.value) == "subscription, 1 look-ups")
+        #expect(Mirror(reflecting: purchase.value).children.isEmpty)
+    }
+}
+
+extension Google {
+    static func mapped(
+        _ purchase: Authenticated<GooglePurchase>,
+        prior: SubscriptionState? = nil
+    ) throws(DeliveryError) -> Normalization {
+        do {
+            return try adapter().normalize(purchase, prior: prior)
+        } catch let error as DeliveryError {
+            throw error
+        } catch {
+            throw DeliveryError(.unavailable, "\(error)")
+        }
+    }
+}
+
+@Suite("What a purchase comes to that was asked about without a notification")
+struct PurchaseQuestionMappingTests {
+    typealias Vectors = GoogleVectors
+    static let day = Vectors.day
+    static let asked = Vectors.event + 5 * day
+    static let account = Account.Identifier("acct-7f3a", .obfuscatedAccountID)
+
+    static let first = Vectors.purchase("ACTIVE").with {
+        $0.start = Vectors.event - 1000
+        $0.items[0].order = Vectors.order
+    }
+    static let renewed = Vectors.purchase("ACTIVE")
+    static let order = Play.found(
+        .order,
+        "\(Vectors.order)..1",
+        """
+        {"orderId":"\(Vectors.order)..1","state":"PROCESSED","lineItems":[{"productId":"premium","subscriptionDetails":\
+        {"servicePeriodStartTime":\(Vectors.JSON.time(Vectors.event - 1000))}}]}
+        """
+    )
+
+    static func question(
+        _ purchase: Vectors.Purchase,
+        others: [GoogleResolution.Lookup] = [],
+        at time: Int64 = asked,
+        prior: SubscriptionState? = nil
+    ) throws -> Normalization {
+        try map(
+            .subscription,
+            [Play.found(.subscription, Vectors.token, purchase.json)] + others,
+            at: time,
+            prior: prior
+        )
+    }
+
+    static func question(_ product: Vectors.Product, at time: Int64 = asked) throws -> Normalization {
+        try map(.product, [Play.found(.product, Vectors.token, product.json)], at: time)
+    }
+
+    private static func map(
+        _ kind: GooglePurchase.Kind,
+        _ lookups: [GoogleResolution.Lookup],
+        at time: Int64,
+        prior: SubscriptionState? = nil
+    ) throws -> Normalization {
+        let purchase = GooglePurchase(
+            kind,
+            packageName: Vectors.packageName,
+            purchaseToken: PurchaseToken(Vectors.token),
+            lookups: lookups
+        )
+        let authenticated = Authenticated(
+            unchecked: purchase,
+            receivedAt: Play.date(time),
+            channel: .refetch,
+            evidence: Origin.Evidence(.tls),
+            digest: "d"
+        )
+        return try Google.adapter().normalize(authenticated, prior: prior)
+    }
+
+    @Test("a first period is the event that notification 4 gives, whichever comes first")
+    func firstPeriod() throws {
+        let question = try Self.question(Self.first)
+        let notified = try Play.map(4, Self.first)
+        #expect(question.events.map(\.id) == notified.events.map(\.id))
+        #expect(question.events.map(\.event) == notified.events.map(\.event))
+        #expect(question.events.map(\.occurredAt) == notified.events.map(\.occurredAt))
+        #expect(question.events.map(\.account) == [Account(Self.account.id, Self.account.source)])
+        #expect(question.events.first?.origin.type == "purchases.subscriptionsv2")
+        #expect(question.events.first?.origin.notificationID == nil)
+        #expect(question.events.first?.assertedAt == Play.date(Self.asked))
+        for results in [[question, notified], [notified, question], [question, question, notified]] {
+            var ledger = AccountLedger()
+            let applied = results.flatMap { ledger.apply($0) }
+            #expect(applied.map(\.disposition) == [.applied] + results.dropFirst().map { _ in .duplicate })
+            #expect(ledger.access(of: [Self.account], at: Play.date(Self.asked)).decision.isGranted)
+        }
+    }
+
+    @Test("a renewal whose order was asked for is the event that notification 2 gives, whichever comes first")
+    func renewal() throws {
+        let question = try Self.question(Self.renewed, others: [Self.order])
+        let notified = try Play.map(2, Self.renewed, others: [Self.order])
+        #expect(question.kinds == ["renewed"])
+        #expect(question.events.map(\.id) == notified.events.map(\.id))
+        for results in [[question, notified], [notified, question]] {
+            var ledger = AccountLedger()
+            #expect(results.flatMap { ledger.apply($0) }.map(\.disposition) == [.applied, .duplicate])
+        }
+        var ledger = AccountLedger()
+        _ = ledger.apply(notified)
+        let prior = ledger.states.first
+        #expect(try Self.question(Self.renewed, others: [Self.order], prior: prior).kinds == [])
+    }
+
+    @Test("a renewal whose start nobody states gives access and no event, and its notification is the news")
+    func renewalWithoutItsOrder() throws {
+        let question = try Self.question(Self.renewed)
+        #expect(question.kinds == [])
+        #expect(question.noChange?.reason == .unchanged)
+        var ledger = AccountLedger()
+        #expect(ledger.apply(question).isEmpty)
+        #expect(ledger.access(of: [Self.account], at: Play.date(Self.asked)).decision.isGranted)
+        let late = try Play.map(2, Self.renewed, askedAt: Self.asked + 1000, prior: ledger.states.first)
+        #expect(late.kinds == ["renewed"])
+        #expect(ledger.apply(late).map(\.disposition) == [.applied])
+        let again = try Self.question(Self.renewed, at: Self.asked + 2000, prior: ledger.states.first)
+        #expect(again.kinds == [])
+    }
+
+    @Test(
+        "how a purchase stands",
+        arguments: [
+            ("PENDING", ["purchase_pending"], false),
+            ("PENDING_PURCHASE_CANCELED", ["purchase_pending_canceled"], false),
+            ("ACTIVE", ["started"], true), ("CANCELED", ["started", "auto_renew_disabled"], true),
+            ("IN_GRACE_PERIOD", ["billing_issue"], true), ("ON_HOLD", ["billing_issue"], false),
+            ("PAUSED", ["paused"], false), ("EXPIRED", ["expired"], false), ("WORMHOLE", ["unmapped"], false),
+        ]
+    )
+    func states(_ state: String, _ kinds: [String], _ isGranted: Bool) throws {
+        let isUnpaid = state.hasPrefix("PENDING")
+        let isOver = state == "EXPIRED" || state == "ON_HOLD"
+        let purchase = Self.first.with {
+            $0.state = state
+            $0.items[0].isRenewing = state != "CANCELED"
+            if isOver { $0.items[0].expiry = Self.asked - 1000 }
+            if isUnpaid { ($0.start, $0.items[0].order, $0.items[0].expiry) = (nil, nil, nil) }
+        }
+        let result = try Self.question(purchase)
+        #expect(result.kinds == kinds)
+        var ledger = AccountLedger()
+        _ = ledger.apply(result)
+        #expect(ledger.access(of: [Self.account], at: Play.date(Self.asked)).decision.isGranted == isGranted)
+    }
+
+    /// Google's own notification of each state, which comes late and finds the same.
+    @Test(arguments: [("CANCELED", 3), ("IN_GRACE_PERIOD", 6), ("ON_HOLD", 5), ("PAUSED", 10), ("EXPIRED", 13)])
+    func notificationOfTheSameIsNoNews(_ state: String, _ number: Int) throws {
+        let purchase = Self.first.with {
+            $0.state = state
+            $0.items[0].isRenewing = state != "CANCELED"
+            if state == "EXPIRED" || state == "ON_HOLD" { $0.items[0].expiry = Self.asked - 1000 }
+        }
+        var ledger = AccountLedger()
+        let news = ledger.apply(try Self.question(purchase)).filter(\.isNews).map(\.event.id)
+        let late = ledger.apply(try Play.map(number, purchase, at: Self.asked - 500, askedAt: Self.asked + 5000))
+        #expect(late.map(\.disposition) == [.duplicate])
+        #expect(late.allSatisfy { news.contains($0.event.id) })
+    }
+
+    @Test func canceledPurchaseWhoseTimeIsOverHasExpired() throws {
+        let purchase = Self.first.with {
+            $0.state = "CANCELED"
+            $0.items[0].isRenewing = false
+            $0.items[0].expiry = Self.asked - 1000
+        }
+        #expect(try Self.question(purchase).kinds == ["expired"])
+    }
+
+    /// The charge is a moment late; the purchase goes on.
+    @Test func activePurchaseWhoseTimeIsOverHasNotEnded() throws {
+        let purchase = Self.first.with { $0.items[0].expiry = Self.asked - 1000 }
+        #expect(try Self.question(purchase).kinds == [])
+    }
+
+    @Test func purchaseThatWaitsIsToBeAcknowledged() throws {
+        let result = try Self.question(Self.first.with { $0.acknowledgement = "PENDING" })
+        let notified = try Play.map(4, Self.first.with { $0.acknowledgement = "PENDING" })
+        #expect(result.kinds == ["started", "acknowledgement_required"])
+        #expect(result.events.map(\.id) == notified.events.map(\.id))
+        #expect(result.events.map(\.event) == notified.events.map(\.event))
+    }
+
+    @Test func furtherItemsHaveTheirOwn() throws {
+        let purchase = Self.first.with {
+            var extra = $0.items[0]
+            extra.product = "extra"
+            var gone = extra
+            (gone.product, gone.expiry) = ("gone", Self.asked - 1000)
+            $0.items += [extra, gone]
+        }
+        let result = try Self.question(purchase)
+        #expect(result.kinds == ["started", "started", "expired"])
+        #expect(Set(result.events.map(\.subscription)).count == 3)
+    }
+
+    @Test("a one-time purchase is the event that its notification gives")
+    func oneTime() throws {
+        let notified = try Play.mapProduct(Vectors.oneTimeHint(1), Vectors.Product())
+        let result = try Self.question(Vectors.Product())
+        #expect(result.events.map(\.id) == notified.events.map(\.id))
+        #expect(result.events.map(\.event) == notified.events.map(\.event))
+        #expect(result.events.map(\.facts) == notified.events.map(\.facts))
+        #expect(result.events.first?.origin.type == "purchases.productsv2")
+        #expect(try Self.question(Vectors.Product(state: "PENDING", completion: nil)).kinds == ["purchase_pending"])
+        #expect(try Self.question(Vectors.Product(state: "CANCELLED")).kinds == ["refunded"])
+        #expect(
+            try Self.question(Vectors.Product(state: "CANCELLED", completion: nil)).kinds
+                == ["purchase_pending_canceled"]
+        )
+    }
+
+    @Test("who bought without an account token has access once the token is uploaded")
+    func claim() throws {
+        let bought = Self.first.with { $0.account = nil }
+        let user = Account.Identifier("user-1", .obfuscatedAccountID)
+        let time = Play.date(Self.asked)
+        var ledger = AccountLedger()
+        _ = ledger.apply(try Self.question(bought))
+        #expect(!ledger.access(of: [user], at: time).decision.isGranted)
+        _ = ledger.apply(try Self.question(bought).claimed(by: Account(user.id, user.source), at: time))
+        #expect(ledger.access(of: [user], at: time).decision.isGranted)
+        // Somebody else's token, uploaded by who came by it.
+        let thief = Account.Identifier("user-2", .obfuscatedAccountID)
+        _ = ledger.apply(
+            try Self.question(bought).claimed(by: Account(thief.id, thief.source), at: time.addingTimeInterval(1))
+        )
+        _ = ledger.apply(
+            try Self.question(Self.first).claimed(by: Account(thief.id, thief.source), at: time.addingTimeInterval(2))
+        )
+        #expect(!ledger.access(of: [thief], at: time).decision.isGranted)
+    }
+}
