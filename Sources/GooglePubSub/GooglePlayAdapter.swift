@@ -155,23 +155,46 @@ public struct GooglePlayAdapter: ProviderAdapter {
         }
         return notification.map { GoogleResolution(notification: $0, lookups: lookups) }
     }
+}
 
-    /// Asks Google Play about a purchase without a notification: of the token that an app uploads after a purchase or a
-    /// restore, or of one that is to be looked at again.
+// MARK: Without a notification
+
+extension GooglePlayAdapter {
+    /// Takes a purchase token that an app uploads, after a purchase or a restore, through all steps.
+    ///
+    /// Facts and identities are those that Google's own notifications give, so that whichever comes first is the news. A
+    /// purchase that Google does not know, or keeps no more, gives neither (`purchase_gone`). See
+    /// ``Normalization/claimed(by:at:)`` for a purchase that names no account.
+    ///
+    /// - Parameters:
+    ///   - purchaseToken: the token, which nobody has vouched for.
+    ///   - kind: what the app bought it as.
+    ///   - packageName: the app, one of the configured ones.
+    ///   - receivedAt: the time, for an answer that does not state its own.
+    /// - Throws: ``DeliveryError``, never authentic, with `malformed` for a token that Google refuses and for an answer
+    ///   that cannot be read; `misdirected` for another app; `unavailable` where Google could not be asked; `denied` where
+    ///   rights are missing. None says anything about the purchase.
+    public func receive(
+        purchaseToken: PurchaseToken,
+        of kind: GooglePurchase.Kind,
+        packageName: String,
+        receivedAt: Date
+    ) async throws(DeliveryError) -> Normalization {
+        try normalize(
+            try await resolve(purchaseToken, of: kind, packageName: packageName, receivedAt: receivedAt)
+        )
+    }
+
+    /// Asks Google Play about a purchase: whose token an app uploads, or which is to be looked at again.
     ///
     /// A subscription's predecessors are asked for too, and the last paid orders where
     /// ``GooglePlayConfiguration/orderLookup`` is `charged`.
     ///
-    /// - Parameters:
-    ///   - kind: what the app bought it as.
-    ///   - purchaseToken: the token, which nobody has vouched for.
-    ///   - packageName: the app, one of the configured ones.
-    ///   - receivedAt: the time, for an answer that does not state its own.
-    /// - Throws: ``DeliveryError`` with `misdirected` for another app; `unavailable` where Google could not be asked;
-    ///   `denied` where rights are missing. None says anything about the purchase.
-    public func purchase(
-        _ kind: GooglePurchase.Kind,
-        purchaseToken: PurchaseToken,
+    /// - Parameters: as for ``receive(purchaseToken:of:packageName:receivedAt:)``.
+    /// - Throws: ``DeliveryError`` with `misdirected`, `unavailable` or `denied`.
+    public func resolve(
+        _ purchaseToken: PurchaseToken,
+        of kind: GooglePurchase.Kind,
         packageName: String,
         receivedAt: Date
     ) async throws(DeliveryError) -> Authenticated<GooglePurchase> {

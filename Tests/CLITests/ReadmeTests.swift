@@ -25,7 +25,7 @@ struct ReadmeTests {
     @Test(
         "What other pages show is what a snippet compiles",
         arguments: [
-            ("docs/model.md", "Snippets/KeepCredits.swift"), ("docs/google.md", "Snippets/ClaimPurchase.swift"),
+            ("docs/model.md", "Snippets/KeepCredits.swift"), ("docs/google.md", "Snippets/ReceivePurchaseToken.swift"),
         ]
     )
     func pages(_ page: String, _ snippet: String) throws {

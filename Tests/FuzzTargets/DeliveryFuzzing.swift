@@ -52,8 +52,10 @@ enum DeliveryFuzzing {
                 try promise(!edits.isEmpty, "a genuine delivery is refused: \(error)")
                 // When Apple signed decides by which certificates it may have, and the date is one of the edits.
                 let isOfAnotherTime = vector.provider == .apple && [.untrusted, .stale].contains(error.code)
+                // Nobody vouches for what an app uploads of Google Play's.
+                let isUpload = kind(vector) == "upload"
                 try promise(
-                    error.code == .unavailable || error.isAuthentic || isOfAnotherTime,
+                    error.isAuthentic != isUpload || error.code == .unavailable || isOfAnotherTime,
                     "a signed delivery counts as forged: \(error)"
                 )
             }
@@ -61,6 +63,10 @@ enum DeliveryFuzzing {
         }
         try Promises.check(normalization)
         return .accepted
+    }
+
+    private static func kind(_ vector: Vector) -> String? {
+        try? ObjectReader(vector.config).optionalString("kind")
     }
 
     /// One octet of what is proven changes, and nobody signs.
@@ -75,9 +81,8 @@ enum DeliveryFuzzing {
         let place = Int(octets[0]) << 16 | Int(octets[1]) << 8 | Int(octets[2])
         let change = octets[3] == 0 ? 1 : octets[3]
         var altered = delivery
-        // What is pulled is proven by the connection, and carries no proof that could be altered.
-        let kind = try? ObjectReader(vector.config).optionalString("kind")
-        guard kind != "pull" else { return .refused }
+        // What is pulled is proven by the connection, and what is uploaded by nothing: there is no proof to alter.
+        guard !["pull", "upload"].contains(kind(vector)) else { return .refused }
         if SignedDelivery.coversBody(vector) {
             guard !delivery.body.isEmpty else { return .refused }
             altered.body[place % delivery.body.count] ^= change

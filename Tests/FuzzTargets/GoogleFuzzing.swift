@@ -204,30 +204,56 @@ enum PlayFuzzing {
                     .utf8
             )
         )
-        let resolved = meter {
+        let resolution = meter {
             CallingThread.result { () throws(DeliveryError) in
                 try await adapter.resolve(try adapter.receive(pulled: message, receivedAt: receivedAt))
             }
         }
-        guard case .success(let resolution) = resolved else {
-            if case .failure(let error) = resolved {
-                try promise(error.isAuthentic, "an answer makes the message another's")
-                try promise(!error.description.contains(Corpus.canary), "an error shows what was read")
+        let notified = try outcome(of: resolution, isAuthentic: true, &meter) { (value) throws(DeliveryError) in
+            try adapter.normalize(value)
+        }
+        // The same answers to somebody who has uploaded the token.
+        let kind: GooglePurchase.Kind = content.hasPrefix("\"oneTime") ? .product : .subscription
+        let purchase = meter {
+            CallingThread.result { () throws(DeliveryError) in
+                try await adapter.resolve(PurchaseToken(token), of: kind, packageName: name, receivedAt: receivedAt)
             }
+        }
+        let uploaded = try outcome(of: purchase, isAuthentic: false, &meter) { (value) throws(DeliveryError) in
+            try adapter.normalize(value)
+        }
+        return notified == .accepted ? .accepted : uploaded
+    }
+
+    /// - Parameter isAuthentic: whether a proven message made us ask.
+    private static func outcome<Value: Codable & Sendable>(
+        of resolved: Result<Authenticated<Value>, DeliveryError>,
+        isAuthentic: Bool,
+        _ meter: inout Meter,
+        normalize: (Authenticated<Value>) throws(DeliveryError) -> Normalization
+    ) throws(Violation) -> Outcome {
+        guard case .success(let resolution) = resolved else {
+            if case .failure(let error) = resolved { try check(error, isAuthentic: isAuthentic) }
             return .refused
         }
         let copy = try sound("a resolution does not survive its own JSON") {
-            try CanonicalJSON.value(Authenticated<GoogleResolution>.self, from: CanonicalJSON.bytes(resolution))
+            try CanonicalJSON.value(Authenticated<Value>.self, from: CanonicalJSON.bytes(resolution))
         }
         let results = [resolution, copy].map { value -> Result<Normalization, DeliveryError> in
-            meter { Result { () throws(DeliveryError) in try adapter.normalize(value) } }
+            meter { Result { () throws(DeliveryError) in try normalize(value) } }
         }
         let outcome = try Outcome.of(results[0], results[1])
+        if case .failure(let error) = results[0] { try check(error, isAuthentic: isAuthentic) }
         if case .success(let first) = results[0], case .success(let second) = results[1] {
             try promise(first == second, "a resolution that crossed a queue gives other events")
             try Promises.check(first)
         }
         return outcome
+    }
+
+    private static func check(_ error: DeliveryError, isAuthentic: Bool) throws(Violation) {
+        try promise(error.isAuthentic == isAuthentic, "an answer changes who made us ask")
+        try promise(!error.description.contains(Corpus.canary), "an error shows what was read")
     }
 
     static func seeds() -> [[UInt8]] {

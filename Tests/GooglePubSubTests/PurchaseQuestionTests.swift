@@ -27,9 +27,9 @@ struct PurchaseQuestionTests {
             var configuration = Google.configuration()
             configuration.orderLookup = orderLookup
             let adapter = try Google.adapter(configuration, api: api)
-            return try await adapter.purchase(
-                kind,
-                purchaseToken: PurchaseToken(token),
+            return try await adapter.resolve(
+                PurchaseToken(token),
+                of: kind,
                 packageName: packageName,
                 receivedAt: Google.receivedAt
             )
@@ -107,9 +107,9 @@ struct PurchaseQuestionTests {
     @Test func withoutAnAPINobodyCanBeAsked() async throws {
         let adapter = try Google.adapter()
         let error = await #expect(throws: DeliveryError.self) {
-            try await adapter.purchase(
-                .subscription,
+            try await adapter.receive(
                 purchaseToken: PurchaseToken(Self.token),
+                of: .subscription,
                 packageName: Google.package,
                 receivedAt: Google.receivedAt
             )

@@ -156,6 +156,25 @@ extension TruthTests {
     }
 }
 
+extension TruthTests {
+    @Test("what Google Play is asked about besides is no other truth, and told once", arguments: Asking.allCases)
+    func questions(_ asking: Asking) async throws {
+        for isRare in [false, true] {
+            try await walk(.google, isRare: isRare) { try await WalkedHost.difference($0, $1, asking) }
+        }
+    }
+}
+
+/// When a host asks Google Play about a purchase, beside what notifications make it ask.
+enum Asking: CaseIterable {
+    /// As soon as something has happened, before its notification comes.
+    case ahead
+    /// When the notification has come.
+    case after
+    /// At any time, as who opens the app.
+    case whenever
+}
+
 /// How a store and its relay tell of one purchase.
 enum Telling: CaseIterable {
     case storeFirst, relayFirst
@@ -274,6 +293,46 @@ struct WalkedHost {
                 return "\(walk.provider.rawValue), seed \(walk.seed), step \(step + 1): \(what)"
                     + walk.steps(through: step) + log
             }
+        }
+        return nil
+    }
+
+    /// The host asks about purchases whose notifications are on their way, or have come.
+    static func difference(
+        _ walk: RandomWalk,
+        _ simulator: any StorySimulator,
+        _ asking: Asking
+    ) async throws -> String? {
+        let playback = try await StoryPlayback(walk.story, by: simulator, from: Date(millisecondsSince1970: walk.start))
+        var host = WalkedHost(walk)
+        var random = SplitMix64(state: walk.seed)
+        var last: Int?
+        for (step, truth) in walk.truths.enumerated() {
+            let time = walk.times[step]
+            if let last, asking == .whenever {
+                let before = walk.times[step - 1]
+                let moment = Date(
+                    millisecondsSince1970: before + Int64.random(in: 0...max(0, time - before), using: &random)
+                )
+                host.settle(by: moment)
+                for result in try await playback.receiver.ask(upTo: last, at: moment) { host.take(result) }
+            }
+            host.settle(by: Date(millisecondsSince1970: time))
+            for index in playback.taken.indices where playback.taken[index].notification.step == step {
+                let one = playback.taken[index]
+                let results = try await playback.receiver.ask(upTo: index, at: one.delivery.receivedAt)
+                if asking == .ahead { for result in results { host.take(result) } }
+                host.take(one.result)
+                if asking == .after { for result in results { host.take(result) } }
+                last = index
+            }
+            let taken = playback.taken.filter { $0.notification.step == step }
+            let now = max(time, taken.map { $0.delivery.receivedAt.millisecondsSince1970 }.max() ?? 0)
+            host.settle(by: Date(millisecondsSince1970: now))
+            if let what = host.difference(to: truth, at: now, walk, isComplete: true) {
+                return "google, seed \(walk.seed), step \(step + 1): \(what)" + walk.steps(through: step)
+            }
+            host.spend(at: now)
         }
         return nil
     }

@@ -65,18 +65,15 @@ extension DocumentedCase {
             "ACTIVE", "CANCELED", "IN_GRACE_PERIOD", "ON_HOLD", "PAUSED", "EXPIRED", "PENDING",
             "PENDING_PURCHASE_CANCELED", "UNSPECIFIED",
         ]
+        func explanation(ofState state: String) -> String? {
+            state == "UNSPECIFIED" ? "a state without meaning; the answer is kept" : nil
+        }
         let unpublished = [14, 15, 16, 21, 23]
         var cases: [DocumentedCase] = []
         for number in 1...23 {
             for state in states {
-                let explanation: String? =
-                    if unpublished.contains(number) {
-                        "Google publishes no such number"
-                    } else if state == "UNSPECIFIED" {
-                        "a state without meaning; the answer is kept"
-                    } else {
-                        nil
-                    }
+                let explanation =
+                    unpublished.contains(number) ? "Google publishes no such number" : explanation(ofState: state)
                 cases.append(documented("subscriptionNotification", String(number), state, explanation))
             }
         }
@@ -84,6 +81,12 @@ extension DocumentedCase {
             for state in ["PURCHASED", "CANCELLED", "PENDING"] {
                 cases.append(documented("oneTimeProductNotification", number, state))
             }
+        }
+        for state in states {
+            cases.append(documented("uploaded token", "subscription", state, explanation(ofState: state)))
+        }
+        for state in ["PURCHASED", "CANCELLED", "PENDING"] {
+            cases.append(documented("uploaded token", "product", state))
         }
         return cases + [
             documented("voidedPurchaseNotification", "product 1, refund 1", "ACTIVE"),

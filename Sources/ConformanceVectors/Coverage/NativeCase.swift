@@ -52,6 +52,10 @@ package struct NativeCase: Hashable, Sendable {
     }
 
     private init?(google body: ObjectReader, _ vector: Vector) {
+        if body.text("purchaseToken") != nil {
+            self.init(.google, "uploaded token", body.text("kind") ?? "", state: Self.state(vector.http))
+            return
+        }
         var notification = body
         if let message = try? ObjectReader(body.value("message")) {
             guard let data = try? message.utf8Slice("data"), let bytes = try? Base64.decode(Array(data).span),

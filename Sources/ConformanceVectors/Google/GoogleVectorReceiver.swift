@@ -1,5 +1,5 @@
-import FoundationEssentials
-import GooglePubSub
+package import FoundationEssentials
+package import GooglePubSub
 import HTTPTransport
 package import Normalizer
 import SignatureCore
@@ -7,9 +7,10 @@ package import WireJSON
 
 /// Google Play's adapter as a vector, or a configuration file of the command line, configures it.
 package struct GoogleVectorReceiver: VectorReceiver {
-    /// How a delivery came: Pub/Sub called, or a message was taken from the queue and stands in the body.
+    /// How a delivery came: Pub/Sub called, or a message was taken from the queue and stands in the body, or an app
+    /// uploaded the purchase token that stands there.
     private enum Kind: String {
-        case push, pull
+        case push, pull, upload
     }
 
     private let adapter: GooglePlayAdapter
@@ -24,7 +25,7 @@ package struct GoogleVectorReceiver: VectorReceiver {
             throw ConfigurationError("config: \(error)")
         }
         guard let kind = Kind(rawValue: members.kind) else {
-            throw ConfigurationError("config: kind is neither push nor pull")
+            throw ConfigurationError("config: kind is none of push, pull, upload")
         }
         self.kind = kind
         var api: PlayDeveloperAPI?
@@ -42,13 +43,51 @@ package struct GoogleVectorReceiver: VectorReceiver {
 
     package func receive(_ delivery: Delivery) async throws(DeliveryError) -> Normalization {
         switch kind {
-        case .push: try await adapter.receive(delivery)
+        case .push: return try await adapter.receive(delivery)
         case .pull:
-            try adapter.normalize(
+            return try adapter.normalize(
                 try await adapter.resolve(
                     try adapter.receive(pulled: try message(delivery), receivedAt: delivery.receivedAt)
                 )
             )
+        case .upload:
+            let upload = try upload(delivery)
+            return try await ask(
+                upload.kind,
+                upload.purchaseToken,
+                packageName: upload.packageName,
+                at: delivery.receivedAt
+            )
+        }
+    }
+
+    /// Asks about a purchase of the app.
+    package func ask(
+        _ kind: GooglePurchase.Kind,
+        _ purchaseToken: String,
+        packageName: String? = nil,
+        at time: Date
+    ) async throws(DeliveryError) -> Normalization {
+        try await adapter.receive(
+            purchaseToken: PurchaseToken(purchaseToken),
+            of: kind,
+            packageName: packageName ?? adapter.configuration.packageNames.first ?? "",
+            receivedAt: time
+        )
+    }
+
+    /// What stands in a body `{"kind":"subscription","packageName":"…","purchaseToken":"…"}`.
+    private func upload(
+        _ delivery: Delivery
+    ) throws(DeliveryError) -> (kind: GooglePurchase.Kind, packageName: String, purchaseToken: String) {
+        do throws(JSONError) {
+            let reader = try ObjectReader(parsing: delivery.body)
+            guard let kind = GooglePurchase.Kind(rawValue: try reader.string("kind")) else {
+                throw try reader.value("kind").error(.missing)
+            }
+            return (kind, try reader.string("packageName"), try reader.string("purchaseToken"))
+        } catch {
+            throw DeliveryError(.malformed, "body: \(error)", underlying: error)
         }
     }
 
@@ -149,7 +188,7 @@ private struct Members {
 
     func keys() throws(ConfigurationError) -> (any KeySource)? {
         guard let jwks else {
-            if kind == "pull" { return nil }
+            if kind != "push" { return nil }
             throw ConfigurationError("config: no jwks")
         }
         return try StaticKeySource(json: jwks)

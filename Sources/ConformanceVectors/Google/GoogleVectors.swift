@@ -20,7 +20,7 @@ package enum GoogleVectors {
 
     /// The names of the files.
     package static let names = [
-        "oidc", "envelope", "matrix", "purchase", "subscription", "one-time", "voided", "lookup", "settling",
+        "oidc", "envelope", "matrix", "purchase", "subscription", "one-time", "voided", "lookup", "settling", "upload",
     ]
 
     /// Every file.
@@ -31,6 +31,7 @@ package enum GoogleVectors {
         let cases: [[Case]] = [
             try oidcCases(issuer), try envelopeCases(issuer), matrixCases(), purchaseCases(), subscriptionCases(),
             oneTimeCases(), voidedCases(), lookupCases(), settlingCases(),
+            uploadCases(),
         ]
         var files: [File] = []
         var failures: [String] = []

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+import GooglePubSub
 package import NotificationSimulator
 package import Normalizer
 import WireJSON
@@ -16,6 +17,7 @@ package struct StoryPlayback: Sendable {
 
     /// In the order in which the provider made them.
     package let taken: [Taken]
+    package let receiver: StoryReceiver
 
     /// Every event, in that order.
     package var events: [NormalizedEvent] { taken.flatMap(\.result.events) }
@@ -51,6 +53,7 @@ package struct StoryPlayback: Sendable {
             )
         }
         self.taken = taken
+        self.receiver = receiver
     }
 }
 
@@ -113,6 +116,19 @@ package struct StoryReceiver: Sendable {
         let answers = answers(upTo: latest, at: lookup)
         let receiver = try adapter ?? VectorRunner.receiver(for: simulator.provider, config: config, http: answers)
         return (delivery, try await receiver.receive(delivery))
+    }
+
+    /// Asks about everything that was bought by a notification, as for the tokens that an app uploads.
+    package func ask(upTo index: Int, at time: Date) async throws -> [Normalization] {
+        let receiver = try GoogleVectorReceiver(config: config, http: answers(upTo: index, at: time))
+        var results: [Normalization] = []
+        for resource in notifications.resources(upTo: index) {
+            let parts = resource.path.split(separator: "/")
+            guard parts.count > 2, parts[parts.count - 2] == "tokens", let token = parts.last else { continue }
+            let kind: GooglePurchase.Kind = parts[parts.count - 3] == "productsv2" ? .product : .subscription
+            results.append(try await receiver.ask(kind, String(token), at: time))
+        }
+        return results
     }
 
     /// Takes in a delivery of any origin, while the provider stands at its last notification.
