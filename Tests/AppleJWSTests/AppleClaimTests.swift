@@ -82,6 +82,37 @@ struct AppleClaimTests {
         }
     }
 
+    /// A host's clock may be behind the store's, and a claim by name may come before anything is heard of the purchase.
+    @Test("whenever the claim is dated, and whichever is heard of first", arguments: [-1, 3, 3.000_01, 9])
+    func boundByNow(_ claimedAt: Double) throws {
+        let named = try upload(signed: 3, token: Self.ada.id)
+        let lineage = try #require(named.lineages.first)
+        let claim = StoreStatement.claim(of: lineage, by: Self.bob, at: day(claimedAt))
+        let claimed = Normalization(noChange: .init(.unchanged, statement: claim))
+        let unnamed = try upload(signed: 1)
+        for results in [
+            [named, claimed], [claimed, named], [claimed, unnamed, named],
+            [named.claimed(by: Self.bob, at: day(claimedAt))],
+        ] {
+            let ledger = ledger(results)
+            #expect(access(Self.ada, ledger).decision.isGranted)
+            #expect(!access(Self.bob, ledger).decision.isGranted)
+            #expect(access(Self.bob, ledger).conflicts.map(\.existing) == Self.ada.identifiers)
+            let stored = try ledger.states.map {
+                try CanonicalJSON.value(SubscriptionState.self, from: CanonicalJSON.bytes($0))
+            }
+            #expect(stored == ledger.states)
+        }
+        // Whom the store names too has made no claim against it.
+        let confirmed = StoreStatement.claim(of: lineage, by: Self.ada, at: day(claimedAt))
+        for results in [[claimed, named], [named, claimed]] {
+            var ledger = ledger(results)
+            ledger.apply(confirmed)
+            #expect(access(Self.ada, ledger).decision.isGranted)
+            #expect(access(Self.ada, ledger).conflicts == [])
+        }
+    }
+
     @Test("or are claimed by their name alone, before anything is heard of them or after")
     func byName() throws {
         let result = try upload(signed: 1)

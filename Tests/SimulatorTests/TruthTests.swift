@@ -165,6 +165,43 @@ extension TruthTests {
     }
 }
 
+extension TruthTests {
+    /// As the adapter is configured unless told otherwise. When a charge ahead of time begins to count, orders alone tell.
+    @Test("so they are where no paid order is asked for", arguments: [nil] + Asking.allCases)
+    func withoutOrders(_ asking: Asking?) async throws {
+        for isRare in [false, true] {
+            try await walk(.google, isRare: isRare) { walk, google in
+                guard !walk.story.steps.contains(where: { $0.act == .renewEarly }) else { return nil }
+                let simulator = WithoutOrders(google)
+                guard let asking else { return try await WalkedHost.difference(walk, simulator) }
+                return try await WalkedHost.difference(walk, simulator, asking)
+            }
+        }
+    }
+}
+
+/// Google Play before a receiver that does not ask for paid orders.
+private struct WithoutOrders: StorySimulator {
+    private let google: any StorySimulator
+
+    init(_ google: any StorySimulator) { self.google = google }
+
+    var provider: Provider { google.provider }
+
+    func notifications(_ story: Story, from start: Date) throws(SimulatorError) -> [SimulatedNotification] {
+        try google.notifications(story, from: start)
+    }
+
+    func delivery(of notification: SimulatedNotification, sentAt: Date) throws(SimulatorError) -> Delivery {
+        try google.delivery(of: notification, sentAt: sentAt)
+    }
+
+    var receiverConfiguration: [UInt8] {
+        let configuration = String(decoding: google.receiverConfiguration, as: UTF8.self)
+        return Array(configuration.replacing(#""orderLookup":"charged""#, with: #""orderLookup":"voided""#).utf8)
+    }
+}
+
 /// When a host asks Google Play about a purchase, beside what notifications make it ask.
 enum Asking: CaseIterable {
     /// As soon as something has happened, before its notification comes.

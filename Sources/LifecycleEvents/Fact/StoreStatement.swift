@@ -32,8 +32,8 @@ extension StoreStatement {
     /// The host's word that whoever is signed in calls a purchase theirs.
     ///
     /// Stores do not always say whose a purchase is: it was made without an account token, by an offer code, or by a family
-    /// member. A claim binds it then. It counts from `time` on, so that a purchase stays with whoever was named before, by the
-    /// store or by a claim; the later claim is a conflict and gives nothing.
+    /// member. A claim binds it then. Whom a provider names under the same source, at whatever time, comes before any claim;
+    /// of two claims the earlier counts. The other is a conflict and gives nothing.
     ///
     /// - Parameters:
     ///   - subscription: the lineage, which the customer has proven to know: by a transaction that the store signed, or by its

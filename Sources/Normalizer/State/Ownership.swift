@@ -2,12 +2,14 @@ import SignatureCore
 
 /// When an account was named as the owner of a lineage, and what else it was called.
 package struct AccountClaim: Hashable, Sendable, Codable {
+    /// The first statement that binds the lineage to the account: the first of a provider's, or the host's own word where
+    /// no provider names the account.
     package var first: Citation
     package var latest: Citation
     package var aliases: Set<Account.Identifier>
 
     package mutating func merge(_ other: AccountClaim) {
-        if other.first.precedes(first) { first = other.first }
+        if other.first.bindsBefore(first) { first = other.first }
         if latest.precedes(other.latest) { latest = other.latest }
         aliases.formUnion(other.aliases)
     }
@@ -69,7 +71,8 @@ extension SubscriptionState {
     }
 
     /// Whom the lineage belongs to: the account that was named first, or that it was last transferred to, with its
-    /// aliases. Of two accounts that nothing connects, the later named one is a conflict.
+    /// aliases. Of two accounts that nothing connects, the later named one is a conflict; whom the host's own claim alone
+    /// names, wherever a provider names another.
     public var ownership: Ownership { ownership(after: []) }
 
     /// Whom the lineage belongs to when everything that some accounts owned moved to others, too.
@@ -152,7 +155,7 @@ private struct Binding {
         groups = AliasGroups(claims)
         for (identifier, claim) in claims {
             if let known = bound[identifier.source], let first = claims[known]?.first,
-                first == claim.first ? known.precedes(identifier) : first.precedes(claim.first)
+                first == claim.first ? known.precedes(identifier) : first.bindsBefore(claim.first)
             {
                 continue
             }
@@ -253,6 +256,12 @@ extension Collection<Account.Identifier> {
 extension Citation {
     fileprivate struct Nothing: Assertable {
         var precedence: Int { 0 }
+    }
+
+    /// Whether a lineage belongs to whom this names rather than to whom the other does. What the host says by itself counts
+    /// only where no provider names anybody, however its clock is set.
+    fileprivate func bindsBefore(_ other: Citation) -> Bool {
+        (provider == .host) == (other.provider == .host) ? precedes(other) : other.provider == .host
     }
 
     /// The order of statements, by time and then by everything else that tells them apart.

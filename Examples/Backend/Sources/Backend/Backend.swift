@@ -18,6 +18,7 @@ struct Backend {
                 DatabasePool(path: environment["DATABASE"] ?? "backend.sqlite"),
                 policy: try policy(environment)
             ),
+            packageName: environment["GOOGLE_PACKAGE"],
             now: { Date() }
         )
         let port = environment["PORT"].flatMap(Int.init) ?? 8080

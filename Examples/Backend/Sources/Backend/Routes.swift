@@ -1,12 +1,16 @@
+import AppleJWS
 import Foundation
+import GooglePubSub
 import Hummingbird
 import Normalizer
 
-/// What the backend answers: providers that call, and whoever asks for access and credits.
+/// What the backend answers: providers that call, apps that hand in purchases, and whoever asks for access and credits.
 struct Routes: Sendable {
     /// By the last part of the address that is given to the provider.
     let adapters: [String: any ProviderAdapter]
     let store: EventStore
+    /// The app whose purchases on Google Play are handed in.
+    var packageName: String?
     let now: @Sendable () -> Date
 
     func router() -> Router<BasicRequestContext> {
@@ -18,6 +22,21 @@ struct Routes: Sendable {
             let headers = Delivery.Headers(request.headers.map { ($0.name.rawName, $0.value) })
             let delivery = Delivery(headers: headers, body: Array(buffer: body), receivedAt: now())
             return Response(status: .init(code: await status(for: delivery, by: adapter)))
+        }
+        router.post("uploads/:provider/:kind/:account") { request, context -> HTTPResponse.Status in
+            let body = try await request.body.collect(upTo: 1 << 16)
+            let adapter = adapters[try context.parameters.require("provider")]
+            let kind = try context.parameters.require("kind")
+            let user = try name(in: context)
+            do throws(DeliveryError) {
+                guard let result = try await result(of: Array(buffer: body), kind, by: adapter, for: user) else {
+                    return .notFound
+                }
+                try await store.update(for: result)
+                return result.noChange?.reason == .purchaseGone ? .notFound : .ok
+            } catch {
+                return error.code == .unavailable || error.code == .denied ? .serviceUnavailable : .badRequest
+            }
         }
         router.get("access/:source/:account") { _, context in
             let access = try await store.access(of: try account(in: context), in: .production, at: now())
@@ -38,12 +57,42 @@ struct Routes: Sendable {
         return router
     }
 
+    /// What an app handed in comes to, claimed by its user: a transaction as StoreKit signed it, or a purchase token of Google
+    /// Play's. Nil where nobody takes such a thing.
+    private func result(
+        of upload: [UInt8],
+        _ kind: String,
+        by adapter: (any ProviderAdapter)?,
+        for user: String
+    ) async throws(DeliveryError) -> Normalization? {
+        // Under the name that the app gives the store: under another, a stolen upload would stand beside its owner's.
+        switch adapter {
+        case let apple as AppleAdapter where kind == "transaction":
+            return try apple.receive(signedTransaction: upload, receivedAt: now())
+                .claimed(by: Account(user, .appAccountToken), at: now())
+        case let google as GooglePlayAdapter:
+            guard let kind = GooglePurchase.Kind(rawValue: kind), let packageName else { return nil }
+            return try await google.receive(
+                purchaseToken: PurchaseToken(String(decoding: upload, as: UTF8.self)),
+                of: kind,
+                packageName: packageName,
+                receivedAt: now()
+            )
+            .claimed(by: Account(user, .obfuscatedAccountID), at: now())
+        default: return nil
+        }
+    }
+
     private func account(in context: BasicRequestContext) throws -> Account.Identifier {
         let source = Account.Source(rawValue: try context.parameters.require("source"))
-        guard let id = try context.parameters.require("account").removingPercentEncoding else {
+        return Account.Identifier(try name(in: context), source)
+    }
+
+    private func name(in context: BasicRequestContext) throws -> String {
+        guard let name = try context.parameters.require("account").removingPercentEncoding else {
             throw HTTPError(.badRequest)
         }
-        return Account.Identifier(id, source)
+        return name
     }
 
     private func status(for delivery: Delivery, by adapter: any ProviderAdapter) async -> Int {

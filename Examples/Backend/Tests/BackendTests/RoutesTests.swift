@@ -73,6 +73,85 @@ struct RoutesTests {
         #expect(try await store.outbox() == [])
     }
 
+    /// Hands something in for somebody who is signed in.
+    private func upload(
+        _ body: [UInt8],
+        to path: String,
+        for user: String,
+        by client: any TestClientProtocol
+    ) async throws -> Int {
+        let uri = "/uploads/\(path)/\(user)"
+        return try await client.execute(uri: uri, method: .post, body: ByteBuffer(bytes: body)) { $0.status.code }
+    }
+
+    private func hasAccess(_ user: String, by client: any TestClientProtocol) async throws -> Bool {
+        let answer = try await client.execute(uri: "/access/\(user)", method: .get) { Array(buffer: $0.body) }
+        return try CanonicalJSON.value(AccountAccess.self, from: answer).decision.isGranted
+    }
+
+    @Test("What an app hands in of the App Store's belongs to who is signed in, and to nobody else")
+    func signedTransaction() async throws {
+        var transaction = AppleSimulator.Transaction(
+            transactionId: "1",
+            originalTransactionId: "1",
+            productId: "pro",
+            purchaseDate: Teller.start,
+            type: "Auto-Renewable Subscription"
+        )
+        transaction.expiresDate = Teller.end
+        let genuine = try AppleSimulator(seed: "backend").signed(transaction, at: Teller.start)
+        let forged = try AppleSimulator(seed: "forger").signed(transaction, at: Teller.start)
+        let routes = Routes(adapters: ["apple": try Teller("apple").adapter([])], store: store, now: { Self.now })
+        try await Application(router: routes.router()).test(.router) { client in
+            let path = "apple/transaction"
+            let refused = try await upload(forged, to: path, for: "ada", by: client)
+            #expect(refused == 400)
+            #expect(try await hasAccess("app_account_token/ada", by: client) == false)
+            for user in ["ada", "ada", "eve"] {
+                #expect(try await upload(genuine, to: path, for: user, by: client) == 200)
+            }
+            #expect(try await hasAccess("app_account_token/ada", by: client))
+            #expect(try await hasAccess("app_account_token/eve", by: client) == false)
+            #expect(try await upload(genuine, to: "apple/receipt", for: "ada", by: client) == 404)
+            #expect(
+                try await upload(genuine, to: "stripe/transaction", for: "ada", by: client) == 404
+            )
+        }
+        #expect(try await store.outbox().map(\.event.kind) == [.started])
+    }
+
+    @Test("What an app hands in of Google Play's is asked about, and its notification is no news")
+    func purchaseToken() async throws {
+        let teller = try Teller("google")
+        let story = try #require(Story.named("initial-purchase"))
+        let resources = try teller.simulator.notifications(story, from: Teller.start).flatMap(\.resources)
+        let purchase = try #require(resources.first { $0.path.contains("/subscriptionsv2/") })
+        let token = try #require(purchase.path.split(separator: "/").last).utf8
+        let app = try GoogleSimulator(seed: "backend").packageName
+        let adapter = try teller.adapter(resources)
+        let routes = Routes(adapters: ["google": adapter], store: store, packageName: app, now: { Self.now })
+        try await Application(router: routes.router()).test(.router) { client in
+            let path = "google/subscription"
+            let unknown = try await upload(Array("made-up".utf8), to: path, for: "eve", by: client)
+            #expect(unknown == 404)
+            #expect(try await upload(Array("..".utf8), to: path, for: "eve", by: client) == 400)
+            #expect(
+                try await upload(Array(token), to: "google/gift", for: "eve", by: client) == 404
+            )
+            #expect(try await upload(Array(token), to: path, for: "eve", by: client) == 200)
+            let owner = try #require(try await store.outbox().first?.account)
+            #expect(try await hasAccess("obfuscated_account_id/\(owner.id)", by: client))
+            #expect(try await hasAccess("obfuscated_account_id/eve", by: client) == false)
+        }
+        let told = try await store.outbox()
+        #expect(told.map(\.event.kind).prefix(1) == [.started])
+        try await withPurchase(toldBy: teller, to: teller) { client, delivery in
+            let status = try await post(delivery, to: "google", by: client)
+            #expect(status == 200)
+        }
+        #expect(try await store.outbox() == told)
+    }
+
     @Test("Credits are told, and used as long as there are any")
     func credits() async throws {
         let story = try #require(Story.named("initial-purchase"))
