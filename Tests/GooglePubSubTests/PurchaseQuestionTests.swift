@@ -356,6 +356,30 @@ struct PurchaseQuestionMappingTests {
         #expect(Set(result.events.map(\.subscription)).count == 3)
     }
 
+    /// Google states neither when what is kept until the change began under the new token, nor the time of the change.
+    @Test("a planned change is told, from the end of the purchase before it on, whenever it is asked about")
+    func plannedChange() throws {
+        let changedAt = Self.asked - 2 * Self.day
+        let before = Self.renewed.with {
+            $0.state = "EXPIRED"
+            $0.items[0].expiry = changedAt
+        }
+        let planned = Self.renewed.with {
+            $0.start = changedAt
+            $0.linked = "token-1"
+            $0.items[0].isRenewing = false
+            $0.items[0].extra["deferredItemReplacement"] = #"{"productId":"basic"}"#
+        }
+        for time in [changedAt + 1000, Self.asked, Self.asked + Self.day] {
+            let predecessor = Play.found(.subscription, "token-1", before.json)
+            let result = try Self.question(planned, others: [predecessor], at: time)
+            #expect(result.kinds == ["product_change_scheduled"])
+            #expect(result.events.first?.period?.start == Play.date(changedAt))
+            // Nobody tells when it began.
+            #expect(try Self.question(planned, at: time).kinds == [])
+        }
+    }
+
     @Test("a one-time purchase is the event that its notification gives")
     func oneTime() throws {
         let notified = try Play.mapProduct(Vectors.oneTimeHint(1), Vectors.Product())

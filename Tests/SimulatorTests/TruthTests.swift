@@ -210,6 +210,8 @@ enum Asking: CaseIterable {
     case after
     /// At any time, as who opens the app.
     case whenever
+    /// As soon as something has happened, and no notification ever comes.
+    case instead
 }
 
 /// How a store and its relay tell of one purchase.
@@ -358,15 +360,16 @@ struct WalkedHost {
             for index in playback.taken.indices where playback.taken[index].notification.step == step {
                 let one = playback.taken[index]
                 let results = try await playback.receiver.ask(upTo: index, at: one.delivery.receivedAt)
-                if asking == .ahead { for result in results { host.take(result) } }
-                host.take(one.result)
+                if asking == .ahead || asking == .instead { for result in results { host.take(result) } }
+                if asking != .instead { host.take(one.result) }
                 if asking == .after { for result in results { host.take(result) } }
                 last = index
             }
             let taken = playback.taken.filter { $0.notification.step == step }
             let now = max(time, taken.map { $0.delivery.receivedAt.millisecondsSince1970 }.max() ?? 0)
             host.settle(by: Date(millisecondsSince1970: now))
-            if let what = host.difference(to: truth, at: now, walk, isComplete: true) {
+            // Of a refund that a new purchase follows, the purchases say nothing.
+            if let what = host.difference(to: truth, at: now, walk, hasCredits: asking != .instead) {
                 return "google, seed \(walk.seed), step \(step + 1): \(what)" + walk.steps(through: step)
             }
             host.spend(at: now)
@@ -470,7 +473,13 @@ struct WalkedHost {
         }
     }
 
-    private func difference(to truth: Truth, at now: Int64, _ walk: RandomWalk, isComplete: Bool) -> String? {
+    private func difference(
+        to truth: Truth,
+        at now: Int64,
+        _ walk: RandomWalk,
+        isComplete: Bool = true,
+        hasCredits: Bool = true
+    ) -> String? {
         guard let account else { return truth.spans.isEmpty ? nil : "there is no account" }
         var moments: Set<Int64> = [now, now + 1, now + 400 * 86_400_000]
         for span in truth.spans + [truth.shared].compactMap(\.self) {
@@ -496,6 +505,7 @@ struct WalkedHost {
         }
         guard isComplete else { return nil }
         let time = Date(millisecondsSince1970: now)
+        guard hasCredits else { return snapshotDifference(to: truth, time, walk) }
         let (left, expected) = (counted(at: time), truth.counted(at: now))
         if left != expected { return "\(left) credits are left, expected \(expected)" }
         let bought = balances.values.reduce(0) { $0 + $1.bought }

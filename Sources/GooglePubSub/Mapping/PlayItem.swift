@@ -188,9 +188,18 @@ extension PlayItem {
         // Until its date, what is left of the purchase before goes on under this one.
         case .purchased? where isContinued && item.deferredReplacement != nil:
             return eventTime
+        case nil where reason == .question && isContinued && item.deferredReplacement != nil:
+            return endBefore
         default:
             return isRenewalOrder || isContinued || item.deferredReplacement != nil ? nil : purchase.startTime
         }
+    }
+
+    /// When the purchase ended that this one goes on from.
+    private var endBefore: Date? {
+        guard let predecessor, predecessor.state == .expired else { return nil }
+        let former = predecessor.lineItems.first { $0.latestSuccessfulOrderID == item.latestSuccessfulOrderID }
+        return former?.expiryTime.flatMap { $0 <= assertedAt ? $0 : nil }
     }
 
     private var statesCharge: Bool {

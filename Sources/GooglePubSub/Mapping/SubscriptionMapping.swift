@@ -111,7 +111,7 @@ extension SubscriptionMapping {
     private var asked: [EventDraft] {
         guard !item.isOver else { return item.isMain ? [] : [expired] }
         guard item.start != nil, !item.isChargeKnown else { return [] }
-        if item.isRenewalOrder { return [renewed(.unknown)] }
+        if item.isRenewalOrder, !item.isContinued { return [renewed(.unknown)] }
         return item.isMain || item.item.replacement?.mode != .keepExisting ? [began] : []
     }
 
