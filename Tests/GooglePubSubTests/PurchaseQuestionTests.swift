@@ -356,6 +356,43 @@ struct PurchaseQuestionMappingTests {
         #expect(Set(result.events.map(\.subscription)).count == 3)
     }
 
+    @Test("with what was known, a deferral and a cancellation that was taken back are told, and once")
+    func inTheLightOfThePast() throws {
+        var ledger = AccountLedger()
+        func take(_ result: Normalization) -> [String] {
+            ledger.apply(result).filter(\.isNews).map(\.event.kind.rawValue)
+        }
+        #expect(take(try Play.map(4, Self.first)) == ["started"])
+        let canceled = Self.first.with {
+            $0.state = "CANCELED"
+            $0.items[0].isRenewing = false
+        }
+        #expect(take(try Self.question(canceled, prior: ledger.states.first)) == ["auto_renew_disabled"])
+        let restored = try Self.question(Self.first, at: Self.asked + 1000, prior: ledger.states.first)
+        #expect(take(restored) == ["auto_renew_enabled"])
+        let longer = Self.first.with { $0.items[0].expiry = Vectors.event + 40 * Self.day }
+        let extended = try Self.question(longer, at: Self.asked + 2000, prior: ledger.states.first)
+        #expect(extended.events.map(\.id) == (try Play.map(9, longer, prior: ledger.states.first).events.map(\.id)))
+        #expect(take(extended) == ["extended"])
+        #expect(take(try Self.question(longer, at: Self.asked + 3000, prior: ledger.states.first)) == [])
+        #expect(take(try Play.map(7, longer, at: Self.asked + 500, askedAt: Self.asked + 4000)) == [])
+    }
+
+    @Test("a price that is to change is the event that notification 19 gives")
+    func priceChange() throws {
+        let announced = Self.first.with {
+            $0.items[0].plan["priceChangeDetails"] = """
+                {"newPrice":{"currencyCode":"EUR","units":"12"},"priceChangeMode":"PRICE_INCREASE",\
+                "priceChangeState":"OUTSTANDING","expectedNewPriceChargeTime":"2026-04-30T00:00:00Z"}
+                """
+        }
+        let notified = try Play.map(19, announced)
+        let result = try Self.question(announced)
+        #expect(result.kinds == ["started", "price_change"])
+        #expect(notified.events.map(\.id) == result.events.suffix(1).map(\.id))
+        #expect(notified.events.map(\.event) == result.events.suffix(1).map(\.event))
+    }
+
     /// Google states neither when what is kept until the change began under the new token, nor the time of the change.
     @Test("a planned change is told, from the end of the purchase before it on, whenever it is asked about")
     func plannedChange() throws {

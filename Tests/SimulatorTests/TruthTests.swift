@@ -1,5 +1,6 @@
 import ConformanceVectors
 import Foundation
+import GooglePubSub
 import NotificationSimulator
 import Normalizer
 import Testing
@@ -167,7 +168,7 @@ extension TruthTests {
 
 extension TruthTests {
     /// As the adapter is configured unless told otherwise. When a charge ahead of time begins to count, orders alone tell.
-    @Test("so they are where no paid order is asked for", arguments: [nil] + Asking.allCases)
+    @Test("so they are where no paid order is asked for", arguments: [nil, .ahead, .instead] as [Asking?])
     func withoutOrders(_ asking: Asking?) async throws {
         for isRare in [false, true] {
             try await walk(.google, isRare: isRare) { walk, google in
@@ -229,6 +230,7 @@ struct WalkedHost {
     private var ledger = AccountLedger()
     private var balances: [SubscriptionID: CreditBalance] = [:]
     private var done: Set<String> = []
+    private var news: [EventID: LifecycleEvent.Kind] = [:]
     private var account: Account.Identifier?
     private var transferredAt = Date.distantPast
     /// What is shared with the family, in the order in which it was first heard of: shared again, it has another name.
@@ -344,6 +346,7 @@ struct WalkedHost {
     ) async throws -> String? {
         let playback = try await StoryPlayback(walk.story, by: simulator, from: Date(millisecondsSince1970: walk.start))
         var host = WalkedHost(walk)
+        var listener = WalkedHost(walk)
         var random = SplitMix64(state: walk.seed)
         var last: Int?
         for (step, truth) in walk.truths.enumerated() {
@@ -354,20 +357,26 @@ struct WalkedHost {
                     millisecondsSince1970: before + Int64.random(in: 0...max(0, time - before), using: &random)
                 )
                 host.settle(by: moment)
-                for result in try await playback.receiver.ask(upTo: last, at: moment) { host.take(result) }
+                try await host.ask(playback.receiver, upTo: last, at: moment)
             }
             host.settle(by: Date(millisecondsSince1970: time))
             for index in playback.taken.indices where playback.taken[index].notification.step == step {
                 let one = playback.taken[index]
-                let results = try await playback.receiver.ask(upTo: index, at: one.delivery.receivedAt)
-                if asking == .ahead || asking == .instead { for result in results { host.take(result) } }
+                let moment = one.delivery.receivedAt
+                if [.ahead, .instead].contains(asking) {
+                    try await host.ask(playback.receiver, upTo: index, at: moment)
+                }
                 if asking != .instead { host.take(one.result) }
-                if asking == .after { for result in results { host.take(result) } }
+                if asking == .after { try await host.ask(playback.receiver, upTo: index, at: moment) }
+                listener.take(one.result)
                 last = index
             }
             let taken = playback.taken.filter { $0.notification.step == step }
             let now = max(time, taken.map { $0.delivery.receivedAt.millisecondsSince1970 }.max() ?? 0)
             host.settle(by: Date(millisecondsSince1970: now))
+            if asking != .instead, let what = host.newsDifference(to: listener) {
+                return "google, seed \(walk.seed), step \(step + 1): \(what)" + walk.steps(through: step)
+            }
             // Of a refund that a new purchase follows, the purchases say nothing.
             if let what = host.difference(to: truth, at: now, walk, hasCredits: asking != .instead) {
                 return "google, seed \(walk.seed), step \(step + 1): \(what)" + walk.steps(through: step)
@@ -422,6 +431,30 @@ struct WalkedHost {
         return nil
     }
 
+    /// What this host was told, and not who only listens, or the other way round.
+    private func newsDifference(to listener: WalkedHost) -> String? {
+        let missing = listener.news(unknownTo: self)
+        if !missing.isEmpty { return "nobody tells of \(missing)" }
+        // A purchase that was refunded reads like one that is over, until its notification tells of the money.
+        let further = news(unknownTo: listener).filter { $0 != .expired }
+        if !further.isEmpty { return "who asks is told of \(further)" }
+        let enabled = [self, listener].map { $0.news.values.count { $0 == .autoRenewEnabled } }
+        return enabled[0] == enabled[1] ? nil : "renewal is told \(enabled[0]) times to be on again, not \(enabled[1])"
+    }
+
+    /// Without cancellations that were taken back: when, only the notification tells, so that each has an id of its own.
+    private func news(unknownTo other: WalkedHost) -> [LifecycleEvent.Kind] {
+        news.filter { other.news[$0.key] == nil && $0.value != .autoRenewEnabled }.map(\.value)
+    }
+
+    /// Asks about every purchase, in the light of what is known.
+    private mutating func ask(_ receiver: StoryReceiver, upTo index: Int, at time: Date) async throws {
+        for (kind, token) in receiver.tokens(upTo: index) {
+            let lineage = SubscriptionID(store: .playStore, environment: .production, id: token.fingerprint)
+            take(try await receiver.ask(kind, token, upTo: index, at: time, prior: ledger[lineage]))
+        }
+    }
+
     private mutating func take(_ result: Normalization) {
         for event in result.events {
             if case .started(let started) = event.event, started.origin == .familyShared,
@@ -442,6 +475,7 @@ struct WalkedHost {
             }
         }
         for applied in ledger.apply(result) {
+            if applied.isNews { news[applied.event.id] = applied.event.kind }
             guard let lineage = applied.event.subscription, let state = ledger[lineage], !shared.contains(lineage)
             else { continue }
             balances = ledger.joined(balances)

@@ -54,7 +54,7 @@ package struct GoogleVectorReceiver: VectorReceiver {
             let upload = try upload(delivery)
             return try await ask(
                 upload.kind,
-                upload.purchaseToken,
+                PurchaseToken(upload.purchaseToken),
                 packageName: upload.packageName,
                 at: delivery.receivedAt
             )
@@ -64,15 +64,17 @@ package struct GoogleVectorReceiver: VectorReceiver {
     /// Asks about a purchase of the app.
     package func ask(
         _ kind: GooglePurchase.Kind,
-        _ purchaseToken: String,
+        _ purchaseToken: PurchaseToken,
         packageName: String? = nil,
-        at time: Date
+        at time: Date,
+        prior: SubscriptionState? = nil
     ) async throws(DeliveryError) -> Normalization {
         try await adapter.receive(
-            purchaseToken: PurchaseToken(purchaseToken),
+            purchaseToken: purchaseToken,
             of: kind,
             packageName: packageName ?? adapter.configuration.packageNames.first ?? "",
-            receivedAt: time
+            receivedAt: time,
+            prior: prior
         )
     }
 

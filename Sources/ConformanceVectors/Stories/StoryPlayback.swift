@@ -1,5 +1,5 @@
 package import FoundationEssentials
-import GooglePubSub
+package import GooglePubSub
 package import NotificationSimulator
 package import Normalizer
 import WireJSON
@@ -118,17 +118,25 @@ package struct StoryReceiver: Sendable {
         return (delivery, try await receiver.receive(delivery))
     }
 
-    /// Asks about everything that was bought by a notification, as for the tokens that an app uploads.
-    package func ask(upTo index: Int, at time: Date) async throws -> [Normalization] {
-        let receiver = try GoogleVectorReceiver(config: config, http: answers(upTo: index, at: time))
-        var results: [Normalization] = []
-        for resource in notifications.resources(upTo: index) {
-            let parts = resource.path.split(separator: "/")
-            guard parts.count > 2, parts[parts.count - 2] == "tokens", let token = parts.last else { continue }
-            let kind: GooglePurchase.Kind = parts[parts.count - 3] == "productsv2" ? .product : .subscription
-            results.append(try await receiver.ask(kind, String(token), at: time))
+    /// The tokens of what was bought on Google Play by a notification, the latest first.
+    package func tokens(upTo index: Int) -> [(kind: GooglePurchase.Kind, token: PurchaseToken)] {
+        notifications.resources(upTo: index).reversed().compactMap { resource in
+            let parts = resource.path.split(separator: "/").suffix(3)
+            guard parts.count == 3, parts[parts.startIndex + 1] == "tokens", let token = parts.last else { return nil }
+            return (parts.first == "productsv2" ? .product : .subscription, PurchaseToken(String(token)))
         }
-        return results
+    }
+
+    /// Asks Google Play about a purchase, as for the token that an app uploads.
+    package func ask(
+        _ kind: GooglePurchase.Kind,
+        _ token: PurchaseToken,
+        upTo index: Int,
+        at time: Date,
+        prior: SubscriptionState?
+    ) async throws -> Normalization {
+        try await GoogleVectorReceiver(config: config, http: answers(upTo: index, at: time))
+            .ask(kind, token, at: time, prior: prior)
     }
 
     /// Takes in a delivery of any origin, while the provider stands at its last notification.

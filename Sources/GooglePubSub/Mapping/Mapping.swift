@@ -208,8 +208,10 @@ extension ResolutionMapping {
         let owned = purchase.lineItems.filter { $0.expiryTime != nil }
         // As of the answer: a notification of long ago may find that the change it planned has taken effect.
         let time = assertedAt(answer)
-        let first =
-            owned.first { !$0.isOutlived(in: purchase, after: predecessor, at: time) } ?? purchase.lineItems.first
+        func isOutlived(_ item: SubscriptionPurchase.LineItem) -> Bool {
+            item.isOutlived(in: purchase, after: predecessor, at: time)
+        }
+        let first = owned.first { !isOutlived($0) } ?? purchase.lineItems.first
         guard let first else {
             throw DeliveryError(.malformed, "purchase has no items", isAuthentic: isAuthentic)
         }
@@ -233,6 +235,7 @@ extension ResolutionMapping {
                 purchase: purchase,
                 item: item,
                 isMain: index == 0,
+                isOutlived: isOutlived(item),
                 token: token,
                 reason: reason,
                 eventTime: eventTime,

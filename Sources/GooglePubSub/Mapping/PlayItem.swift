@@ -19,6 +19,8 @@ struct PlayItem {
     let item: SubscriptionPurchase.LineItem
     /// Whether the purchase's lineage is this item's. Further items have lineages of their own beside it.
     let isMain: Bool
+    /// Whether another item has taken its place.
+    let isOutlived: Bool
     let token: PurchaseToken
     let reason: Reason
     /// When what the notification tells of happened; the time of the answer where there is no notification.
@@ -425,7 +427,7 @@ extension PlayItem {
     }
 
     /// The change that is still to come.
-    private var openPriceChange: LifecycleEvent.PriceChange? {
+    var openPriceChange: LifecycleEvent.PriceChange? {
         [stepUp, priceChange].compactMap(\.self).first { $0.stage == .pending || $0.stage == .accepted }
     }
 }

@@ -23,12 +23,12 @@ struct SubscriptionMapping {
     }
 
     private var rows: [EventDraft] {
-        let isQuestion = item.reason == .question
         switch purchase.state {
         case .pending: return [purchasePending]
         case .pendingPurchaseCanceled: return [purchasePendingCanceled]
-        case .active: return isQuestion ? asked : active
-        case .canceled: return isQuestion && !item.isOver ? asked + canceled : canceled
+        case .active where item.reason == .question, .canceled where item.reason == .question: return asked
+        case .active: return active
+        case .canceled: return canceled
         case .inGracePeriod: return item.type == .purchased ? [began, grace] : [grace]
         case .onHold: return item.type == .purchased ? [began, hold] : [hold]
         case .paused: return item.type == .purchased ? [began, paused] : [paused]
@@ -81,8 +81,7 @@ extension SubscriptionMapping {
     private var canceled: [EventDraft] {
         let disabled = item.item.isPrepaid ? [] : [self.disabled]
         switch item.type {
-        case nil where item.reason == .voided: return []
-        case nil where item.isOver: return [expired]
+        case nil: return []
         case .expired? where item.isEndedBesideOthers, .revoked? where item.isEndedBesideOthers:
             return endedBesideOthers
         // Bought and canceled within moments.
@@ -107,12 +106,34 @@ extension SubscriptionMapping {
         }
     }
 
-    /// Without a notification: how the last paid period began, where that is known.
+    /// Without a notification: what the answer shows to have happened, by itself or beside what was known.
     private var asked: [EventDraft] {
-        guard !item.isOver else { return item.isMain ? [] : [expired] }
-        guard item.start != nil, !item.isChargeKnown else { return [] }
-        if item.isRenewalOrder, !item.isContinued { return [renewed(.unknown)] }
-        return item.isMain || item.item.replacement?.mode != .keepExisting ? [began] : []
+        if item.isOver {
+            // Of what renews, a charge may be moments late.
+            let hasEnded = !item.isOutlived && (!item.isMain || purchase.state == .canceled)
+            return hasEnded ? [expired] : []
+        }
+        var drafts: [EventDraft] = []
+        if item.isChargeKnown {
+            if let known = item.priorEnd, let end = item.item.expiryTime, known < end {
+                drafts += [extended].compactMap(\.self)
+            }
+            if item.terms?.willRenew == true, item.prior?.snapshot(at: item.eventTime).willRenew == false {
+                drafts.append(enabled)
+            }
+        } else if item.start != nil {
+            if item.isRenewalOrder, !item.isContinued {
+                drafts.append(renewed(.unknown))
+            } else if item.isMain || item.item.replacement?.mode != .keepExisting {
+                drafts.append(began)
+            }
+        }
+        // What something else takes the place of is charged at no new price.
+        if item.item.deferredReplacement == nil, let change = item.openPriceChange {
+            drafts.append(priceChange(change))
+        }
+        if purchase.state == .canceled, !item.item.isPrepaid { drafts.append(disabled) }
+        return drafts
     }
 
     private func overtakenByCharge(_ cause: LifecycleEvent.Renewed.Cause) -> [EventDraft] {
