@@ -171,7 +171,6 @@ extension GooglePlayAdapter {
     ///   - kind: what the app bought it as.
     ///   - packageName: the app, one of the configured ones.
     ///   - receivedAt: the time, for an answer that does not state its own.
-    ///   - prior: the state of the purchase's lineage, by which a deferral and a cancellation that was taken back are told.
     /// - Throws: ``DeliveryError``, never authentic, with `malformed` for a token that Google refuses and for an answer
     ///   that cannot be read; `misdirected` for another app; `unavailable` where Google could not be asked; `denied` where
     ///   rights are missing. None says anything about the purchase.
@@ -179,12 +178,10 @@ extension GooglePlayAdapter {
         purchaseToken: PurchaseToken,
         of kind: GooglePurchase.Kind,
         packageName: String,
-        receivedAt: Date,
-        prior: SubscriptionState? = nil
+        receivedAt: Date
     ) async throws(DeliveryError) -> Normalization {
         try normalize(
-            try await resolve(purchaseToken, of: kind, packageName: packageName, receivedAt: receivedAt),
-            prior: prior
+            try await resolve(purchaseToken, of: kind, packageName: packageName, receivedAt: receivedAt)
         )
     }
 
@@ -193,7 +190,7 @@ extension GooglePlayAdapter {
     /// A subscription's predecessors are asked for too, and the last paid orders where
     /// ``GooglePlayConfiguration/orderLookup`` is `charged`.
     ///
-    /// - Parameters: as for ``receive(purchaseToken:of:packageName:receivedAt:prior:)``.
+    /// - Parameters: as for ``receive(purchaseToken:of:packageName:receivedAt:)``.
     /// - Throws: ``DeliveryError`` with `misdirected`, `unavailable` or `denied`.
     public func resolve(
         _ purchaseToken: PurchaseToken,

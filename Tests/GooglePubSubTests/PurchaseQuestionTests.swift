@@ -356,8 +356,9 @@ struct PurchaseQuestionMappingTests {
         #expect(Set(result.events.map(\.subscription)).count == 3)
     }
 
-    @Test("with what was known, a deferral and a cancellation that was taken back are told, and once")
-    func inTheLightOfThePast() throws {
+    /// When either happened, only its notification tells.
+    @Test("a deferral and a cancellation that was taken back are told by their notifications, and once")
+    func leftToNotifications() throws {
         var ledger = AccountLedger()
         func take(_ result: Normalization) -> [String] {
             ledger.apply(result).filter(\.isNews).map(\.event.kind.rawValue)
@@ -367,15 +368,17 @@ struct PurchaseQuestionMappingTests {
             $0.state = "CANCELED"
             $0.items[0].isRenewing = false
         }
-        #expect(take(try Self.question(canceled, prior: ledger.states.first)) == ["auto_renew_disabled"])
-        let restored = try Self.question(Self.first, at: Self.asked + 1000, prior: ledger.states.first)
-        #expect(take(restored) == ["auto_renew_enabled"])
+        #expect(take(try Self.question(canceled)) == ["auto_renew_disabled"])
+        #expect(take(try Play.map(3, canceled, at: Self.asked - 500, askedAt: Self.asked + 500)) == [])
+        #expect(take(try Self.question(Self.first, at: Self.asked + 1000)) == [])
+        for (second, news) in [(Int64(2000), ["auto_renew_enabled"]), (3000, [])] {
+            #expect(take(try Play.map(7, Self.first, at: Self.asked + 900, askedAt: Self.asked + second)) == news)
+        }
         let longer = Self.first.with { $0.items[0].expiry = Vectors.event + 40 * Self.day }
-        let extended = try Self.question(longer, at: Self.asked + 2000, prior: ledger.states.first)
-        #expect(extended.events.map(\.id) == (try Play.map(9, longer, prior: ledger.states.first).events.map(\.id)))
-        #expect(take(extended) == ["extended"])
-        #expect(take(try Self.question(longer, at: Self.asked + 3000, prior: ledger.states.first)) == [])
-        #expect(take(try Play.map(7, longer, at: Self.asked + 500, askedAt: Self.asked + 4000)) == [])
+        #expect(take(try Self.question(longer, at: Self.asked + 4000)) == [])
+        for (second, news) in [(Int64(5000), ["extended"]), (6000, [])] {
+            #expect(take(try Play.map(9, longer, at: Self.asked + 3900, askedAt: Self.asked + second)) == news)
+        }
     }
 
     @Test("a price that is to change is the event that notification 19 gives")

@@ -167,6 +167,21 @@ extension TruthTests {
 }
 
 extension TruthTests {
+    @Test("what a device uploads is no other truth, and told once", arguments: Asking.allCases, [false, true])
+    func uploads(_ asking: Asking, withRenewalInfo: Bool) async throws {
+        // Of grace, and of a refund that was undone, a transaction alone says nothing.
+        guard asking != .instead || withRenewalInfo else { return }
+        for isRare in [false, true] {
+            try await walk(.apple, isRare: isRare) { walk, apple in
+                let isUndone = walk.story.steps.contains { $0.act == .reverseRefund }
+                guard asking != .instead || !isUndone else { return nil }
+                return try await WalkedHost.difference(walk, apple, uploading: asking, withRenewalInfo)
+            }
+        }
+    }
+}
+
+extension TruthTests {
     /// As the adapter is configured unless told otherwise. When a charge ahead of time begins to count, orders alone tell.
     @Test("so they are where no paid order is asked for", arguments: [nil, .ahead, .instead] as [Asking?])
     func withoutOrders(_ asking: Asking?) async throws {
@@ -386,6 +401,52 @@ struct WalkedHost {
         return nil
     }
 
+    /// A device uploads what it has of the purchases that the App Store notifies of.
+    static func difference(
+        _ walk: RandomWalk,
+        _ simulator: any StorySimulator,
+        uploading asking: Asking,
+        _ withRenewalInfo: Bool
+    ) async throws -> String? {
+        let playback = try await StoryPlayback(walk.story, by: simulator, from: Date(millisecondsSince1970: walk.start))
+        var host = WalkedHost(walk)
+        var listener = WalkedHost(walk)
+        var random = SplitMix64(state: walk.seed)
+        func upload(_ delivery: Delivery, at time: Date) throws {
+            let result = try playback.receiver.upload(from: delivery, withRenewalInfo: withRenewalInfo, at: time)
+            if let result { host.take(result) }
+        }
+        for (step, truth) in walk.truths.enumerated() {
+            let time = walk.times[step]
+            let known = playback.taken.filter { $0.notification.step < step }
+            if asking == .whenever, let one = known.randomElement(using: &random) {
+                let before = walk.times[step - 1]
+                let moment = before + Int64.random(in: 0...max(0, time - before), using: &random)
+                host.settle(by: Date(millisecondsSince1970: moment))
+                try upload(one.delivery, at: Date(millisecondsSince1970: moment))
+            }
+            host.settle(by: Date(millisecondsSince1970: time))
+            let taken = playback.taken.filter { $0.notification.step == step }
+            for one in taken {
+                let moment = one.delivery.receivedAt
+                if [.ahead, .instead].contains(asking) { try upload(one.delivery, at: moment) }
+                if asking != .instead { host.take(one.result) }
+                if asking == .after { try upload(one.delivery, at: moment) }
+                listener.take(one.result)
+            }
+            let now = max(time, taken.map { $0.delivery.receivedAt.millisecondsSince1970 }.max() ?? 0)
+            host.settle(by: Date(millisecondsSince1970: now))
+            if asking != .instead, let what = host.newsDifference(to: listener) {
+                return "apple, seed \(walk.seed), step \(step + 1): \(what)" + walk.steps(through: step)
+            }
+            if let what = host.difference(to: truth, at: now, walk, isComplete: asking != .instead || withRenewalInfo) {
+                return "apple, seed \(walk.seed), step \(step + 1): \(what)" + walk.steps(through: step)
+            }
+            host.spend(at: now)
+        }
+        return nil
+    }
+
     /// A store and a relay of it tell of one life.
     static func difference(
         _ walk: RandomWalk,
@@ -433,25 +494,17 @@ struct WalkedHost {
 
     /// What this host was told, and not who only listens, or the other way round.
     private func newsDifference(to listener: WalkedHost) -> String? {
-        let missing = listener.news(unknownTo: self)
+        let missing = listener.news.filter { news[$0.key] == nil }.map(\.value)
         if !missing.isEmpty { return "nobody tells of \(missing)" }
         // A purchase that was refunded reads like one that is over, until its notification tells of the money.
-        let further = news(unknownTo: listener).filter { $0 != .expired }
-        if !further.isEmpty { return "who asks is told of \(further)" }
-        let enabled = [self, listener].map { $0.news.values.count { $0 == .autoRenewEnabled } }
-        return enabled[0] == enabled[1] ? nil : "renewal is told \(enabled[0]) times to be on again, not \(enabled[1])"
+        let further = news.filter { listener.news[$0.key] == nil && $0.value != .expired }.map(\.value)
+        return further.isEmpty ? nil : "who asks is told of \(further)"
     }
 
-    /// Without cancellations that were taken back: when, only the notification tells, so that each has an id of its own.
-    private func news(unknownTo other: WalkedHost) -> [LifecycleEvent.Kind] {
-        news.filter { other.news[$0.key] == nil && $0.value != .autoRenewEnabled }.map(\.value)
-    }
-
-    /// Asks about every purchase, in the light of what is known.
+    /// Asks about every purchase.
     private mutating func ask(_ receiver: StoryReceiver, upTo index: Int, at time: Date) async throws {
         for (kind, token) in receiver.tokens(upTo: index) {
-            let lineage = SubscriptionID(store: .playStore, environment: .production, id: token.fingerprint)
-            take(try await receiver.ask(kind, token, upTo: index, at: time, prior: ledger[lineage]))
+            take(try await receiver.ask(kind, token, upTo: index, at: time))
         }
     }
 

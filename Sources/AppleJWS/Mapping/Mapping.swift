@@ -89,7 +89,8 @@ extension AppleAdapter {
                 digest: BodyDigest(of: renewalInfo.payload)
             )
         }
-        let events = snapshot.uploadDrafts.map { draft in
+        let drafts = snapshot.uploadDrafts
+        let events = zip(drafts, facts.assigned(to: drafts.map(\.event))).map { draft, facts in
             NormalizedEvent(
                 id: draft.id,
                 event: draft.event,

@@ -84,7 +84,7 @@ enum AppleUploadCases {
                 "refunded",
                 world.renewal(at: revocation, refunded),
                 at: later,
-                facts: [.period, .charge, .refund, .owner],
+                facts: [.period, .charge, .owner, .refund],
                 [
                     Mapping.renewed(.scheduled),
                     .refunded(
@@ -105,7 +105,7 @@ enum AppleUploadCases {
                     $0["revocationType"] = "FAMILY_REVOKE"
                 },
                 at: later,
-                facts: [.period, .periodEnded, .owner],
+                facts: [.period, .owner, .periodEnded],
                 [
                     Mapping.started(.familyShared, .regular, Mapping.list("9.99")),
                     .revoked(.init(reason: .familySharingEnded)),

@@ -1,4 +1,6 @@
 import AppleJWS
+package import FoundationEssentials
+import JSONWebSignature
 package import Normalizer
 import SignatureCore
 package import WireJSON
@@ -43,6 +45,27 @@ package struct AppleVectorReceiver: VectorReceiver {
             _ = try adapter.verifier.appTransaction(try upload(delivery), receivedAt: delivery.receivedAt)
             return Normalization(noChange: .init(.unchanged))
         }
+    }
+
+    /// What a device would upload that has the transaction which stands in a notification; nil where none does.
+    ///
+    /// - Parameter hasRenewalInfo: whether the renewal info beside it is uploaded, too.
+    package func upload(
+        from delivery: Delivery,
+        withRenewalInfo hasRenewalInfo: Bool,
+        receivedAt: Date
+    ) throws -> Normalization? {
+        let payload = Array(try ObjectReader(parsing: delivery.body).utf8Slice("signedPayload"))
+        let content = try ObjectReader(parsing: try Base64URL.decode(payload, try CompactJWS(payload).payloadRange))
+        guard let data = try content.optionalValue("data").map(ObjectReader.init),
+            let transaction = try data.optionalString("signedTransactionInfo")
+        else { return nil }
+        return try adapter.receive(
+            signedTransaction: Array(transaction.utf8),
+            signedRenewalInfo: hasRenewalInfo
+                ? try data.optionalString("signedRenewalInfo").map { Array($0.utf8) } : nil,
+            receivedAt: receivedAt
+        )
     }
 
     /// The JWS of a body `{"jws":"…"}`.

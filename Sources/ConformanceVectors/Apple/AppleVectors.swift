@@ -88,7 +88,8 @@ struct AppleCase {
             guard events.map(\.event) == expected else {
                 throw VectorError("\(id): stated \(expected), mapped \(events.map(\.event))")
             }
-            if let facts, let found = events.first.map({ $0.facts.map(\.kind) }), found != facts {
+            let found = events.flatMap(\.facts).map(\.kind)
+            if let facts, found != facts {
                 throw VectorError("\(id): stated facts \(facts), asserted \(found)")
             }
             members.append(

@@ -66,15 +66,13 @@ package struct GoogleVectorReceiver: VectorReceiver {
         _ kind: GooglePurchase.Kind,
         _ purchaseToken: PurchaseToken,
         packageName: String? = nil,
-        at time: Date,
-        prior: SubscriptionState? = nil
+        at time: Date
     ) async throws(DeliveryError) -> Normalization {
         try await adapter.receive(
             purchaseToken: purchaseToken,
             of: kind,
             packageName: packageName ?? adapter.configuration.packageNames.first ?? "",
-            receivedAt: time,
-            prior: prior
+            receivedAt: time
         )
     }
 

@@ -118,6 +118,16 @@ package struct StoryReceiver: Sendable {
         return (delivery, try await receiver.receive(delivery))
     }
 
+    /// Takes what a device of the App Store's uploads that has the transaction of a delivery; nil where it has none.
+    package func upload(
+        from delivery: Delivery,
+        withRenewalInfo hasRenewalInfo: Bool,
+        at time: Date
+    ) throws -> Normalization? {
+        try AppleVectorReceiver(config: config)
+            .upload(from: delivery, withRenewalInfo: hasRenewalInfo, receivedAt: time)
+    }
+
     /// The tokens of what was bought on Google Play by a notification, the latest first.
     package func tokens(upTo index: Int) -> [(kind: GooglePurchase.Kind, token: PurchaseToken)] {
         notifications.resources(upTo: index).reversed().compactMap { resource in
@@ -132,11 +142,9 @@ package struct StoryReceiver: Sendable {
         _ kind: GooglePurchase.Kind,
         _ token: PurchaseToken,
         upTo index: Int,
-        at time: Date,
-        prior: SubscriptionState?
+        at time: Date
     ) async throws -> Normalization {
-        try await GoogleVectorReceiver(config: config, http: answers(upTo: index, at: time))
-            .ask(kind, token, at: time, prior: prior)
+        try await GoogleVectorReceiver(config: config, http: answers(upTo: index, at: time)).ask(kind, token, at: time)
     }
 
     /// Takes in a delivery of any origin, while the provider stands at its last notification.

@@ -15,24 +15,6 @@ struct EventDraft {
     var price: Price?
 }
 
-extension EventDraft {
-    /// The kinds of fact that speak of this event. Of several events made from one answer each carries its own, so that
-    /// a state tells for each whether it is news.
-    var subjects: Set<Fact.Kind> {
-        switch event {
-        case .started, .renewed, .productChanged, .extended: [.period, .charge, .link, .owner, .pause]
-        case .billingIssue: [.billing, .periodEnded]
-        case .expired, .revoked, .paused: [.periodEnded, .pause, .billing]
-        case .pauseScheduled: [.pause]
-        case .autoRenewDisabled, .autoRenewEnabled, .productChangeScheduled: [.renewalIntent]
-        case .priceChange: [.priceChange]
-        case .refunded, .chargeback: [.refund, .charge]
-        case .oneTimePurchased: [.purchase, .charge, .owner]
-        default: []
-        }
-    }
-}
-
 /// What one lineage's part of an answer comes to.
 struct LineageDraft {
     var lineage: SubscriptionID
@@ -46,13 +28,5 @@ struct LineageDraft {
     /// The order that the lineage's access rests on.
     var transaction: String?
 
-    /// The facts of each draft: every fact goes to the first draft that is about it, else to the first of all.
-    var assignedFacts: [[Fact]] {
-        var assigned: [[Fact]] = drafts.map { _ in [] }
-        for fact in facts {
-            let index = drafts.firstIndex { $0.subjects.contains(fact.kind) } ?? 0
-            if assigned.indices.contains(index) { assigned[index].append(fact) }
-        }
-        return assigned
-    }
+    var assignedFacts: [[Fact]] { facts.assigned(to: drafts.map(\.event)) }
 }

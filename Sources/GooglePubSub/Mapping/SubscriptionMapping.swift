@@ -106,7 +106,7 @@ extension SubscriptionMapping {
         }
     }
 
-    /// Without a notification: what the answer shows to have happened, by itself or beside what was known.
+    /// Without a notification: what the answer shows to have happened.
     private var asked: [EventDraft] {
         if item.isOver {
             // Of what renews, a charge may be moments late.
@@ -114,14 +114,7 @@ extension SubscriptionMapping {
             return hasEnded ? [expired] : []
         }
         var drafts: [EventDraft] = []
-        if item.isChargeKnown {
-            if let known = item.priorEnd, let end = item.item.expiryTime, known < end {
-                drafts += [extended].compactMap(\.self)
-            }
-            if item.terms?.willRenew == true, item.prior?.snapshot(at: item.eventTime).willRenew == false {
-                drafts.append(enabled)
-            }
-        } else if item.start != nil {
+        if item.start != nil, !item.isChargeKnown {
             if item.isRenewalOrder, !item.isContinued {
                 drafts.append(renewed(.unknown))
             } else if item.isMain || item.item.replacement?.mode != .keepExisting {

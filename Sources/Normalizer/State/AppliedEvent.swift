@@ -172,6 +172,7 @@ struct Situation {
     let billing: Register<Fact.Billing>?
     let pause: Register<Fact.PauseState>?
     let pendingProduct: String?
+    let nextProduct: Register<Fact.NextProduct>?
     /// Whether anything was ever stated about what comes next.
     let isNextProductStated: Bool
 
@@ -183,6 +184,7 @@ struct Situation {
         billing = state.billing(timeline)
         pause = state.pause(timeline)
         isNextProductStated = state.registers.values.contains { $0.nextProduct != nil }
-        pendingProduct = timeline.newest.flatMap { state.pendingProduct(at: $0.start, timeline)?.product }
+        let pending = timeline.newest.flatMap { state.pendingProduct(at: $0.start, timeline) }
+        (pendingProduct, nextProduct) = (pending?.product, pending?.register)
     }
 }

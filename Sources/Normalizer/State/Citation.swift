@@ -66,6 +66,9 @@ public struct Citation: Hashable, Sendable, Codable {
 
     package var milliseconds: Int64 { contents.milliseconds }
 
+    /// Whether somebody looked, with an upload or a question to the provider, and no notification said it.
+    package var isLookup: Bool { notificationID == nil && (channel == .clientUpload || channel == .refetch) }
+
     /// Cites a statement.
     public init(_ statement: StoreStatement) {
         self.init(

@@ -154,12 +154,13 @@ extension EventRefinement {
             // A bank's decision that another channel called a refund. All other stages no fact tells of.
             return chargeback.stage == .lost && refund == .duplicate ? .duplicate : .applied
         case .productChangeScheduled(let change):
-            if prior.pendingProduct == change.to { return .duplicate }
+            if prior.pendingProduct == change.to { return known(prior.nextProduct) { $0.product == change.to } }
             return now.pendingProduct == change.to ? .applied : .superseded
-        case .productChangeReverted:
+        case .productChangeReverted(let change):
             if now.pendingProduct != nil { return .superseded }
             // A channel states that no product comes next, another that the current one does.
-            return prior.pendingProduct == nil && (prior.isNextProductStated || hasNoNews) ? .duplicate : .applied
+            guard prior.pendingProduct == nil, prior.isNextProductStated || hasNoNews else { return .applied }
+            return known(prior.intent) { $0.terms.nextProduct == change.to }
         case .pauseScheduled(let pause):
             // Not every channel says when a pause ends; its silence does not make another pause.
             if let known = prior.pause?.value, known.status == .scheduled,
@@ -172,10 +173,16 @@ extension EventRefinement {
             let subject = subjectTransaction
             let start = event.period?.startMilliseconds
             let end = extended.to.millisecondsSince1970
-            if prior.timeline.period(transaction: subject, start: start)?.end == end { return .duplicate }
+            if let period = prior.timeline.period(transaction: subject, start: start), period.end == end {
+                return known(period.entry.statement) { $0.period.endMilliseconds == end }
+            }
             return now.timeline.period(transaction: subject, start: start)?.end == end ? .applied : .superseded
         case .priceChange:
-            return standing { if case .priceChange = $0 { true } else { false } }.map(disposition(of:)) ?? byFacts
+            let standing = standing { if case .priceChange = $0 { true } else { false } }
+            guard standing == .known, let lineage = event.subscription,
+                let register = prior.registers[lineage]?.priceChange
+            else { return standing.map(disposition(of:)) ?? byFacts }
+            return known(register) { $0 == register.value }
         case .oneTimePurchased:
             return standing { if case .purchase = $0 { true } else { false } }.map(disposition(of:)) ?? byFacts
         case .transferred:
@@ -291,8 +298,10 @@ extension EventRefinement {
 
     private var billingIssue: AppliedEvent.Disposition {
         guard case .billing(let stated)? = event.facts.first(where: { $0.kind == .billing }) else { return byFacts }
-        if let known = prior.billing?.value, known.status == stated.status, known.graceUntil == stated.graceUntil {
-            return .duplicate
+        if let billing = prior.billing, billing.value.status == stated.status,
+            billing.value.graceUntil == stated.graceUntil
+        {
+            return known(billing) { $0.status == stated.status && $0.graceUntil == stated.graceUntil }
         }
         return now.billing?.value.status == stated.status ? .applied : .superseded
     }
@@ -300,7 +309,28 @@ extension EventRefinement {
     private func renewalIntent(_ willRenew: Bool) -> AppliedEvent.Disposition {
         guard event.facts.contains(where: { $0.kind == .renewalIntent }) else { return byFacts }
         if now.intent?.value.isOn != willRenew { return .superseded }
-        return prior.intent?.value.isOn == willRenew ? .duplicate : .applied
+        guard let intent = prior.intent, intent.value.isOn == willRenew else { return .applied }
+        return known(intent) { $0.isOn == willRenew }
+    }
+
+    /// What an event is whose fact is known: a duplicate, unless the fact was only found by looking, so that nothing has told
+    /// of it. What Google answers about a purchase is told by itself, but for two things that only a notification has a time
+    /// of.
+    private func known<Value: Assertable>(
+        _ register: Register<Value>?,
+        _ isSame: (Value) -> Bool
+    ) -> AppliedEvent.Disposition {
+        guard let register, event.origin.notificationID != nil, register.isFound(isSame),
+            register.by.provider != .google || isUndatedByGoogle
+        else { return .duplicate }
+        return .applied
+    }
+
+    private var isUndatedByGoogle: Bool {
+        switch event.event {
+        case .autoRenewEnabled, .extended: true
+        default: false
+        }
     }
 }
 

@@ -59,14 +59,18 @@ package struct Assertion<Value: Assertable>: Hashable, Sendable, Codable {
     private var contents: [UInt8] { (try? CanonicalJSON.bytes(value)) ?? [] }
 }
 
-/// The highest assertion about one thing, and the highest that contradicts it with equal right.
+/// The highest assertion about one thing, the highest that contradicts it with equal right, and the highest that was not
+/// found by looking.
 ///
 /// Joining keeps the maximum of a total order, so it commutes, associates and may be repeated. The contradiction is a
 /// function of all assertions ever joined too: it is the highest among those that rank as high as the maximum with
-/// another value, and whatever outranks an assertion outranks its contradictions.
+/// another value, and whatever outranks an assertion outranks its contradictions. What was not found by looking has a
+/// maximum of its own.
 package struct Register<Value: Assertable>: Hashable, Sendable, Codable {
     package private(set) var latest: Assertion<Value>
     package private(set) var rival: Assertion<Value>?
+    /// What a notification said last; nil where that is ``latest``.
+    private var told: Assertion<Value>?
 
     package init(_ assertion: Assertion<Value>) { latest = assertion }
 
@@ -76,12 +80,23 @@ package struct Register<Value: Assertable>: Hashable, Sendable, Codable {
     package mutating func merge(_ other: Self) {
         insert(other.latest)
         if let rival = other.rival { insert(rival) }
+        if let told = other.told { insert(told) }
+    }
+
+    /// Whether what it says now was only found by looking, and the last notification about it said something else.
+    package func isFound(_ isSame: (Value) -> Bool) -> Bool {
+        by.isLookup && told.map { !isSame($0.value) } ?? true
     }
 
     package mutating func insert(_ assertion: Assertion<Value>) {
         if latest == assertion { return }
         var lower = assertion
         if latest.precedes(assertion) { swap(&latest, &lower) }
+        if !latest.by.isLookup {
+            told = nil
+        } else if !lower.by.isLookup, told?.precedes(lower) ?? true {
+            told = lower
+        }
         if rival?.contradicts(latest) == false { rival = nil }
         guard lower.contradicts(latest) else { return }
         if let rival, lower.precedes(rival) { return }

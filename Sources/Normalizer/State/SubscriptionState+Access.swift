@@ -246,20 +246,24 @@ extension SubscriptionState {
         newestRegisters(timeline).compactMap(\.priceChange).highest()
     }
 
-    /// The product that takes the place of the current one when its period ends.
-    func pendingProduct(at time: Int64, _ timeline: PeriodTimeline) -> (product: String, by: Citation)? {
+    /// The product that takes the place of the current one when its period ends, and what states it; a period that begins
+    /// then states it by itself.
+    func pendingProduct(
+        at time: Int64,
+        _ timeline: PeriodTimeline
+    ) -> (product: String, register: Register<Fact.NextProduct>?)? {
         let current = timeline.lastBegun(by: time).map { timeline.periods[$0] } ?? timeline.periods.first
         if let current,
             let next = timeline.periods.first(where: { $0.start > max(time, current.start) && !$0.isForestalled }),
             !next.fact.isProvisional
         {
-            return next.fact.product == current.fact.product ? nil : (next.fact.product, next.by)
+            return next.fact.product == current.fact.product ? nil : (next.fact.product, nil)
         }
         guard let register = newestRegisters(timeline).compactMap(\.nextProduct).highest(),
             let product = register.value.product, product != current?.fact.product
         else { return nil }
         if let stated = timeline.newest?.firstStated, stated > register.by.milliseconds { return nil }
-        return (product, register.by)
+        return (product, register)
     }
 }
 

@@ -1,0 +1,29 @@
+extension LifecycleEvent {
+    /// The kinds of fact that speak of it.
+    fileprivate var subjects: Set<Fact.Kind> {
+        switch self {
+        case .started, .renewed, .productChanged, .extended: [.period, .charge, .link, .owner, .pause]
+        case .billingIssue: [.billing, .periodEnded]
+        case .expired, .revoked, .paused: [.periodEnded, .pause, .billing]
+        case .pauseScheduled: [.pause]
+        case .autoRenewDisabled, .autoRenewEnabled, .productChangeScheduled: [.renewalIntent]
+        case .priceChange: [.priceChange]
+        case .refunded, .chargeback: [.refund, .charge]
+        case .oneTimePurchased: [.purchase, .charge, .owner]
+        default: []
+        }
+    }
+}
+
+extension [Fact] {
+    /// The facts of each of several events that were made of one statement: every fact goes to the first event that it
+    /// speaks of, else to the first of all. Each event carries its own, so that a state tells for each whether it is news.
+    package func assigned(to events: [LifecycleEvent]) -> [[Fact]] {
+        var assigned: [[Fact]] = events.map { _ in [] }
+        for fact in self {
+            let index = events.firstIndex { $0.subjects.contains(fact.kind) } ?? 0
+            if assigned.indices.contains(index) { assigned[index].append(fact) }
+        }
+        return assigned
+    }
+}
