@@ -172,10 +172,11 @@ struct RandomStory {
             )
         let facts = transfers ? [] : (0..<(1 + pick(3))).map { _ in fact() }
         let notification = "n\(pick(4))"
+        let isFound = pick(4) == 0
         return NormalizedEvent(
             id: .notified(lineage, by: .apple, notification: "\(seed)", ordinal: index),
             event: happened,
-            provider: one(.apple, .revenuecat),
+            provider: one(.apple, .apple, .revenuecat, .revenuecat, .host),
             store: .appStore,
             environment: lineage.environment,
             subscription: transfers ? nil : lineage,
@@ -188,8 +189,8 @@ struct RandomStory {
             facts: facts,
             origin: Origin(
                 type: "T",
-                notificationID: notification,
-                channel: one(.webhook, .history),
+                notificationID: isFound ? nil : notification,
+                channel: isFound ? one(.clientUpload, .refetch) : one(.webhook, .history),
                 evidence: .init(.unchecked),
                 digest: notification,
                 mapper: "test/1"

@@ -46,6 +46,76 @@ struct StateRefinementTests {
         #expect(applied.event.event == .renewed(.init(cause: cause, phase: phase, period: Self.period(30, 60))))
     }
 
+    /// What somebody found by looking, with a period beside it so that a price and a product have something to follow.
+    private static func found(_ fact: Fact, at days: Double, by provider: Provider = .apple) -> StoreStatement {
+        StoreStatement(
+            subscription: SubscriptionID(store: .appStore, environment: .production, id: "L1"),
+            provider: provider,
+            assertedAt: AccountStories.day(days),
+            facts: [fact],
+            origin: Origin(
+                type: "JWSRenewalInfo",
+                channel: provider == .apple ? .clientUpload : .refetch,
+                evidence: .init(.unchecked),
+                digest: "found-\(days)",
+                mapper: "test/1"
+            )
+        )
+    }
+
+    private static let increase = LifecycleEvent.PriceChange(stage: .pending, consentRequired: true)
+
+    @Test(
+        "what an upload or a look-up found first is told by its notification, and by one",
+        arguments: [
+            (
+                .autoRenewDisabled(.init(reason: .customer)),
+                .renewalIntent(.init(.init(willRenew: false), reason: .customer))
+            ),
+            (.billingIssue(.init(access: .suspended)), .billing(.init(.suspended))),
+            (.priceChange(increase), .priceChange(.init(increase))),
+            (
+                .productChangeScheduled(
+                    .init(to: "pro", direction: .downgrade, timing: .atPeriodEnd(nil), basis: .store)
+                ),
+                .renewalIntent(.init(.init(willRenew: true, nextProduct: "pro"), reason: nil))
+            ),
+            (
+                .extended(.init(to: AccountStories.day(40), reason: .developer)),
+                .period(.init(period(0, 40), product: "basic", phase: .regular, transaction: "t1"))
+            ),
+        ] as [(LifecycleEvent, Fact)],
+        [Provider.apple, .revenuecat]
+    )
+    func foundFirst(_ news: (LifecycleEvent, Fact), by finder: Provider) {
+        let (event, fact) = news
+        func state(_ steps: (inout SubscriptionState) -> Void) -> SubscriptionState {
+            var state = SubscriptionState(SubscriptionID(store: .appStore, environment: .production, id: "L1"))
+            _ = state.apply(Self.renewed("t1", 0, 30, .regular))
+            steps(&state)
+            return state
+        }
+        let stated = Self.told(event, "t1", at: 5, [fact])
+        let relayed = Self.told(event, "t1", at: 5.001, by: .revenuecat, [fact])
+        let (before, after) = (Self.found(fact, at: 5.000_5, by: finder), Self.found(fact, at: 6, by: finder))
+        var dispositions: [AppliedEvent.Disposition] = []
+        let foundFirst = state {
+            $0.apply(before)
+            for event in [stated, stated] { dispositions.append($0.apply(event).disposition) }
+            $0.apply(after)
+            for event in [stated, relayed] { dispositions.append($0.apply(event).disposition) }
+        }
+        // The one that was told of is known, however often it is looked up.
+        #expect(dispositions == [.applied, .duplicate, .duplicate, .duplicate])
+        let toldFirst = state {
+            #expect($0.apply(relayed).disposition == .applied)
+            $0.apply(after)
+            #expect($0.apply(stated).disposition == .duplicate)
+            $0.apply(before)
+        }
+        #expect(foundFirst == toldFirst)
+    }
+
     /// A relay names what replaces a purchase on Google Play as another lineage.
     @Test(
         "what begins long after an end has replaced nothing, and the end takes the credits",

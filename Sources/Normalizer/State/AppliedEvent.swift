@@ -7,7 +7,8 @@ public struct AppliedEvent: Hashable, Sendable, Codable {
     public enum Disposition: String, Hashable, Sendable, Codable {
         /// News: act on it.
         case applied
-        /// Known already, from another channel or an earlier delivery: do nothing.
+        /// Told already, from another channel or an earlier delivery: do nothing. What was only found by looking, with an
+        /// upload or a question to the provider that gave no event for it, has not been told.
         case duplicate
         /// News of the past, which a later statement has overtaken: record it, but do not act as if it were so now.
         case superseded
