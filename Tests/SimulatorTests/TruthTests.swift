@@ -167,18 +167,25 @@ extension TruthTests {
 }
 
 extension TruthTests {
-    @Test("what a device uploads is no other truth, and told once", arguments: Asking.allCases, [false, true])
-    func uploads(_ asking: Asking, withRenewalInfo: Bool) async throws {
+    @Test("what a device uploads is no other truth, and told once", arguments: Asking.allCases, Upload.allCases)
+    func uploads(_ asking: Asking, _ upload: Upload) async throws {
         // Of grace, and of a refund that was undone, a transaction alone says nothing.
-        guard asking != .instead || withRenewalInfo else { return }
+        guard asking != .instead || upload == .withRenewalInfo else { return }
         for isRare in [false, true] {
             try await walk(.apple, isRare: isRare) { walk, apple in
                 let isUndone = walk.story.steps.contains { $0.act == .reverseRefund }
                 guard asking != .instead || !isUndone else { return nil }
-                return try await WalkedHost.difference(walk, apple, uploading: asking, withRenewalInfo)
+                return try await WalkedHost.difference(walk, apple, uploading: upload, asking)
             }
         }
     }
+}
+
+/// What a device hands in together.
+enum Upload: CaseIterable {
+    case transaction, withRenewalInfo
+    /// The renewal info of now beside a transaction as it was signed some time ago, and perhaps not the last.
+    case olderTransaction
 }
 
 extension TruthTests {
@@ -405,16 +412,27 @@ struct WalkedHost {
     static func difference(
         _ walk: RandomWalk,
         _ simulator: any StorySimulator,
-        uploading asking: Asking,
-        _ withRenewalInfo: Bool
+        uploading upload: Upload,
+        _ asking: Asking
     ) async throws -> String? {
         let playback = try await StoryPlayback(walk.story, by: simulator, from: Date(millisecondsSince1970: walk.start))
         var host = WalkedHost(walk)
         var listener = WalkedHost(walk)
         var random = SplitMix64(state: walk.seed)
-        func upload(_ delivery: Delivery, at time: Date) throws {
-            let result = try playback.receiver.upload(from: delivery, withRenewalInfo: withRenewalInfo, at: time)
-            if let result { host.take(result) }
+        var devices: [Delivery] = []
+        func take(_ delivery: Delivery, at time: Date) throws {
+            devices.append(delivery)
+            let older = upload == .olderTransaction ? devices.randomElement(using: &random) : nil
+            do {
+                let result = try playback.receiver.upload(
+                    transactionOf: older ?? delivery,
+                    renewalInfoOf: upload == .transaction ? nil : delivery,
+                    at: time
+                )
+                if let result { host.take(result) }
+            } catch let error as DeliveryError where error.code == .misdirected && older != nil {
+                // Of two purchases, which are not to be handed in together.
+            }
         }
         for (step, truth) in walk.truths.enumerated() {
             let time = walk.times[step]
@@ -423,15 +441,15 @@ struct WalkedHost {
                 let before = walk.times[step - 1]
                 let moment = before + Int64.random(in: 0...max(0, time - before), using: &random)
                 host.settle(by: Date(millisecondsSince1970: moment))
-                try upload(one.delivery, at: Date(millisecondsSince1970: moment))
+                try take(one.delivery, at: Date(millisecondsSince1970: moment))
             }
             host.settle(by: Date(millisecondsSince1970: time))
             let taken = playback.taken.filter { $0.notification.step == step }
             for one in taken {
                 let moment = one.delivery.receivedAt
-                if [.ahead, .instead].contains(asking) { try upload(one.delivery, at: moment) }
+                if [.ahead, .instead].contains(asking) { try take(one.delivery, at: moment) }
                 if asking != .instead { host.take(one.result) }
-                if asking == .after { try upload(one.delivery, at: moment) }
+                if asking == .after { try take(one.delivery, at: moment) }
                 listener.take(one.result)
             }
             let now = max(time, taken.map { $0.delivery.receivedAt.millisecondsSince1970 }.max() ?? 0)
@@ -439,7 +457,7 @@ struct WalkedHost {
             if asking != .instead, let what = host.newsDifference(to: listener) {
                 return "apple, seed \(walk.seed), step \(step + 1): \(what)" + walk.steps(through: step)
             }
-            if let what = host.difference(to: truth, at: now, walk, isComplete: asking != .instead || withRenewalInfo) {
+            if let what = host.difference(to: truth, at: now, walk) {
                 return "apple, seed \(walk.seed), step \(step + 1): \(what)" + walk.steps(through: step)
             }
             host.spend(at: now)

@@ -47,25 +47,25 @@ package struct AppleVectorReceiver: VectorReceiver {
         }
     }
 
-    /// What a device would upload that has the transaction which stands in a notification; nil where none does.
-    ///
-    /// - Parameter hasRenewalInfo: whether the renewal info beside it is uploaded, too.
+    /// What a device would upload that has the transaction which stands in a notification, and perhaps the renewal info which
+    /// stands in one; nil where there is no transaction.
     package func upload(
-        from delivery: Delivery,
-        withRenewalInfo hasRenewalInfo: Bool,
+        transactionOf notification: Delivery,
+        renewalInfoOf other: Delivery?,
         receivedAt: Date
     ) throws -> Normalization? {
-        let payload = Array(try ObjectReader(parsing: delivery.body).utf8Slice("signedPayload"))
-        let content = try ObjectReader(parsing: try Base64URL.decode(payload, try CompactJWS(payload).payloadRange))
-        guard let data = try content.optionalValue("data").map(ObjectReader.init),
-            let transaction = try data.optionalString("signedTransactionInfo")
-        else { return nil }
+        guard let transaction = try signed("signedTransactionInfo", in: notification) else { return nil }
         return try adapter.receive(
-            signedTransaction: Array(transaction.utf8),
-            signedRenewalInfo: hasRenewalInfo
-                ? try data.optionalString("signedRenewalInfo").map { Array($0.utf8) } : nil,
+            signedTransaction: transaction,
+            signedRenewalInfo: try other.flatMap { try signed("signedRenewalInfo", in: $0) },
             receivedAt: receivedAt
         )
+    }
+
+    private func signed(_ member: MemberName, in notification: Delivery) throws -> [UInt8]? {
+        let payload = Array(try ObjectReader(parsing: notification.body).utf8Slice("signedPayload"))
+        let content = try ObjectReader(parsing: try Base64URL.decode(payload, try CompactJWS(payload).payloadRange))
+        return try content.optionalValue("data").map(ObjectReader.init)?.optionalString(member).map { Array($0.utf8) }
     }
 
     /// The JWS of a body `{"jws":"…"}`.

@@ -118,14 +118,15 @@ package struct StoryReceiver: Sendable {
         return (delivery, try await receiver.receive(delivery))
     }
 
-    /// Takes what a device of the App Store's uploads that has the transaction of a delivery; nil where it has none.
+    /// Takes what a device of the App Store's uploads that has the transaction of a delivery, and perhaps the renewal info of
+    /// one; nil where there is no transaction.
     package func upload(
-        from delivery: Delivery,
-        withRenewalInfo hasRenewalInfo: Bool,
+        transactionOf delivery: Delivery,
+        renewalInfoOf other: Delivery?,
         at time: Date
     ) throws -> Normalization? {
         try AppleVectorReceiver(config: config)
-            .upload(from: delivery, withRenewalInfo: hasRenewalInfo, receivedAt: time)
+            .upload(transactionOf: delivery, renewalInfoOf: other, receivedAt: time)
     }
 
     /// The tokens of what was bought on Google Play by a notification, the latest first.

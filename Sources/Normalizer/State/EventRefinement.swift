@@ -178,11 +178,12 @@ extension EventRefinement {
             }
             return now.timeline.period(transaction: subject, start: start)?.end == end ? .applied : .superseded
         case .priceChange:
-            let standing = standing { if case .priceChange = $0 { true } else { false } }
-            guard standing == .known, let lineage = event.subscription,
-                let register = prior.registers[lineage]?.priceChange
-            else { return standing.map(disposition(of:)) ?? byFacts }
-            return known(register) { $0 == register.value }
+            guard let lineage = event.subscription, let register = prior.registers[lineage]?.priceChange,
+                let stated = statedPriceChange, register.value.isSame(as: stated)
+            else {
+                return standing { if case .priceChange = $0 { true } else { false } }.map(disposition(of:)) ?? byFacts
+            }
+            return known(register) { $0.isSame(as: stated) }
         case .oneTimePurchased:
             return standing { if case .purchase = $0 { true } else { false } }.map(disposition(of:)) ?? byFacts
         case .transferred:
@@ -201,6 +202,11 @@ extension EventRefinement {
     }
 
     private var subjectTransaction: String? { statedPeriod?.transaction ?? event.transaction }
+
+    private var statedPriceChange: Fact.PriceChangeState? {
+        for case .priceChange(let change) in event.facts { return change }
+        return nil
+    }
 
     private var refund: AppliedEvent.Disposition? {
         standing { if case .refund = $0 { true } else { false } }.map(disposition(of:))
@@ -331,6 +337,16 @@ extension EventRefinement {
         case .autoRenewEnabled, .extended: true
         default: false
         }
+    }
+}
+
+extension Fact.PriceChangeState {
+    /// Whether it is the same change. What a price was before, not every statement knows.
+    fileprivate func isSame(as other: Self) -> Bool {
+        var (one, other) = (change, other.change)
+        one?.old = nil
+        other?.old = nil
+        return one == other
     }
 }
 
