@@ -278,7 +278,7 @@ let package = Package(
         // Every story on every provider, in every order.
         .testTarget(
             name: "SimulatorTests",
-            dependencies: ["ConformanceVectors", "GooglePubSub", "NotificationSimulator", "Normalizer", "WireJSON"],
+            dependencies: ["ConformanceVectors", "NotificationSimulator", "Normalizer", "WireJSON"],
             swiftSettings: strict
         ),
         .testTarget(

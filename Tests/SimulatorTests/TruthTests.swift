@@ -1,6 +1,5 @@
 import ConformanceVectors
 import Foundation
-import GooglePubSub
 import NotificationSimulator
 import Normalizer
 import Testing
@@ -51,28 +50,6 @@ extension TruthTests {
             if let difference = try await WalkedHost.difference(walk, store, beside: relay, telling) {
                 Issue.record("\(telling): \(difference)")
             }
-        }
-    }
-}
-
-extension RandomWalk {
-    /// What happened, for people.
-    fileprivate func steps(through last: Int) -> String {
-        zip(times, story.steps).prefix(last + 1)
-            .map { time, step in
-                let plan = step.act.plan.map { " to \($0.product) \($0.rhythm)" } ?? ""
-                return "\n    \(RFC3339.string(time)) \(step.act.name)\(plan)"
-            }
-            .joined()
-    }
-}
-
-extension Story.Act {
-    /// The plan that is chosen.
-    fileprivate var plan: Story.Plan? {
-        switch self {
-        case .subscribe(let plan, _), .upgrade(let plan), .crossgrade(let plan), .downgrade(let plan): plan
-        default: nil
         }
     }
 }
@@ -136,20 +113,6 @@ extension TruthTests {
     }
 }
 
-extension Story.Act {
-    /// Whether what is told of it says how the subscription stands.
-    fileprivate func isAboutSubscription(at provider: Provider) -> Bool {
-        switch self {
-        // Told by a schedule, which knows phases and no period.
-        case .schedulePause: provider != .stripe
-        case .buy, .disputeCharge, .winDispute, .loseDispute, .refund, .renewEarly, .requestRefund, .reverseRefund,
-            .shareWithFamily, .stopSharing, .declineRefund:
-            false
-        default: true
-        }
-    }
-}
-
 extension TruthTests {
     @Test("what comes late, and twice, leaves what came in time", arguments: Story.providers)
     func late(_ provider: Provider) async throws {
@@ -158,46 +121,54 @@ extension TruthTests {
 }
 
 extension TruthTests {
-    @Test("what Google Play is asked about besides is no other truth, and told once", arguments: Asking.allCases)
-    func questions(_ asking: Asking) async throws {
+    @Test("what Google Play is asked about besides is no other truth, and told once", arguments: Looking.allCases)
+    func questions(_ looking: Looking) async throws {
         for isRare in [false, true] {
-            try await walk(.google, isRare: isRare) { try await WalkedHost.difference($0, $1, asking) }
+            try await walk(.google, isRare: isRare) { try await Self.asking($0, $1, looking) }
         }
+    }
+
+    /// Of a refund that a new purchase follows, the purchases say nothing.
+    private static func asking(
+        _ walk: RandomWalk,
+        _ google: any StorySimulator,
+        _ looking: Looking
+    ) async throws -> String? {
+        try await WalkedHost.difference(walk, google, looking, hasCredits: false, WalkedHost.asking)
     }
 }
 
 extension TruthTests {
-    @Test("what a device uploads is no other truth, and told once", arguments: Asking.allCases, Upload.allCases)
-    func uploads(_ asking: Asking, _ upload: Upload) async throws {
+    @Test("what a device uploads is no other truth, and told once", arguments: Looking.allCases, Upload.allCases)
+    func uploads(_ looking: Looking, _ upload: Upload) async throws {
         // Of grace, and of a refund that was undone, a transaction alone says nothing.
-        guard asking != .instead || upload == .withRenewalInfo else { return }
+        guard looking != .instead || upload == .withRenewalInfo else { return }
         for isRare in [false, true] {
             try await walk(.apple, isRare: isRare) { walk, apple in
                 let isUndone = walk.story.steps.contains { $0.act == .reverseRefund }
-                guard asking != .instead || !isUndone else { return nil }
-                return try await WalkedHost.difference(walk, apple, uploading: upload, asking)
+                guard looking != .instead || !isUndone else { return nil }
+                return try await WalkedHost.difference(
+                    walk,
+                    apple,
+                    looking,
+                    hasCredits: true,
+                    WalkedHost.uploading(upload)
+                )
             }
         }
     }
 }
 
-/// What a device hands in together.
-enum Upload: CaseIterable {
-    case transaction, withRenewalInfo
-    /// The renewal info of now beside a transaction as it was signed some time ago, and perhaps not the last.
-    case olderTransaction
-}
-
 extension TruthTests {
     /// As the adapter is configured unless told otherwise. When a charge ahead of time begins to count, orders alone tell.
-    @Test("so they are where no paid order is asked for", arguments: [nil, .ahead, .instead] as [Asking?])
-    func withoutOrders(_ asking: Asking?) async throws {
+    @Test("so they are where no paid order is asked for", arguments: [nil, .ahead, .instead] as [Looking?])
+    func withoutOrders(_ looking: Looking?) async throws {
         for isRare in [false, true] {
             try await walk(.google, isRare: isRare) { walk, google in
                 guard !walk.story.steps.contains(where: { $0.act == .renewEarly }) else { return nil }
                 let simulator = WithoutOrders(google)
-                guard let asking else { return try await WalkedHost.difference(walk, simulator) }
-                return try await WalkedHost.difference(walk, simulator, asking)
+                guard let looking else { return try await WalkedHost.difference(walk, simulator) }
+                return try await Self.asking(walk, simulator, looking)
             }
         }
     }
@@ -222,432 +193,5 @@ private struct WithoutOrders: StorySimulator {
     var receiverConfiguration: [UInt8] {
         let configuration = String(decoding: google.receiverConfiguration, as: UTF8.self)
         return Array(configuration.replacing(#""orderLookup":"charged""#, with: #""orderLookup":"voided""#).utf8)
-    }
-}
-
-/// When a host asks Google Play about a purchase, beside what notifications make it ask.
-enum Asking: CaseIterable {
-    /// As soon as something has happened, before its notification comes.
-    case ahead
-    /// When the notification has come.
-    case after
-    /// At any time, as who opens the app.
-    case whenever
-    /// As soon as something has happened, and no notification ever comes.
-    case instead
-}
-
-/// How a store and its relay tell of one purchase.
-enum Telling: CaseIterable {
-    case storeFirst, relayFirst
-    /// In any order within a step, and twice.
-    case mixed
-    /// Some steps later.
-    case storeLate, relayLate
-}
-
-/// A host that does what `docs/model.md` says, walked through a life.
-struct WalkedHost {
-    private let policy: CreditPolicy
-    private var ledger = AccountLedger()
-    private var balances: [SubscriptionID: CreditBalance] = [:]
-    private var done: Set<String> = []
-    private var news: [EventID: LifecycleEvent.Kind] = [:]
-    private var account: Account.Identifier?
-    private var transferredAt = Date.distantPast
-    /// What is shared with the family, in the order in which it was first heard of: shared again, it has another name.
-    private var shared: [SubscriptionID] = []
-
-    private init(_ walk: RandomWalk) {
-        var allowances: [String: CreditPolicy.Allowance] = [:]
-        // Stripe sells months and years under one name; the price of the month stands for both.
-        for name in ["coins", "prod_coins", "com.example.app.coins"] { allowances[name] = .init(credits: Truth.coins) }
-        for plan in [Story.Plan.basicPrepaid, .basicMonthly, .proInstalments, .proYearly, .proMonthly]
-        where plan.billing != .instalments || walk.provider == .google {
-            allowances[plan.name(at: walk.provider, ofGooglePlay: walk.isOfGooglePlay)] = .init(
-                credits: plan.credits,
-                trialCredits: Story.Plan.trialCredits,
-                price: ExactDecimal(coefficient: Int128(plan.price), scale: 3).map { Money($0, "USD") }
-            )
-        }
-        policy = CreditPolicy(allowances)
-    }
-
-    /// - Parameter lost: which notification never arrives; none unless given.
-    static func difference(
-        _ walk: RandomWalk,
-        _ simulator: any StorySimulator,
-        losing lost: Int? = nil
-    ) async throws -> String? {
-        let playback = try await StoryPlayback(walk.story, by: simulator, from: Date(millisecondsSince1970: walk.start))
-        var host = WalkedHost(walk)
-        // The first is how the host comes to know the purchase.
-        let losable = playback.taken.indices.filter {
-            let act = walk.story.steps[playback.taken[$0].notification.step].act
-            switch act {
-            // That a refund was undone, only its own notification tells.
-            case .reverseRefund: return false
-            // A family member's purchase is spoken of when the sharing ends, and else when it would renew.
-            case .stopSharing: return false
-            // What Google Play says of another matter leaves out when the period began; its end is taken then from what was
-            // known before, which this host does not hand in.
-            case .extend where walk.provider == .google: return false
-            // Nobody speaks of a subscription of Stripe's that is over.
-            case .refund, .expire: return walk.provider != .stripe
-            default: return playback.taken[$0].notification.step > 0
-            }
-        }
-        let missing = lost.flatMap { losable.isEmpty ? nil : losable[$0 % losable.count] }
-        let missingStep = missing.map { playback.taken[$0].notification.step }
-        var isHealed = true
-        for (step, truth) in walk.truths.enumerated() {
-            let taken = playback.taken.filter { $0.notification.step == step }
-            host.settle(by: Date(millisecondsSince1970: walk.times[step]))
-            for one in taken where missing.map({ playback.taken[$0].notification.id }) != one.notification.id {
-                host.take(one.result)
-            }
-            if let missingStep {
-                let isTold = step > missingStep && walk.story.steps[step].act.isAboutSubscription(at: walk.provider)
-                isHealed = isTold || (isHealed && step != missingStep)
-            }
-            let now = max(walk.times[step], taken.map { $0.delivery.receivedAt.millisecondsSince1970 }.max() ?? 0)
-            host.settle(by: Date(millisecondsSince1970: now))
-            if let what = host.difference(to: truth, at: now, walk, isComplete: missing == nil), isHealed {
-                let without = missing.map { " without \(playback.taken[$0].notification.type)" } ?? ""
-                return "\(walk.provider.rawValue), seed \(walk.seed), step \(step + 1)\(without): \(what)"
-                    + walk.steps(through: step)
-            }
-            host.spend(at: now)
-        }
-        return nil
-    }
-
-    /// Some notifications arrive days or months late, some twice.
-    static func lateDifference(_ walk: RandomWalk, _ simulator: any StorySimulator) async throws -> String? {
-        let playback = try await StoryPlayback(walk.story, by: simulator, from: Date(millisecondsSince1970: walk.start))
-        var host = WalkedHost(walk)
-        var random = SplitMix64(state: walk.seed &* 31)
-        var late: [(due: Int, taken: StoryPlayback.Taken)] = []
-        var log = ""
-        for (step, truth) in walk.truths.enumerated() {
-            let time = Date(millisecondsSince1970: walk.times[step])
-            host.settle(by: time)
-            var taken: [StoryPlayback.Taken] = []
-            for one in playback.taken where one.notification.step == step {
-                let delay = Int.random(in: 0..<100, using: &random)
-                if delay < 25 {
-                    late.append((step + 1 + delay % 3, one))
-                    log += "\n    \(one.notification.type) of step \(step + 1) comes \(1 + delay % 3) steps late"
-                } else {
-                    taken.append(one)
-                    if delay < 35 { late.append((step + delay % 4, one)) }
-                }
-            }
-            taken += late.filter { $0.due <= step }.map(\.taken)
-            late.removeAll { $0.due <= step }
-            for one in taken {
-                host.take(one.result)
-                host.settle(by: max(time, one.delivery.receivedAt))
-            }
-            guard late.isEmpty else { continue }
-            let now = max(walk.times[step], taken.map { $0.delivery.receivedAt.millisecondsSince1970 }.max() ?? 0)
-            // What becomes known of a period after its successor has begun pays nothing out.
-            if let what = host.difference(to: truth, at: now, walk, isComplete: false) {
-                return "\(walk.provider.rawValue), seed \(walk.seed), step \(step + 1): \(what)"
-                    + walk.steps(through: step) + log
-            }
-        }
-        return nil
-    }
-
-    /// The host asks about purchases whose notifications are on their way, or have come.
-    static func difference(
-        _ walk: RandomWalk,
-        _ simulator: any StorySimulator,
-        _ asking: Asking
-    ) async throws -> String? {
-        let playback = try await StoryPlayback(walk.story, by: simulator, from: Date(millisecondsSince1970: walk.start))
-        var host = WalkedHost(walk)
-        var listener = WalkedHost(walk)
-        var random = SplitMix64(state: walk.seed)
-        var last: Int?
-        for (step, truth) in walk.truths.enumerated() {
-            let time = walk.times[step]
-            if let last, asking == .whenever {
-                let before = walk.times[step - 1]
-                let moment = Date(
-                    millisecondsSince1970: before + Int64.random(in: 0...max(0, time - before), using: &random)
-                )
-                host.settle(by: moment)
-                try await host.ask(playback.receiver, upTo: last, at: moment)
-            }
-            host.settle(by: Date(millisecondsSince1970: time))
-            for index in playback.taken.indices where playback.taken[index].notification.step == step {
-                let one = playback.taken[index]
-                let moment = one.delivery.receivedAt
-                if [.ahead, .instead].contains(asking) {
-                    try await host.ask(playback.receiver, upTo: index, at: moment)
-                }
-                if asking != .instead { host.take(one.result) }
-                if asking == .after { try await host.ask(playback.receiver, upTo: index, at: moment) }
-                listener.take(one.result)
-                last = index
-            }
-            let taken = playback.taken.filter { $0.notification.step == step }
-            let now = max(time, taken.map { $0.delivery.receivedAt.millisecondsSince1970 }.max() ?? 0)
-            host.settle(by: Date(millisecondsSince1970: now))
-            if asking != .instead, let what = host.newsDifference(to: listener) {
-                return "google, seed \(walk.seed), step \(step + 1): \(what)" + walk.steps(through: step)
-            }
-            // Of a refund that a new purchase follows, the purchases say nothing.
-            if let what = host.difference(to: truth, at: now, walk, hasCredits: asking != .instead) {
-                return "google, seed \(walk.seed), step \(step + 1): \(what)" + walk.steps(through: step)
-            }
-            host.spend(at: now)
-        }
-        return nil
-    }
-
-    /// A device uploads what it has of the purchases that the App Store notifies of.
-    static func difference(
-        _ walk: RandomWalk,
-        _ simulator: any StorySimulator,
-        uploading upload: Upload,
-        _ asking: Asking
-    ) async throws -> String? {
-        let playback = try await StoryPlayback(walk.story, by: simulator, from: Date(millisecondsSince1970: walk.start))
-        var host = WalkedHost(walk)
-        var listener = WalkedHost(walk)
-        var random = SplitMix64(state: walk.seed)
-        var devices: [Delivery] = []
-        func take(_ delivery: Delivery, at time: Date) throws {
-            devices.append(delivery)
-            let older = upload == .olderTransaction ? devices.randomElement(using: &random) : nil
-            do {
-                let result = try playback.receiver.upload(
-                    transactionOf: older ?? delivery,
-                    renewalInfoOf: upload == .transaction ? nil : delivery,
-                    at: time
-                )
-                if let result { host.take(result) }
-            } catch let error as DeliveryError where error.code == .misdirected && older != nil {
-                // Of two purchases, which are not to be handed in together.
-            }
-        }
-        for (step, truth) in walk.truths.enumerated() {
-            let time = walk.times[step]
-            let known = playback.taken.filter { $0.notification.step < step }
-            if asking == .whenever, let one = known.randomElement(using: &random) {
-                let before = walk.times[step - 1]
-                let moment = before + Int64.random(in: 0...max(0, time - before), using: &random)
-                host.settle(by: Date(millisecondsSince1970: moment))
-                try take(one.delivery, at: Date(millisecondsSince1970: moment))
-            }
-            host.settle(by: Date(millisecondsSince1970: time))
-            let taken = playback.taken.filter { $0.notification.step == step }
-            for one in taken {
-                let moment = one.delivery.receivedAt
-                if [.ahead, .instead].contains(asking) { try take(one.delivery, at: moment) }
-                if asking != .instead { host.take(one.result) }
-                if asking == .after { try take(one.delivery, at: moment) }
-                listener.take(one.result)
-            }
-            let now = max(time, taken.map { $0.delivery.receivedAt.millisecondsSince1970 }.max() ?? 0)
-            host.settle(by: Date(millisecondsSince1970: now))
-            if asking != .instead, let what = host.newsDifference(to: listener) {
-                return "apple, seed \(walk.seed), step \(step + 1): \(what)" + walk.steps(through: step)
-            }
-            if let what = host.difference(to: truth, at: now, walk) {
-                return "apple, seed \(walk.seed), step \(step + 1): \(what)" + walk.steps(through: step)
-            }
-            host.spend(at: now)
-        }
-        return nil
-    }
-
-    /// A store and a relay of it tell of one life.
-    static func difference(
-        _ walk: RandomWalk,
-        _ store: any StorySimulator,
-        beside relay: any StorySimulator,
-        _ telling: Telling
-    ) async throws -> String? {
-        let start = Date(millisecondsSince1970: walk.start)
-        let stated = try await StoryPlayback(walk.story, by: store, from: start).taken
-        let relayed = try await StoryPlayback(walk.story, by: relay, from: start).taken
-        var host = WalkedHost(walk)
-        var random = SplitMix64(state: walk.seed)
-        var late: [(due: Int, taken: [StoryPlayback.Taken])] = []
-        for (step, truth) in walk.truths.enumerated() {
-            let first = stated.filter { $0.notification.step == step }
-            let second = relayed.filter { $0.notification.step == step }
-            let due = max(late.last?.due ?? 0, step + Int.random(in: 0...3, using: &random))
-            var taken =
-                switch telling {
-                case .storeFirst: first + second
-                case .relayFirst: second + first
-                case .mixed: (first + first + second + second).shuffled(using: &random)
-                case .storeLate: second
-                case .relayLate: first
-                }
-            if telling == .storeLate { late.append((due, first)) }
-            if telling == .relayLate { late.append((due, second)) }
-            taken += late.filter { $0.due <= step }.flatMap(\.taken)
-            late.removeAll { $0.due <= step }
-            let time = Date(millisecondsSince1970: walk.times[step])
-            host.settle(by: time)
-            for one in taken {
-                host.take(one.result)
-                host.settle(by: max(time, one.delivery.receivedAt))
-            }
-            let now = max(walk.times[step], taken.map { $0.delivery.receivedAt.millisecondsSince1970 }.max() ?? 0)
-            if let what = host.difference(to: truth, at: now, walk, isComplete: true) {
-                return "\(store.provider.rawValue), seed \(walk.seed), step \(step + 1): \(what)"
-                    + walk.steps(through: step)
-            }
-            host.spend(at: now)
-        }
-        return nil
-    }
-
-    /// What this host was told, and not who only listens, or the other way round.
-    private func newsDifference(to listener: WalkedHost) -> String? {
-        let missing = listener.news.filter { news[$0.key] == nil }.map(\.value)
-        if !missing.isEmpty { return "nobody tells of \(missing)" }
-        // A purchase that was refunded reads like one that is over, until its notification tells of the money.
-        let further = news.filter { listener.news[$0.key] == nil && $0.value != .expired }.map(\.value)
-        return further.isEmpty ? nil : "who asks is told of \(further)"
-    }
-
-    /// Asks about every purchase.
-    private mutating func ask(_ receiver: StoryReceiver, upTo index: Int, at time: Date) async throws {
-        for (kind, token) in receiver.tokens(upTo: index) {
-            take(try await receiver.ask(kind, token, upTo: index, at: time))
-        }
-    }
-
-    private mutating func take(_ result: Normalization) {
-        for event in result.events {
-            if case .started(let started) = event.event, started.origin == .familyShared,
-                let lineage = event.subscription, !shared.contains(lineage)
-            {
-                shared.append(lineage)
-            }
-            if account == nil, !shared.contains(where: { $0 == event.subscription }) {
-                // What a sale has for a reference, a subscription has not.
-                for case .owner(let owner) in event.facts where owner.source != .clientReferenceID {
-                    account = Account.Identifier(owner.id, owner.source)
-                }
-            }
-            if case .transferred(let transfer) = event.event, let new = transfer.to.first,
-                event.effectiveAt > transferredAt
-            {
-                (account, transferredAt) = (new, event.effectiveAt)
-            }
-        }
-        for applied in ledger.apply(result) {
-            if applied.isNews { news[applied.event.id] = applied.event.kind }
-            guard let lineage = applied.event.subscription, let state = ledger[lineage], !shared.contains(lineage)
-            else { continue }
-            balances = ledger.joined(balances)
-            let now = applied.event.receivedAt
-            balances[state.subscription]?.settle(at: now, by: policy, in: state)
-            for action in policy.actions(for: applied, in: state) where done.insert(action.id).inserted {
-                balances[state.subscription, default: CreditBalance()].perform(action, at: now)
-            }
-        }
-    }
-
-    private mutating func settle(by time: Date) {
-        for state in ledger.states { balances[state.subscription]?.settle(at: time, by: policy, in: state) }
-    }
-
-    private var states: [SubscriptionState] {
-        account.map { ledger.states(of: [$0], in: .production) } ?? []
-    }
-
-    private func counted(at time: Date) -> Int64 {
-        states.filter { $0.access(at: time).isGranted }.reduce(0) { $0 + (balances[$1.subscription]?.included ?? 0) }
-    }
-
-    private mutating func spend(at now: Int64) {
-        let time = Date(millisecondsSince1970: now)
-        for state in states where state.access(at: time).isGranted {
-            let third = (balances[state.subscription]?.included ?? 0) / 3
-            _ = balances[state.subscription]?.use(upTo: third, hasAccess: true)
-        }
-    }
-
-    private func difference(
-        to truth: Truth,
-        at now: Int64,
-        _ walk: RandomWalk,
-        isComplete: Bool = true,
-        hasCredits: Bool = true
-    ) -> String? {
-        guard let account else { return truth.spans.isEmpty ? nil : "there is no account" }
-        var moments: Set<Int64> = [now, now + 1, now + 400 * 86_400_000]
-        for span in truth.spans + [truth.shared].compactMap(\.self) {
-            for boundary in [span.start, span.end] { moments.formUnion([boundary - 1, boundary, boundary + 1]) }
-        }
-        for state in ledger.states {
-            if let next = state.nextTransition(after: Date(millisecondsSince1970: now))?.millisecondsSince1970 {
-                moments.formUnion([next - 1, next, next + 1])
-            }
-        }
-        for moment in moments.sorted() where moment >= now {
-            let time = Date(millisecondsSince1970: moment)
-            let decision = ledger.access(of: account, in: .production, at: time).decision
-            let expected = truth.granting(at: moment)?.plan.name(at: walk.provider, ofGooglePlay: walk.isOfGooglePlay)
-            let actual: String? = if case .granted(_, let grant) = decision { grant.product } else { nil }
-            if actual != expected {
-                return "access at \(RFC3339.string(moment)) is \(actual ?? "none"), expected \(expected ?? "none")"
-            }
-            if let family = shared.last, let state = ledger[family] {
-                let expected = truth.shared.map { $0.start <= moment && moment < $0.end } ?? false
-                if state.access(at: time).isGranted != expected { return "the family has \(!expected) at \(moment)" }
-            }
-        }
-        guard isComplete else { return nil }
-        let time = Date(millisecondsSince1970: now)
-        guard hasCredits else { return snapshotDifference(to: truth, time, walk) }
-        let (left, expected) = (counted(at: time), truth.counted(at: now))
-        if left != expected { return "\(left) credits are left, expected \(expected)" }
-        let bought = balances.values.reduce(0) { $0 + $1.bought }
-        if bought != truth.bought { return "\(bought) credits were carried over, expected \(truth.bought)" }
-        return snapshotDifference(to: truth, time, walk)
-    }
-
-    private func snapshotDifference(to truth: Truth, _ time: Date, _ walk: RandomWalk) -> String? {
-        guard truth.standing == .active, truth.granting(at: time.millisecondsSince1970) != nil else { return nil }
-        // Beside the one that goes on there may be what is left of another.
-        let differences = states.filter { $0.access(at: time).isGranted }
-            .map { difference(of: $0.snapshot(at: time), to: truth, time, walk) }
-        return differences.contains(nil) ? nil : differences.first ?? "there is no state"
-    }
-
-    private func difference(
-        of snapshot: SubscriptionSnapshot,
-        to truth: Truth,
-        _ time: Date,
-        _ walk: RandomWalk
-    ) -> String? {
-        if snapshot.willRenew != truth.willRenew, !truth.isMisunderstood,
-            snapshot.willRenew != nil || walk.provider != .revenuecat
-        {
-            return "it will renew: \(String(describing: snapshot.willRenew)), expected \(truth.willRenew)"
-        }
-        // A change that is planned on Google Play gives another purchase, whose first period holds what was charged ahead.
-        let isAhead =
-            truth.start > time.millisecondsSince1970 && !(walk.provider == .google && truth.next != nil)
-        let running = truth.granting(at: time.millisecondsSince1970)
-        let next = isAhead ? (truth.plan == running?.plan ? nil : truth.plan) : truth.next
-        let expected = next?.name(at: walk.provider, ofGooglePlay: walk.isOfGooglePlay)
-        if snapshot.pendingProduct != expected {
-            return "next comes \(snapshot.pendingProduct ?? "none"), expected \(expected ?? "none")"
-        }
-        let status: SubscriptionSnapshot.Status = running?.isTrial == true ? .trial : .active
-        if snapshot.status != status { return "its status is \(snapshot.status), expected \(status)" }
-        return nil
     }
 }
