@@ -125,6 +125,45 @@ struct ApplePitfallTests {
         #expect(events.last?.kind == .refundReversed)
     }
 
+    /// The transaction that an upgrade replaced stays replaced, with the money or without.
+    @Test("a reversed refund of what was replaced is told, also where a device has shown the transaction before")
+    func reversalOfWhatWasReplaced() throws {
+        func day(_ days: Double) -> Date { AppleFixture.start.addingTimeInterval(days * 86_400) }
+        func told(_ type: String, _ transaction: AppleSimulator.Transaction, at days: Double) throws -> NormalizedEvent
+        {
+            let notification = AppleSimulator.Notification(
+                type,
+                type == "SUBSCRIBED" ? "INITIAL_BUY" : nil,
+                notificationUUID: "00000000-0000-4000-8000-\(Int(100_000_000_000 + days))",
+                signedDate: day(days),
+                content: .data(.init(status: 1, transactionInfo: transaction))
+            )
+            return try #require(try fixture.adapter.events(fixture.simulator.delivery(notification)).first)
+        }
+        var replaced = AppleFixture.month()
+        let bought = try told("SUBSCRIBED", replaced, at: 0)
+        replaced.isUpgraded = true
+        var refunded = replaced
+        (refunded.revocationDate, refunded.revocationType) = (day(5), "REFUND_FULL")
+        let reversal = try told("REFUND_REVERSED", replaced, at: 6)
+        #expect(
+            reversal.facts.compactMap { if case .refund(let refund) = $0 { refund.scope == nil } else { nil } } == [
+                true
+            ]
+        )
+        for isUploaded in [false, true] {
+            var ledger = AccountLedger()
+            #expect(ledger.apply(bought).disposition == .applied)
+            #expect(ledger.apply(try told("REFUND", refunded, at: 5)).disposition == .applied)
+            if isUploaded {
+                let upload = try fixture.simulator.signed(replaced, at: day(6))
+                _ = ledger.apply(try fixture.adapter.receive(signedTransaction: upload, receivedAt: day(6)))
+            }
+            #expect(ledger.apply(reversal).disposition == .applied)
+            #expect(ledger.apply(reversal).disposition == .duplicate)
+        }
+    }
+
     @Test("O14: the end of Family Sharing is no refund")
     func familySharing() throws {
         let event = try event(named("family"), .revoked)

@@ -420,6 +420,25 @@ struct PurchaseQuestionMappingTests {
         }
     }
 
+    @Test("what a planned change has taken the place of did not expire")
+    func changeInEffect() throws {
+        let changed = Self.renewed.with {
+            $0.linked = "token-1"
+            var next = $0.items[0]
+            $0.items[0].isRenewing = false
+            $0.items[0].expiry = Self.asked - 1000
+            (next.product, next.order) = ("basic", "\(Vectors.order)..2")
+            $0.items.append(next)
+        }
+        #expect(try Self.question(changed).kinds == [])
+        // A further item that was taken away did.
+        let removed = changed.with {
+            $0.items[0].order = "\(Vectors.order)..2"
+            $0.items.swapAt(0, 1)
+        }
+        #expect(try Self.question(removed).kinds == ["expired"])
+    }
+
     @Test("a one-time purchase is the event that its notification gives")
     func oneTime() throws {
         let notified = try Play.mapProduct(Vectors.oneTimeHint(1), Vectors.Product())

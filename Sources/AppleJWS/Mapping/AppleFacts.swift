@@ -219,6 +219,7 @@ extension AppleSnapshot {
         // refund, and Apple states its moment only sometimes. A refund may follow all the same.
         if transaction.isUpgraded {
             let end = end(at: transaction.revocationDate ?? assertedAt, reason: .replaced)
+            if type == .refundReversed { return [end, refund(nil, at: assertedAt)] }
             guard let revoked = transaction.revocationDate, type == .refund || isStatedRefund else { return [end] }
             return [end, refund(refundScope, at: revoked)]
         }
