@@ -1,5 +1,3 @@
-import SignatureCore
-
 /// A purchase that the host asked about by its token, with everything that Google Play answered, so that mapping needs no
 /// network.
 public struct GooglePurchase: Sendable, Hashable, Codable {

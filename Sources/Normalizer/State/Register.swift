@@ -6,11 +6,14 @@ package protocol Assertable: Hashable, Sendable, Codable {
     var precedence: Int { get }
     /// Whether it never changes, so that who says it counts more than when.
     static var isLasting: Bool { get }
+    /// Whether looking at a purchase can find it out without an event that tells of it.
+    static var isFoundUntold: Bool { get }
 }
 
 extension Assertable {
     package var dominance: Int { 0 }
     package static var isLasting: Bool { false }
+    package static var isFoundUntold: Bool { false }
 }
 
 /// A value with the statement that it comes from.
@@ -69,7 +72,7 @@ package struct Assertion<Value: Assertable>: Hashable, Sendable, Codable {
 package struct Register<Value: Assertable>: Hashable, Sendable, Codable {
     package private(set) var latest: Assertion<Value>
     package private(set) var rival: Assertion<Value>?
-    /// What a notification said last; nil where that is ``latest``.
+    /// What a notification said last; nil where that is ``latest``, and for what is told whenever it is found.
     private var told: Assertion<Value>?
 
     package init(_ assertion: Assertion<Value>) { latest = assertion }
@@ -92,7 +95,7 @@ package struct Register<Value: Assertable>: Hashable, Sendable, Codable {
         if latest == assertion { return }
         var lower = assertion
         if latest.precedes(assertion) { swap(&latest, &lower) }
-        if !latest.by.isLookup {
+        if !Value.isFoundUntold || !latest.by.isLookup {
             told = nil
         } else if !lower.by.isLookup, told?.precedes(lower) ?? true {
             told = lower
@@ -135,6 +138,7 @@ extension Dictionary {
 }
 
 extension Fact.Period: Assertable {
+    package static var isFoundUntold: Bool { true }
     // A relay may know a product of Google Play's without the base plan that the store names.
     package var dominance: Int { isProvisional ? 0 : product.namesBasePlan ? 2 : 1 }
     package var precedence: Int { 0 }
@@ -145,14 +149,17 @@ extension Fact.PeriodEnd: Assertable {
 }
 
 extension Fact.RenewalIntent: Assertable {
+    package static var isFoundUntold: Bool { true }
     package var precedence: Int { terms.willRenew ? 1 : 6 }
 }
 
 extension Fact.NextProduct: Assertable {
+    package static var isFoundUntold: Bool { true }
     package var precedence: Int { 3 }
 }
 
 extension Fact.Billing: Assertable {
+    package static var isFoundUntold: Bool { true }
     package var precedence: Int {
         switch status {
         case .settled: 1
@@ -173,6 +180,7 @@ extension Fact.PauseState: Assertable {
 }
 
 extension Fact.PriceChangeState: Assertable {
+    package static var isFoundUntold: Bool { true }
     package var precedence: Int { change == nil ? 1 : 3 }
 }
 
