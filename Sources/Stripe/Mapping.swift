@@ -41,6 +41,8 @@ final class Mapping {
         case checkout, checkoutFailed
         case entitlements
         case customerDeleted
+        /// What the host asked about by itself.
+        case subscriptionAsked, checkoutAsked
         case test
         case reportedElsewhere
         case unchanged
@@ -51,6 +53,11 @@ final class Mapping {
         }
 
         init(_ notification: StripeNotification) {
+            guard !notification.isQuestion else {
+                self =
+                    notification.type == StripePurchase.Kind.subscription.rawValue ? .subscriptionAsked : .checkoutAsked
+                return
+            }
             self.init(type: notification.canonicalType)
             // Thin events are younger than the word that refunds have for themselves.
             if self == .chargeRefundUpdated, notification.isThin { self = .reportedElsewhere }
@@ -194,6 +201,8 @@ final class Mapping {
         case .checkoutFailed: try mapped(value, checkoutFailed)
         case .entitlements: (try entitlements(value), [])
         case .customerDeleted: (try customerDeleted(value), [])
+        case .subscriptionAsked: try mapped(value) { shown throws(JSONError) in try subscriptionAsked(shown, value) }
+        case .checkoutAsked: try mapped(value) { session throws(JSONError) in try checkoutAsked(session, value) }
         case .test, .reportedElsewhere, .unchanged, .unknown: (mapWithoutObject(row), [])
         }
     }
@@ -239,29 +248,37 @@ extension Mapping {
 
     /// What a row came to.
     enum Outcome {
-        case events([NormalizedEvent])
+        /// - Parameter beside: what is stated of their lineage besides.
+        case events([NormalizedEvent], beside: [Fact] = [])
         case none(Normalization.NoChange.Reason, lineage: SubscriptionID? = nil, facts: [Fact] = [])
     }
 
     private func normalization(of outcome: Outcome, anomalies: [String] = []) -> Normalization {
         switch outcome {
-        case .events(let events):
-            return Normalization(events, anomalies: anomalies)
+        case .events(let events, let facts):
+            let statement = facts.isEmpty ? nil : events.first?.subscription.map { self.statement(of: $0, facts) }
+            return Normalization(
+                events,
+                furtherStatements: [statement].compactMap(\.self),
+                anomalies: anomalies
+            )
         case .none(let reason, let lineage, let facts):
-            let statement = lineage.map {
-                StoreStatement(
-                    subscription: $0,
-                    provider: .stripe,
-                    assertedAt: assertedAt.date,
-                    facts: facts,
-                    origin: origin
-                )
-            }
+            let statement = lineage.map { self.statement(of: $0, facts) }
             return Normalization(
                 noChange: Normalization.NoChange(reason, statement: statement),
                 anomalies: anomalies
             )
         }
+    }
+
+    private func statement(of lineage: SubscriptionID, _ facts: [Fact]) -> StoreStatement {
+        StoreStatement(
+            subscription: lineage,
+            provider: .stripe,
+            assertedAt: assertedAt.date,
+            facts: facts,
+            origin: origin
+        )
     }
 
     private var relatedLineage: SubscriptionID? {
@@ -270,12 +287,17 @@ extension Mapping {
 
     /// When the event was created; for a fetched object, which is as new as its answer, when we were told to fetch it.
     var assertedAt: Milliseconds {
-        notification.isThin && !notification.answers.isEmpty
-            ? max(created, receivedAt.millisecondsSince1970)
-            : created
+        guard notification.isThin, !notification.answers.isEmpty else { return created }
+        // Events are created in whole seconds. One of the second in which we asked is at least as new as the answer.
+        if notification.isQuestion { return max(0, created - 1001) }
+        return max(created, receivedAt.millisecondsSince1970)
     }
 
-    var created: Milliseconds { notification.createdMilliseconds }
+    /// When the event was created, or a question answered.
+    var created: Milliseconds {
+        guard notification.isQuestion else { return notification.createdMilliseconds }
+        return (notification.answers[LookupRequest.object]?.answeredAt ?? receivedAt).millisecondsSince1970
+    }
 
     var environment: StoreEnvironment {
         switch notification.isLive {
@@ -295,7 +317,7 @@ extension Mapping {
         let isFetched = notification.isThin && !notification.answers.isEmpty
         return Origin(
             type: notification.type,
-            notificationID: notification.id,
+            notificationID: notification.isQuestion ? nil : notification.id,
             channel: isFetched ? .refetch : channel,
             evidence: isFetched ? Origin.Evidence(.tls) : evidence,
             digest: digest,

@@ -1,4 +1,4 @@
-import FoundationEssentials
+public import FoundationEssentials
 public import HTTPTransport
 public import LifecycleEvents
 import SignatureCore
@@ -247,6 +247,10 @@ public struct StripeAdapter: ProviderAdapter {
                 isAuthentic: true
             )
         }
+        try checkAccount(of: notification)
+    }
+
+    private func checkAccount(of notification: StripeNotification) throws(DeliveryError) {
         if let accounts = configuration.accounts, let account = notification.account,
             account != configuration.ownAccount, !accounts.contains(account)
         {
@@ -269,14 +273,21 @@ public struct StripeAdapter: ProviderAdapter {
         _ notification: Authenticated<StripeNotification>
     ) async throws(DeliveryError) -> Authenticated<StripeNotification> {
         guard let client = setup.client else { return notification }
-        var value = notification.value
+        let resolved = try await answered(notification.value, by: client)
+        return notification.map { _ in resolved }
+    }
+
+    private func answered(
+        _ notification: StripeNotification,
+        by client: LookupClient
+    ) async throws(DeliveryError) -> StripeNotification {
+        var value = notification
         // Where invoices are sales, a session's and a refund's invoice decide which sale they are of.
         let completes = configuration.lookup?.completesSnapshots == true || configuration.policy.sellsByInvoice
         while let request = try LookupRequest.next(for: value, completesSnapshots: completes) {
             value.answers[request.name] = try await client.fetch(request, for: value)
         }
-        let resolved = value
-        return notification.map { _ in resolved }
+        return value
     }
 
     /// Maps an event to canonical events.
@@ -290,5 +301,100 @@ public struct StripeAdapter: ProviderAdapter {
         } catch {
             throw DeliveryError(.malformed, error.description, isAuthentic: true, underlying: error)
         }
+    }
+}
+
+// MARK: Without a notification
+
+extension StripeAdapter {
+    /// Asks about a session of Checkout that a customer comes back from, and takes the answer through all steps.
+    ///
+    /// Identities are those that Stripe's own events give, so that whichever comes first is the news. A session that is
+    /// not completed gives nothing.
+    ///
+    /// - Parameters:
+    ///   - checkoutSession: the session's id, which nobody has vouched for. The result names whose it is.
+    ///   - account: the connected account that it belongs to; nil for our own.
+    ///   - receivedAt: the time, for an answer that does not state its own.
+    /// - Throws: ``DeliveryError``, never authentic, with `malformed` for an id that no object has, for which no request is
+    ///   made, and for an answer that cannot be read; `misdirected` where Stripe does not know it under our key, and for the
+    ///   other mode or another account; `unavailable` where Stripe could not be asked. None says anything about a purchase.
+    public func receive(
+        checkoutSession: String,
+        account: String? = nil,
+        receivedAt: Date
+    ) async throws(DeliveryError) -> Normalization {
+        try normalize(
+            try await resolve(checkoutSession, of: .checkoutSession, account: account, receivedAt: receivedAt)
+        )
+    }
+
+    /// Asks about a subscription, and takes the answer through all steps.
+    ///
+    /// What holds now is stated as facts; what has happened is told as by its own event, as far as the subscription and
+    /// its latest invoice show it.
+    ///
+    /// - Parameters:
+    ///   - subscription: the subscription's id.
+    ///   - account: the connected account that it belongs to; nil for our own.
+    ///   - receivedAt: the time, for an answer that does not state its own.
+    /// - Throws: as ``receive(checkoutSession:account:receivedAt:)``.
+    public func receive(
+        subscription: String,
+        account: String? = nil,
+        receivedAt: Date
+    ) async throws(DeliveryError) -> Normalization {
+        try normalize(try await resolve(subscription, of: .subscription, account: account, receivedAt: receivedAt))
+    }
+
+    /// Asks Stripe about a subscription or a session of Checkout.
+    ///
+    /// - Throws: ``DeliveryError`` as ``receive(checkoutSession:account:receivedAt:)``.
+    public func resolve(
+        _ id: String,
+        of kind: StripePurchase.Kind,
+        account: String? = nil,
+        receivedAt: Date
+    ) async throws(DeliveryError) -> Authenticated<StripePurchase> {
+        do throws(DeliveryError) {
+            var purchase = try StripePurchase(kind, id, account: account == configuration.ownAccount ? nil : account)
+            let question = StripeNotification(asking: purchase)
+            try checkAccount(of: question)
+            guard let client = setup.client else {
+                throw DeliveryError(.unavailable, "there is no look-up to ask with")
+            }
+            let answered = try await answered(question, by: client)
+            try checkAddressee(of: answered)
+            purchase.answers = answered.answers
+            return Authenticated(
+                purchase,
+                receivedAt: receivedAt,
+                channel: .refetch,
+                evidence: Origin.Evidence(.tls),
+                digest: BodyDigest(of: answered.answers[LookupRequest.object]?.body ?? [])
+            )
+        } catch {
+            throw error.unproven
+        }
+    }
+
+    /// Maps the answers to canonical events.
+    ///
+    /// - Throws: ``DeliveryError`` with `malformed` where a date, amount or identifier is not of its documented form.
+    public func normalize(_ resolved: Authenticated<StripePurchase>) throws(DeliveryError) -> Normalization {
+        do throws(DeliveryError) {
+            return try normalize(resolved.map { StripeNotification(asking: $0) })
+        } catch {
+            throw error.unproven
+        }
+    }
+}
+
+extension DeliveryError {
+    /// The same error of something that was never a delivery of Stripe's.
+    fileprivate var unproven: DeliveryError {
+        var error = self
+        error.isAuthentic = false
+        return error
     }
 }

@@ -121,10 +121,14 @@ extension TruthTests {
 }
 
 extension TruthTests {
-    @Test("what Google Play is asked about besides is no other truth, and told once", arguments: Looking.allCases)
-    func questions(_ looking: Looking) async throws {
+    @Test(
+        "what a provider is asked about besides is no other truth, and told once",
+        arguments: [Provider.google, .stripe],
+        Looking.allCases
+    )
+    func questions(_ provider: Provider, _ looking: Looking) async throws {
         for isRare in [false, true] {
-            try await walk(.google, isRare: isRare) { try await Self.asking($0, $1, looking) }
+            try await walk(provider, isRare: isRare) { try await Self.asking($0, $1, looking) }
         }
     }
 

@@ -142,7 +142,7 @@ struct WalkedHost {
     typealias Look = (_ host: inout WalkedHost, StoryPlayback, _ index: Int, Date, inout SplitMix64) async throws ->
         Void
 
-    /// The host asks Google Play about everything that was bought.
+    /// The host asks the provider about everything that was bought.
     static func asking(
         _ host: inout WalkedHost,
         _ playback: StoryPlayback,
@@ -150,9 +150,7 @@ struct WalkedHost {
         _ time: Date,
         _: inout SplitMix64
     ) async throws {
-        for (kind, token) in playback.receiver.tokens(upTo: index) {
-            host.take(try await playback.receiver.ask(kind, token, upTo: index, at: time))
-        }
+        for result in try await playback.receiver.ask(upTo: index, at: time) { host.take(result) }
     }
 
     /// A device uploads what it has of the purchase that the App Store notifies of.

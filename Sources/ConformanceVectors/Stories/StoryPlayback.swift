@@ -1,7 +1,8 @@
 package import FoundationEssentials
-package import GooglePubSub
+import GooglePubSub
 package import NotificationSimulator
 package import Normalizer
+import Stripe
 import WireJSON
 
 /// A story told by a provider's simulator and taken in by that provider's own adapter.
@@ -129,23 +130,29 @@ package struct StoryReceiver: Sendable {
             .upload(transactionOf: delivery, renewalInfoOf: other, receivedAt: time)
     }
 
-    /// The tokens of what was bought on Google Play by a notification, the latest first.
-    package func tokens(upTo index: Int) -> [(kind: GooglePurchase.Kind, token: PurchaseToken)] {
-        notifications.resources(upTo: index).reversed().compactMap { resource in
-            let parts = resource.path.split(separator: "/").suffix(3)
-            guard parts.count == 3, parts[parts.startIndex + 1] == "tokens", let token = parts.last else { return nil }
-            return (parts.first == "productsv2" ? .product : .subscription, PurchaseToken(String(token)))
+    /// Asks Google Play or Stripe about everything that was bought by a notification, the latest first.
+    package func ask(upTo index: Int, at time: Date) async throws -> [Normalization] {
+        let http = answers(upTo: index, at: time)
+        var results: [Normalization] = []
+        var seen: Set<String> = []
+        for resource in notifications.resources(upTo: index).reversed() {
+            let path = resource.path.split(separator: "?").first ?? ""
+            let parts = path.split(separator: "/").suffix(3).map(String.init)
+            guard parts.count == 3, seen.insert(parts[2]).inserted else { continue }
+            switch (simulator.provider, parts[0], parts[1]) {
+            case (.google, let kind, "tokens"):
+                let receiver = try GoogleVectorReceiver(config: config, http: http)
+                let token = PurchaseToken(parts[2])
+                results.append(try await receiver.ask(kind == "productsv2" ? .product : .subscription, token, at: time))
+            case (.stripe, "v1", "subscriptions"), (.stripe, "checkout", "sessions"):
+                let receiver = try StripeVectorReceiver(config: config, http: http)
+                let kind: StripePurchase.Kind = parts[0] == "v1" ? .subscription : .checkoutSession
+                results.append(try await receiver.ask(kind, parts[2], at: time))
+            default:
+                continue
+            }
         }
-    }
-
-    /// Asks Google Play about a purchase, as for the token that an app uploads.
-    package func ask(
-        _ kind: GooglePurchase.Kind,
-        _ token: PurchaseToken,
-        upTo index: Int,
-        at time: Date
-    ) async throws -> Normalization {
-        try await GoogleVectorReceiver(config: config, http: answers(upTo: index, at: time)).ask(kind, token, at: time)
+        return results
     }
 
     /// Takes in a delivery of any origin, while the provider stands at its last notification.

@@ -1,16 +1,24 @@
+package import FoundationEssentials
 package import Normalizer
-import Stripe
+package import Stripe
 package import WireJSON
 
 /// Stripe's adapter as a vector, or a configuration file of the command line, configures it.
 package struct StripeVectorReceiver: VectorReceiver {
     private let adapter: StripeAdapter
+    /// Whether the body says what to ask about, and is no event.
+    private let isQuestion: Bool
 
     /// - Parameter http: recorded answers; nil where nothing is looked up.
     package init(config: JSONValue, http: [RecordedAnswer]? = nil) throws(ConfigurationError) {
         var configuration: StripeAdapter.Configuration
         do throws(JSONError) {
             let reader = try ObjectReader(config)
+            switch try reader.optionalString("kind") {
+            case nil, "webhook": isQuestion = false
+            case "question": isQuestion = true
+            default: throw try reader.value("kind").error(.missing)
+            }
             configuration = .init(signingSecrets: try (reader.optionalStrings("secrets") ?? []).map { Secret($0) })
             if let seconds = try reader.optionalInt64("toleranceSeconds") {
                 configuration.tolerance = .within(.seconds(seconds))
@@ -33,6 +41,30 @@ package struct StripeVectorReceiver: VectorReceiver {
     }
 
     package func receive(_ delivery: Delivery) async throws(DeliveryError) -> Normalization {
-        try await adapter.receive(delivery)
+        guard isQuestion else { return try await adapter.receive(delivery) }
+        let question: (kind: StripePurchase.Kind, id: String, account: String?)
+        do throws(JSONError) {
+            let reader = try ObjectReader(parsing: delivery.body)
+            guard let kind = StripePurchase.Kind(rawValue: try reader.string("kind")) else {
+                throw try reader.value("kind").error(.missing)
+            }
+            question = (kind, try reader.string("id"), try reader.optionalString("account"))
+        } catch {
+            throw DeliveryError(.malformed, "body: \(error)", underlying: error)
+        }
+        return try await ask(question.kind, question.id, account: question.account, at: delivery.receivedAt)
+    }
+
+    /// Asks about a purchase.
+    package func ask(
+        _ kind: StripePurchase.Kind,
+        _ id: String,
+        account: String? = nil,
+        at time: Date
+    ) async throws(DeliveryError) -> Normalization {
+        switch kind {
+        case .subscription: try await adapter.receive(subscription: id, account: account, receivedAt: time)
+        case .checkoutSession: try await adapter.receive(checkoutSession: id, account: account, receivedAt: time)
+        }
     }
 }

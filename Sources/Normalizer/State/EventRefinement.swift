@@ -231,7 +231,7 @@ extension EventRefinement {
         let start = period.period.startMilliseconds
         if let known = prior.timeline.period(transaction: period.transaction, start: nil)
             ?? prior.timeline.periods.first(where: { isSameStart($0, period) }),
-            !known.fact.isProvisional
+            !known.fact.isProvisional, !isLookedUpAtStripe(known.by)
         {
             // Billed anew from the same start, for another product.
             if known.fact.product != period.product, !known.names(period) {
@@ -293,9 +293,16 @@ extension EventRefinement {
         return standing { if case .periodEnded = $0 { true } else { false } }.map(disposition(of:)) ?? .applied
     }
 
+    /// Whether what is known was found by asking Stripe, which states a period beside the invoice that tells of it, so that
+    /// this notification can be the first to tell.
+    private func isLookedUpAtStripe(_ known: Citation) -> Bool {
+        known.provider == .stripe && known.isLookup && event.origin.notificationID != nil
+    }
+
     /// Whether what is known comes from an update that Stripe sends beside its own word for a start, a pause or the end of
     /// one. The update states as much and gives no event, so that this one is news also where it comes second.
     private func isToldByTwin(_ known: Citation) -> Bool {
+        if isLookedUpAtStripe(known) { return true }
         let distance = known.milliseconds - event.assertedAt.millisecondsSince1970
         return event.provider == .stripe && known.provider == .stripe
             && known.type.hasSuffix("customer.subscription.updated") && event.origin.type != known.type

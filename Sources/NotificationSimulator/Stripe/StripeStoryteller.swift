@@ -12,6 +12,8 @@ struct StripeStoryteller {
         var amount: Int64
         var refunded: Int64 = 0
         var isSubscription: Bool
+        /// The session of Checkout that it was made in, and when.
+        var session: (id: String, members: JSONMembers, time: Int64)?
     }
 
     private static let hour: Int64 = 3600
@@ -21,6 +23,9 @@ struct StripeStoryteller {
     private let identity: StoryIdentity
     private var subscription: StripeSubscription?
     private var payments: [Payment] = []
+    private var invoices: [String: StripeInvoice] = [:]
+    /// The schedule as it stands.
+    private var arranged: JSONMembers?
     private var refund: (id: String, payment: Payment, amount: Int64)?
     private var serials: [String: Int] = [:]
     private var pending: [SimulatedResource] = []
@@ -193,6 +198,7 @@ extension StripeStoryteller {
         var failed = self.invoice(current, reason: "subscription_cycle", amount: price, at: time)
         failed.status = "open"
         failed.nextAttempt = time + 3 * 86_400
+        invoices[failed.id] = failed
         emit("invoice.payment_failed", failed.object(version), scene.step, time + Self.hour)
         try update(scene, time + Self.hour) { $0.status = "past_due" }
     }
@@ -275,10 +281,9 @@ extension StripeStoryteller {
         _ scene: Plot.Scene,
         _ time: Int64
     ) throws(SimulatorError) {
-        let phases = phases(plan, try standing(scene))
-        emit("subscription_schedule.created", schedule(phases, status: "active"), scene.step, time)
-        let id = scheduleID
-        try update(scene, time) { $0.schedule = id }
+        let planned = schedule(phases(plan, try standing(scene)), status: "active")
+        arranged = planned
+        try link(scheduleID, "subscription_schedule.created", planned, scene, time)
     }
 
     private mutating func release(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
@@ -288,8 +293,22 @@ extension StripeStoryteller {
         var released = schedule(phases(plan, before), status: "released")
         released["released_subscription"] = released["subscription"]
         released["subscription"] = .some(.null)
-        emit("subscription_schedule.released", released, scene.step, time)
-        try update(scene, time) { $0.schedule = nil }
+        try link(nil, "subscription_schedule.released", released, scene, time)
+    }
+
+    /// Schedule and subscription name each other from one moment on, and each has an event of it.
+    private mutating func link(
+        _ id: String?,
+        _ type: String,
+        _ schedule: JSONMembers,
+        _ scene: Plot.Scene,
+        _ time: Int64
+    ) throws(SimulatorError) {
+        let before = subscription
+        subscription?.schedule = id
+        emit(type, schedule, scene.step, time)
+        subscription = before
+        try update(scene, time) { $0.schedule = id }
     }
 
     private mutating func schedulePause(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
@@ -309,14 +328,6 @@ extension StripeStoryteller {
         let intent = "pi_\(identity.letters("intent \(serial)", 24))"
         let id = "cs_\(identity.letters("session \(serial)", 24))"
         let amount = item.price / 10 * quantity
-        payments.append(
-            Payment(
-                intent: intent,
-                charge: "ch_\(identity.letters("charge \(serial)", 24))",
-                amount: amount,
-                isSubscription: false
-            )
-        )
         let session = JSONMembers([
             ("id", .string(id)), ("object", "checkout.session"), ("amount_total", .integer(amount)),
             ("client_reference_id", .string(identity.uuid("account"))), ("currency", "usd"),
@@ -335,6 +346,15 @@ extension StripeStoryteller {
         ]
         complete.append("line_items", ["object": "list", "data": [line], "has_more": false])
         serve("/v1/checkout/sessions/\(id)?expand%5B%5D=line_items", .object(complete))
+        let payment = Payment(
+            intent: intent,
+            charge: "ch_\(identity.letters("charge \(serial)", 24))",
+            amount: amount,
+            isSubscription: false,
+            session: (id, complete, time)
+        )
+        payments.append(payment)
+        serveSession(of: payment)
         serveInvoice(of: intent, nil)
         emit("checkout.session.completed", session, scene.step, time)
     }
@@ -351,6 +371,7 @@ extension StripeStoryteller {
         let amount = share == .half ? payments[index].amount / 2 : payments[index].amount
         payments[index].refunded += amount
         let payment = payments[index]
+        serveSession(of: payment)
         let id = "re_\(identity.letters("refund \(next("re"))", 24))"
         refund = (id, payment, amount)
         emit("refund.created", refundObject(id, payment, amount, "succeeded", time), scene.step, time)
@@ -381,6 +402,10 @@ extension StripeStoryteller {
 
     private mutating func reverse(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
         guard let refund else { throw SimulatorError("nothing was refunded", .nonsense) }
+        if let index = payments.firstIndex(where: { $0.charge == refund.payment.charge }) {
+            payments[index].refunded -= refund.amount
+            serveSession(of: payments[index])
+        }
         emit(
             "refund.failed",
             refundObject(refund.id, refund.payment, refund.amount, "failed", time),
@@ -461,6 +486,7 @@ extension StripeStoryteller {
         var paid = invoice(subscription, reason: reason, amount: standing.price, at: time, lines: lines)
         paid.paidAt = time
         paid.attemptCount = attempts
+        invoices[paid.id] = paid
         let total = paid.lines.reduce(0) { $0 + $1.amount }
         if total > 0 {
             let intent = "pi_\(paid.id)"
@@ -498,6 +524,43 @@ extension StripeStoryteller {
         pending.append(SimulatedResource(host: Self.host, path: path, body: body))
     }
 
+    /// What Stripe answers when asked about a session, with what was paid in it.
+    private mutating func serveSession(of payment: Payment) {
+        guard let (id, members, time) = payment.session else { return }
+        var session = members
+        session["payment_intent"] = [
+            "id": .string(payment.intent), "object": "payment_intent",
+            "latest_charge": [
+                "id": .string(payment.charge), "object": "charge", "created": .integer(time),
+                "amount_refunded": .integer(payment.refunded), "refunded": .bool(payment.refunded == payment.amount),
+            ],
+        ]
+        serve(
+            "/v1/checkout/sessions/\(id)?expand%5B%5D=line_items"
+                + "&expand%5B%5D=payment_intent.latest_charge&expand%5B%5D=subscription.latest_invoice",
+            .object(session)
+        )
+    }
+
+    /// What Stripe answers when asked about the subscription.
+    private mutating func serveSubscription() {
+        guard let subscription else { return }
+        serve("/v1/subscriptions/\(subscription.id)", .object(subscription.object(version)))
+        var expanded = subscription.object(version)
+        if let latest = subscription.latestInvoice {
+            // Made when the period begins, and charged an hour later.
+            var draft = invoice(subscription, reason: "subscription_cycle", amount: 0, at: subscription.start)
+            (draft.status, draft.attemptCount) = ("draft", 0)
+            expanded["latest_invoice"] = .object((invoices[latest] ?? draft).object(version))
+        }
+        serve("/v1/subscriptions/\(subscription.id)?expand%5B%5D=latest_invoice", .object(expanded))
+        if subscription.schedule != nil { expanded["schedule"] = arranged.map { .object($0) } ?? nil }
+        serve(
+            "/v1/subscriptions/\(subscription.id)?expand%5B%5D=latest_invoice&expand%5B%5D=schedule.phases.items.price",
+            .object(expanded)
+        )
+    }
+
     /// What Stripe answers when asked which invoice a payment was for.
     private mutating func serveInvoice(of intent: String, _ invoice: StripeInvoice?) {
         let entries: [JSONText] =
@@ -518,9 +581,7 @@ extension StripeStoryteller {
         _ step: Int,
         _ time: Int64
     ) {
-        if let subscription {
-            serve("/v1/subscriptions/\(subscription.id)", .object(subscription.object(version)))
-        }
+        serveSubscription()
         let id = next("evt")
         let event = simulator.event(type, id: id, created: time, object: .object(object), previous: previous)
         notifications.append(

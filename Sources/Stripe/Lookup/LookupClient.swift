@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPTransport
 import LifecycleEvents
 import WireJSON
@@ -92,7 +93,13 @@ struct LookupClient: Sendable {
         }
         switch response.status {
         case 200..<300:
-            let answer = StripeNotification.Answer(status: response.status, body: response.body)
+            let answer = StripeNotification.Answer(
+                status: response.status,
+                body: response.body,
+                answeredAt: response.headers["Date"].flatMap(HTTPDate.init).map {
+                    Date(millisecondsSince1970: $0.seconds * 1000)
+                }
+            )
             guard let document = answer.document, let reader = try? ObjectReader(document.root) else {
                 throw DeliveryError(
                     .unavailable,
@@ -173,7 +180,7 @@ struct LookupClient: Sendable {
         } else if let account = notification.account {
             try request.setHeader("Stripe-Account", to: account)
         }
-        if notification.isThin {
+        if notification.isThin, !notification.isQuestion {
             try request.setHeader("Stripe-Request-Trigger", to: "event=\(notification.id)")
         }
         return request

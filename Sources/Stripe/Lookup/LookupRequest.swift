@@ -51,11 +51,13 @@ struct LookupRequest: Sendable {
             return LookupRequest(
                 name: object,
                 path: try segments(of: related),
-                query: expansions(of: related.type).map { ("expand[]", $0) },
+                query: (notification.isQuestion ? questionExpansions(of: related.type) : expansions(of: related.type))
+                    .map { ("expand[]", $0) },
                 answer: .object(related.id)
             )
         }
         guard let value = notification.subject else { return nil }
+        if notification.isQuestion { return rest(ofPurchase: value, notification) }
         if let request = rest(of: row, value, notification) { return request }
         guard completesSnapshots, let request = completion(of: row, value) else { return nil }
         return notification.answers[request.name] == nil ? request : nil
@@ -69,31 +71,48 @@ struct LookupRequest: Sendable {
     ) -> LookupRequest? {
         switch row {
         case .invoicePaid, .invoiceFailed:
-            guard let invoice = try? InvoiceObject(value), let id = invoice.id,
+            guard let invoice = try? InvoiceObject(value),
                 row == .invoicePaid ? invoice.needsLinesOncePaid : invoice.needsLines
             else { return nil }
-            return ListPages(invoiceLinesFor: notification).nextPage.map { page in
-                LookupRequest(
-                    name: page.name,
-                    path: ["v1", "invoices", id, "lines"],
-                    query: page.query,
-                    answer: .list
-                )
-            }
+            return lines(of: invoice, notification)
         case .subscriptionCreated, .subscriptionUpdated, .subscriptionResumed, .subscriptionTold:
-            guard let reader = try? ObjectReader(value), (try? reader.hasMore("items")) == true,
-                let id = try? reader.string("id")
-            else { return nil }
-            return ListPages(itemsFor: notification).nextPage.map { page in
-                LookupRequest(
-                    name: page.name,
-                    path: ["v1", "subscription_items"],
-                    query: [("subscription", id)] + page.query,
-                    answer: .list
-                )
-            }
+            return items(of: value, notification)
         default:
             return nil
+        }
+    }
+
+    /// What is not shown of a subscription that was asked about, and of its latest invoice.
+    private static func rest(ofPurchase value: JSONValue, _ notification: StripeNotification) -> LookupRequest? {
+        guard let purchased = try? PurchasedSubscription(value, notification) else { return nil }
+        if let request = items(of: purchased.value, notification) { return request }
+        guard let invoice = purchased.paidInvoice, invoice.needsLinesOncePaid else { return nil }
+        return lines(of: invoice, notification)
+    }
+
+    private static func lines(of invoice: InvoiceObject, _ notification: StripeNotification) -> LookupRequest? {
+        guard let id = invoice.id else { return nil }
+        return ListPages(invoiceLinesFor: notification).nextPage.map { page in
+            LookupRequest(
+                name: page.name,
+                path: ["v1", "invoices", id, "lines"],
+                query: page.query,
+                answer: .list
+            )
+        }
+    }
+
+    private static func items(of subscription: JSONValue, _ notification: StripeNotification) -> LookupRequest? {
+        guard let reader = try? ObjectReader(subscription), (try? reader.hasMore("items")) == true,
+            let id = try? reader.string("id")
+        else { return nil }
+        return ListPages(itemsFor: notification).nextPage.map { page in
+            LookupRequest(
+                name: page.name,
+                path: ["v1", "subscription_items"],
+                query: [("subscription", id)] + page.query,
+                answer: .list
+            )
         }
     }
 
@@ -141,6 +160,15 @@ struct LookupRequest: Sendable {
         case "subscription_schedule": ["phases.items.price"]
         case "checkout.session": ["line_items"]
         case "charge": ["refunds"]
+        default: []
+        }
+    }
+
+    /// What tells with a purchase that nobody notified us of whether it is paid for.
+    private static func questionExpansions(of type: String) -> [String] {
+        switch type {
+        case "subscription": ["latest_invoice", "schedule.phases.items.price"]
+        case "checkout.session": ["line_items", "payment_intent.latest_charge", "subscription.latest_invoice"]
         default: []
         }
     }

@@ -4,7 +4,10 @@ import WireJSON
 
 extension Mapping {
     /// A session that was completed, or whose delayed payment came in.
-    func checkout(_ session: CheckoutSessionObject) -> Outcome {
+    func checkout(_ session: CheckoutSessionObject) -> Outcome { checkout(session, at: created) }
+
+    /// - Parameter time: when it was paid for.
+    func checkout(_ session: CheckoutSessionObject, at time: Milliseconds) -> Outcome {
         let session = completed(session)
         switch session.mode {
         case "payment":
@@ -27,7 +30,7 @@ extension Mapping {
                     basePlan: item?.price.id,
                     quantity: item?.quantity ?? 1,
                     price: price,
-                    at: created,
+                    at: time,
                     account: account(session)
                 )
             ])
@@ -57,7 +60,7 @@ extension Mapping {
         return .events([pending(session, isCanceled: true)])
     }
 
-    private func account(_ session: CheckoutSessionObject) -> Account? {
+    func account(_ session: CheckoutSessionObject) -> Account? {
         account(
             customer: session.customer,
             clientReference: session.clientReference,

@@ -11,7 +11,7 @@ extension Mapping {
         return invoice.completed(with: lines)
     }
 
-    private func subject(_ invoice: InvoiceObject, _ span: SubscriptionObject.Span?) -> Subject {
+    func subject(_ invoice: InvoiceObject, _ span: SubscriptionObject.Span?) -> Subject {
         Subject(
             lineage: invoice.subscription.map { lineage($0) },
             transaction: invoice.id,
@@ -23,7 +23,7 @@ extension Mapping {
     }
 
     /// What a paid invoice asserts.
-    private func paidFacts(_ invoice: InvoiceObject, _ subject: Subject, phase: Phase) -> [Fact] {
+    func paidFacts(_ invoice: InvoiceObject, _ subject: Subject, phase: Phase) -> [Fact] {
         var facts: [Fact] = []
         if let account = subject.account { facts.append(.owner(account)) }
         let purpose = invoice.purpose
@@ -57,70 +57,71 @@ extension Mapping {
         subject.facts = paidFacts(invoice, subject, phase: phase(invoice))
         guard let lineage = subject.lineage else { return standalonePaid(invoice, subject) }
         guard !invoice.needsLines else { return .none(.needsLookup, lineage: lineage, facts: subject.facts) }
-        guard let span = invoice.paidSpan, let product = span.product else {
-            return .none(.reportedElsewhere, lineage: lineage, facts: subject.facts)
-        }
-        let id = EventID.periodBegan(lineage, product: product, start: span.start.date)
-        switch invoice.purpose {
-        case .start where !invoice.isFreeFromTheStart:
-            return .events([
-                event(
-                    id,
-                    .started(
-                        LifecycleEvent.Started(origin: .new, phase: .regular, period: span.period, price: invoice.price)
-                    ),
-                    subject,
-                    effectiveAt: span.start
-                )
-            ])
-        case .renewal where !invoice.isInArrears:
-            return .events([
-                event(
-                    id,
-                    .renewed(
-                        LifecycleEvent.Renewed(
-                            cause: renewalCause(invoice, span),
-                            phase: .regular,
-                            period: span.period,
-                            price: invoice.price
-                        )
-                    ),
-                    subject,
-                    effectiveAt: span.start
-                )
-            ])
-        case .settlement where invoice.restartsPeriod:
-            // A new anchor, or a trial ended ahead of time, and nothing else may tell that it was paid for. Where the update
-            // told of a change of product, the period has the same identity. What was before is for the state to tell.
-            return .events([
-                event(
-                    id,
-                    .renewed(
-                        LifecycleEvent.Renewed(
-                            cause: invoice.replacesItem ? .planChange : .unknown,
-                            phase: .regular,
-                            period: span.period,
-                            price: invoice.price
-                        )
-                    ),
-                    subject,
-                    effectiveAt: span.start
-                )
-            ])
-        default:
+        let trialEnd = invoice.subscriptionObject?.trialEnd
+        guard let span = invoice.paidSpan,
+            let began = periodBegan(by: invoice, span, subject, lineage, trialEnd: trialEnd)
+        else {
             // A trial, or a price of nothing: the subscription says which. A change: the update says what. Usage of the
             // period before: the subscription has said that the next one began.
             return .none(.reportedElsewhere, lineage: lineage, facts: subject.facts)
         }
+        return .events([began])
+    }
+
+    /// The period that a paid invoice pays for; nil where that is told by something else.
+    func periodBegan(
+        by invoice: InvoiceObject,
+        _ span: SubscriptionObject.Span,
+        _ subject: Subject,
+        _ lineage: SubscriptionID,
+        trialEnd: Milliseconds?
+    ) -> NormalizedEvent? {
+        guard let product = span.product else { return nil }
+        let detail: LifecycleEvent
+        switch invoice.purpose {
+        case .start where !invoice.isFreeFromTheStart:
+            detail = .started(
+                LifecycleEvent.Started(origin: .new, phase: .regular, period: span.period, price: invoice.price)
+            )
+        case .renewal where !invoice.isInArrears:
+            detail = .renewed(
+                LifecycleEvent.Renewed(
+                    cause: renewalCause(invoice, span, trialEnd),
+                    phase: .regular,
+                    period: span.period,
+                    price: invoice.price
+                )
+            )
+        case .settlement where invoice.restartsPeriod:
+            // A new anchor, or a trial ended ahead of time, and nothing else may tell that it was paid for. Where the update
+            // told of a change of product, the period has the same identity. What was before is for the state to tell.
+            detail = .renewed(
+                LifecycleEvent.Renewed(
+                    cause: invoice.replacesItem ? .planChange : .unknown,
+                    phase: .regular,
+                    period: span.period,
+                    price: invoice.price
+                )
+            )
+        default:
+            return nil
+        }
+        return event(
+            .periodBegan(lineage, product: product, start: span.start.date),
+            detail,
+            subject,
+            effectiveAt: span.start
+        )
     }
 
     private func renewalCause(
         _ invoice: InvoiceObject,
-        _ span: SubscriptionObject.Span
+        _ span: SubscriptionObject.Span,
+        _ trialEnd: Milliseconds?
     ) -> LifecycleEvent.Renewed.Cause {
         if invoice.attemptCount > 1 { return .recovery(from: .unknown) }
         // Deliveries name the subscription only; what came before the period is for the state to tell.
-        return invoice.subscriptionObject?.trialEnd == span.start ? .trialConversion : .scheduled
+        return trialEnd == span.start ? .trialConversion : .scheduled
     }
 
     private func standalonePaid(_ invoice: InvoiceObject, _ subject: Subject) -> Outcome {

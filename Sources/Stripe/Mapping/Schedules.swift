@@ -37,13 +37,10 @@ extension Mapping {
         let oldPhases = try previous.map { (reader) throws(JSONError) in try ScheduleObject.phases(in: reader) } ?? nil
         var events: [NormalizedEvent] = []
 
-        let next = schedule.phases.nextChange(after: now(of: schedule))
-        if let next, let from = product(next.from), let to = product(next.to) {
-            subject.facts.append(.nextProduct(Fact.NextProduct(to.productID)))
+        if let next = changeScheduled(by: schedule, lineage, subject) {
+            subject.facts = next.facts
             // Only phases that differ from those before arrange something; all other updates repeat it.
-            if previous == nil || oldPhases != nil {
-                events.append(changeScheduled(from: from, to: to, next, lineage, subject))
-            }
+            if previous == nil || oldPhases != nil { events.append(next) }
         } else if let old = oldPhases?.nextChange(after: now(of: schedule)), let from = product(old.from) {
             subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
             events.append(changeReverted(to: from, at: old.to.start, lineage, subject))
@@ -65,13 +62,15 @@ extension Mapping {
         return events.isEmpty ? .none(.unchanged, lineage: lineage, facts: subject.facts) : .events(events)
     }
 
-    private func changeScheduled(
-        from: PriceObject,
-        to: PriceObject,
-        _ change: (from: ScheduleObject.Phase, to: ScheduleObject.Phase),
+    /// The next change of what is sold, where there is one.
+    func changeScheduled(
+        by schedule: ScheduleObject,
         _ lineage: SubscriptionID,
         _ subject: Subject
-    ) -> NormalizedEvent {
+    ) -> NormalizedEvent? {
+        guard let change = schedule.phases.nextChange(after: now(of: schedule)), let from = product(change.from),
+            let to = product(change.to)
+        else { return nil }
         let isQuantity = from.id == to.id
         // The prices name the change: whether their products are known depends on who asked.
         return event(
@@ -86,7 +85,8 @@ extension Mapping {
                 )
             ),
             subject,
-            effectiveAt: change.to.start
+            effectiveAt: change.to.start,
+            with: .nextProduct(Fact.NextProduct(to.productID))
         )
     }
 

@@ -47,15 +47,7 @@ extension Mapping {
         guard subscription.status == .paused else {
             return .none(.stale, lineage: lineage, facts: subject.facts)
         }
-        let since = pauseTime(subscription)
-        return .events([
-            event(
-                identity(lineage, "paused", since.wholeSeconds),
-                .paused(LifecycleEvent.Pause()),
-                subject,
-                effectiveAt: since
-            )
-        ])
+        return .events([paused(subscription, subject, lineage)])
     }
 
     func subscriptionResumed(_ shown: SubscriptionObject) -> Outcome {
@@ -219,14 +211,31 @@ extension Mapping {
         )
     }
 
-    /// The first failed attempt of an invoice makes a subscription past due, so that both words for it are one fact.
-    func pastDue(
+    func paused(
         _ subscription: SubscriptionObject,
         _ subject: Subject,
         _ lineage: SubscriptionID
     ) -> NormalizedEvent {
+        let since = pauseTime(subscription)
+        return event(
+            identity(lineage, "paused", since.wholeSeconds),
+            .paused(LifecycleEvent.Pause()),
+            subject,
+            effectiveAt: since
+        )
+    }
+
+    /// The first failed attempt of an invoice makes a subscription past due, so that both words for it are one fact.
+    ///
+    /// - Parameter attempt: the last attempt, where it is known.
+    func pastDue(
+        _ subscription: SubscriptionObject,
+        _ subject: Subject,
+        _ lineage: SubscriptionID,
+        attempt: Int64 = 1
+    ) -> NormalizedEvent {
         event(
-            billingIssue(lineage, invoice: subscription.latestInvoice ?? "", attempt: 1),
+            billingIssue(lineage, invoice: subscription.latestInvoice ?? "", attempt: attempt),
             .billingIssue(
                 LifecycleEvent.BillingIssue(
                     access: failedAccess(start: subscription.current?.start, end: subscription.periodEnd)

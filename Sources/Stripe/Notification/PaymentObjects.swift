@@ -100,6 +100,8 @@ struct DisputeObject: WireObject, Sendable {
 struct CheckoutSessionObject: WireObject, Sendable {
     let id: String
     let mode: String
+    let status: String?
+    let created: Milliseconds?
     let paymentStatus: String?
     let customer: CustomerReference?
     let clientReference: String?
@@ -119,6 +121,8 @@ struct CheckoutSessionObject: WireObject, Sendable {
         var reader = try ObjectReader(value)
         id = try reader.string("id")
         mode = try reader.string("mode")
+        status = try reader.optionalString("status")
+        created = try reader.time("created")
         paymentStatus = try reader.optionalString("payment_status")
         customer = try reader.customer()
         clientReference = try reader.optionalString("client_reference_id")

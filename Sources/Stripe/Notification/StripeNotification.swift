@@ -22,11 +22,14 @@ public struct StripeNotification: Sendable {
     struct Answer: Sendable {
         let status: Int
         let body: [UInt8]
+        /// When Stripe gave it, by its own clock, to the second.
+        @OptionalEventTime var answeredAt: Date?
         let document: JSONDocument?
 
-        init(status: Int, body: [UInt8]) {
+        init(status: Int, body: [UInt8], answeredAt: Date? = nil) {
             self.status = status
             self.body = body
+            _answeredAt = OptionalEventTime(wrappedValue: answeredAt)
             document = (200..<300).contains(status) ? try? JSONDocument(parsing: body) : nil
         }
     }
@@ -38,7 +41,7 @@ public struct StripeNotification: Sendable {
     /// When Stripe created the event.
     public var created: Date { event.created.date }
     /// Whether it is about real money; nil where the event does not say.
-    public var isLive: Bool? { event.isLive }
+    public var isLive: Bool? { event.isLive ?? (isQuestion ? answeredMode : nil) }
     /// The API version that the snapshot was rendered in.
     public var apiVersion: String? { event.apiVersion }
     /// The connected account that it is about; nil for the account of the endpoint itself.
@@ -54,6 +57,8 @@ public struct StripeNotification: Sendable {
     /// The body, byte for byte as received.
     public var body: [UInt8] { event.body }
 
+    /// Whether nobody notified us: it stands for an object that we ask about by ourselves.
+    var isQuestion: Bool { event.isQuestion }
     var object: JSONValue? { event.object }
     var previous: JSONValue? { event.previous }
     private let event: Event
@@ -67,6 +72,12 @@ public struct StripeNotification: Sendable {
         event = try Event(reading: body)
     }
 
+    /// What maps a purchase that the host asked about: its answers, as of a thin event that nobody sent.
+    init(asking purchase: StripePurchase) {
+        event = Event(asking: purchase)
+        answers = purchase.answers
+    }
+
     /// What was received, shared by all copies of the notification.
     private final class Event: Sendable {
         let id: String
@@ -77,16 +88,26 @@ public struct StripeNotification: Sendable {
         let account: String?
         let context: String?
         let isThin: Bool
+        let isQuestion: Bool
         let relatedObject: RelatedObject?
         let snapshotEvent: String?
         let body: [UInt8]
         let object: JSONValue?
         let previous: JSONValue?
 
+        init(asking purchase: StripePurchase) {
+            (id, type, created, body) = ("", purchase.kind.rawValue, 0, [])
+            (isThin, isQuestion) = (true, true)
+            (isLive, apiVersion, context, snapshotEvent, object, previous) = (nil, nil, nil, nil, nil, nil)
+            account = purchase.account
+            relatedObject = RelatedObject(id: purchase.id, type: purchase.kind.rawValue, path: purchase.path)
+        }
+
         init(reading body: [UInt8]) throws(JSONError) {
             let document = try JSONDocument(parsing: body, limits: .ofAnyLength)
             let reader = try ObjectReader(document.root)
             let kind = try reader.value("object")
+            isQuestion = false
             isThin = kind.isString("v2.core.event")
             guard isThin || kind.isString("event") else {
                 throw kind.error(.unexpectedKind(expected: .string, found: kind.kind))
@@ -130,17 +151,42 @@ public struct StripeNotification: Sendable {
     /// What it is about: the object that it contains, or the one that was fetched for it.
     var subject: JSONValue? { isThin ? answers[LookupRequest.object]?.document?.root : object }
 
+    /// Which of Stripe's worlds the object of a question lives in.
+    private var answeredMode: Bool? {
+        subject.flatMap { try? ObjectReader($0).optionalBool("livemode") } ?? nil
+    }
+
     /// The type without the prefix that thin events of the first API generation have.
     var canonicalType: String { isThin && type.hasPrefix("v1.") ? String(type.dropFirst(3)) : type }
 
     var createdMilliseconds: Milliseconds { event.created }
 }
 
-extension StripeNotification: Codable {
-    private struct Record: Codable {
-        var status: Int
-        var body: String
+extension StripeNotification.Answer: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case status, body
+        case answeredAt = "answered_at"
     }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let body = try container.decode(String.self, forKey: .body)
+        self.init(
+            status: try container.decode(Int.self, forKey: .status),
+            body: try decoder.reread { try Base64.decode(Array(body.utf8).span) },
+            answeredAt: try container.decode(OptionalEventTime.self, forKey: .answeredAt).wrappedValue
+        )
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(status, forKey: .status)
+        try container.encode(String(decoding: Base64.encode(body.span), as: UTF8.self), forKey: .body)
+        try container.encode(_answeredAt, forKey: .answeredAt)
+    }
+}
+
+extension StripeNotification: Codable {
 
     private enum CodingKeys: String, CodingKey { case body, answers }
 
@@ -148,25 +194,15 @@ extension StripeNotification: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let body = try container.decode(String.self, forKey: .body)
-        let records = try container.decodeIfPresent([String: Record].self, forKey: .answers) ?? [:]
-        self = try decoder.reread {
-            var notification = try Self(reading: Base64.decode(Array(body.utf8).span))
-            notification.answers = try records.mapValues {
-                Answer(status: $0.status, body: try Base64.decode(Array($0.body.utf8).span))
-            }
-            return notification
-        }
+        self = try decoder.reread { try Self(reading: Base64.decode(Array(body.utf8).span)) }
+        answers = try container.decodeIfPresent([String: Answer].self, forKey: .answers) ?? [:]
     }
 
     /// Writes body and answers in base64.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(String(decoding: Base64.encode(body.span), as: UTF8.self), forKey: .body)
-        guard !answers.isEmpty else { return }
-        let records = answers.mapValues {
-            Record(status: $0.status, body: String(decoding: Base64.encode($0.body.span), as: UTF8.self))
-        }
-        try container.encode(records, forKey: .answers)
+        if !answers.isEmpty { try container.encode(answers, forKey: .answers) }
     }
 }
 

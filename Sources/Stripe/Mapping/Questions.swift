@@ -1,0 +1,181 @@
+import FoundationEssentials
+import LifecycleEvents
+import WireJSON
+
+/// A subscription that was asked about, with the invoice that it shows: whether a period was paid for, the invoice tells.
+struct PurchasedSubscription {
+    let value: JSONValue
+    let subscription: SubscriptionObject
+    /// The subscription's latest invoice with all its lines, where it is paid.
+    let paidInvoice: InvoiceObject?
+    /// What is arranged for later, where anything is.
+    let schedule: ScheduleObject?
+    /// Whether nothing is arranged where there is no schedule.
+    let isArrangementShown: Bool
+    /// How often its latest invoice was tried to be charged; nil where that is not shown.
+    let attemptCount: Int64?
+
+    /// - Parameter subject: the subscription, or the session that it began with. Nil where that names no subscription.
+    init?(_ subject: JSONValue, _ notification: StripeNotification) throws(JSONError) {
+        var value = subject
+        if notification.type == StripePurchase.Kind.checkoutSession.rawValue {
+            guard let subscription = try ObjectReader(subject).optionalValue("subscription"),
+                subscription.kind == .object
+            else { return nil }
+            value = subscription
+        }
+        self.value = value
+        let shown = try SubscriptionObject(value)
+        let items = shown.hasMoreItems ? ListPages(itemsFor: notification).all : nil
+        subscription =
+            try items.map { (items) throws(JSONError) in try SubscriptionObject(value, items: items) } ?? shown
+        let reader = try ObjectReader(value)
+        let arranged = reader.optionalValue("schedule")
+        isArrangementShown = notification.type == StripePurchase.Kind.subscription.rawValue && arranged?.kind != .string
+        schedule =
+            arranged?.kind == .object
+            ? try arranged.map { (value) throws(JSONError) in try ScheduleObject(value) } : nil
+        guard let latest = reader.optionalValue("latest_invoice"), latest.kind == .object else {
+            (paidInvoice, attemptCount) = (nil, nil)
+            return
+        }
+        let invoice = try InvoiceObject(latest)
+        attemptCount = invoice.attemptCount
+        guard invoice.status == "paid", invoice.subscription == shown.id else {
+            paidInvoice = nil
+            return
+        }
+        let lines = invoice.needsLinesOncePaid ? ListPages(invoiceLinesFor: notification).all : nil
+        paidInvoice = lines.map(invoice.completed) ?? invoice
+    }
+}
+
+// Told are the events whose identity the object itself gives, so that the notification of each is no further news. All else is
+// stated as facts, and is news when its notification comes.
+extension Mapping {
+    func subscriptionAsked(_ shown: SubscriptionObject, _ value: JSONValue) throws(JSONError) -> Outcome {
+        guard let purchased = try PurchasedSubscription(value, notification) else { return .none(.unchanged) }
+        return asked(purchased)
+    }
+
+    func checkoutAsked(_ session: CheckoutSessionObject, _ value: JSONValue) throws(JSONError) -> Outcome {
+        guard session.status == "complete" else { return .none(.unchanged) }
+        switch session.mode {
+        case "payment":
+            let charge = try ObjectReader(value).reader("payment_intent")?.reader("latest_charge")
+            // Of money that went back its own notification tells. Until then nothing was bought.
+            guard try charge?.optionalBool("refunded") != true else { return .none(.stale) }
+            return checkout(session, at: min(try charge?.time("created") ?? session.created ?? created, created))
+        case "subscription":
+            guard let purchased = try PurchasedSubscription(value, notification) else { return .none(.needsLookup) }
+            return asked(purchased, as: account(session))
+        default:
+            return .none(.unchanged)
+        }
+    }
+
+    /// - Parameter buyer: whom the session names.
+    private func asked(_ purchased: PurchasedSubscription, as buyer: Account? = nil) -> Outcome {
+        let subscription = purchased.subscription
+        var subject = subject(subscription)
+        guard let lineage = subject.lineage else { return .none(.unchanged) }
+        if let buyer {
+            subject.account = buyer
+            subject.facts.append(.owner(buyer))
+        }
+        guard !subscription.hasMoreItems else { return .none(.needsLookup, lineage: lineage, facts: subject.facts) }
+        var told = told(subscription, attempt: purchased.attemptCount ?? 1, subject, lineage)
+        let change = purchased.schedule.flatMap { schedule in
+            schedule.status == "active"
+                ? changeScheduled(by: schedule, lineage, Subject(lineage: lineage, account: subject.account)) : nil
+        }
+        if let change {
+            subject.facts += change.facts
+            told.append(change)
+        } else if purchased.isArrangementShown, subscription.pendingItems.isEmpty {
+            subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
+        }
+        var events = zip(told, subject.facts.assigned(to: told.map(\.event))).map { draft, facts in
+            var event = draft
+            event.facts = facts
+            return event
+        }
+        // The payment decides whether the beginning is news, as it does for the invoice's own notification. All else that the
+        // subscription states was perhaps stated before, without an event.
+        guard let began = began(purchased, subject) else {
+            return events.isEmpty ? .none(.unchanged, lineage: lineage, facts: subject.facts) : .events(events)
+        }
+        events.insert(began, at: 0)
+        return .events(events, beside: told.isEmpty ? subject.facts : [])
+    }
+
+    /// What has happened to a subscription, apart from the beginning of a period.
+    private func told(
+        _ subscription: SubscriptionObject,
+        attempt: Int64,
+        _ subject: Subject,
+        _ lineage: SubscriptionID
+    ) -> [NormalizedEvent] {
+        var event: NormalizedEvent
+        switch subscription.status {
+        case .incomplete:
+            event = pending(subject, lineage, subscription.id)
+        case .incompleteExpired:
+            event = purchaseFailed(subject, lineage, subscription.id)
+        case .unpaid:
+            event = unpaid(subscription, subject, lineage)
+        case .paused where subscription.pausedAt != nil:
+            event = paused(subscription, subject, lineage)
+        case .canceled:
+            let end = subscription.endedAt ?? created
+            event = expired(subscription.expiryReason, at: end, subscription, subject, lineage)
+            event.occurredAt = min(end, created).date
+        case .pastDue:
+            event = pastDue(subscription, subject, lineage, attempt: attempt)
+            return [event, renewalOffAsked(subscription, subject, lineage)].compactMap(\.self)
+        case .active, .trialing:
+            return [renewalOffAsked(subscription, subject, lineage)].compactMap(\.self)
+        default:
+            // A pause without its time would be another one than the pause that its notification tells of.
+            return []
+        }
+        return [event]
+    }
+
+    /// The period that runs, where its invoice is paid.
+    private func began(_ purchased: PurchasedSubscription, _ stated: Subject) -> NormalizedEvent? {
+        let subscription = purchased.subscription
+        guard subscription.status == .active || subscription.status == .trialing,
+            let invoice = purchased.paidInvoice, !invoice.needsLinesOncePaid, let span = invoice.paidSpan,
+            let current = subscription.spans.first(where: { $0.start == span.start })
+        else { return nil }
+        let isFree = invoice.purpose == .start && invoice.isFreeFromTheStart
+        // Another product since: by which name the first period was told, nobody says.
+        guard !isFree || current.product == span.product else { return nil }
+        var subject = subject(invoice, span)
+        guard let lineage = subject.lineage else { return nil }
+        subject.account = stated.account
+        subject.renewal = stated.renewal
+        subject.facts = paidFacts(invoice, subject, phase: isFree ? subscription.phase : .regular)
+        var event =
+            isFree
+            ? started(subscription, subject, lineage)
+            : periodBegan(by: invoice, span, subject, lineage, trialEnd: subscription.trialEnd)
+        event?.occurredAt = min(invoice.paidAt ?? span.start, created).date
+        return event
+    }
+
+    private func renewalOffAsked(
+        _ subscription: SubscriptionObject,
+        _ subject: Subject,
+        _ lineage: SubscriptionID
+    ) -> NormalizedEvent? {
+        // Told apart by the time of the request, and under a test clock by the notification.
+        guard subscription.isEnding, let canceledAt = subscription.canceledAt, !subscription.hasTestClock else {
+            return nil
+        }
+        var event = renewalOff(subscription, subject, lineage)
+        event.occurredAt = min(canceledAt, created).date
+        return event
+    }
+}
