@@ -13,6 +13,8 @@ final class Mapping {
     let policy: StripeAdapter.Policy
     let ownAccount: String?
     let receivedAt: Date
+    /// When the event was created, or a question answered.
+    let created: Milliseconds
     private let channel: Origin.Channel
     private let evidence: Origin.Evidence
     private let digest: BodyDigest
@@ -22,9 +24,19 @@ final class Mapping {
         self.policy = policy
         self.ownAccount = ownAccount
         receivedAt = resolved.receivedAt
+        created = notification.isQuestion ? Self.time(ofAnswerTo: resolved) : notification.createdMilliseconds
         channel = resolved.channel
         evidence = resolved.evidence
         digest = resolved.bodyDigest
+    }
+
+    /// When Stripe answered, by its own clock; within a second, which is all that it states, by ours.
+    private static func time(ofAnswerTo question: Authenticated<StripeNotification>) -> Milliseconds {
+        let received = question.receivedAt.millisecondsSince1970
+        guard let answered = question.value.answers[LookupRequest.object]?.answeredAt?.millisecondsSince1970 else {
+            return received
+        }
+        return min(max(received, answered), answered + 999)
     }
 
     /// What Stripe's types mean: one row for each, thin types without their `v1.`.
@@ -291,12 +303,6 @@ extension Mapping {
         // Events are created in whole seconds. One of the second in which we asked is at least as new as the answer.
         if notification.isQuestion { return max(0, created - 1001) }
         return max(created, receivedAt.millisecondsSince1970)
-    }
-
-    /// When the event was created, or a question answered.
-    var created: Milliseconds {
-        guard notification.isQuestion else { return notification.createdMilliseconds }
-        return (notification.answers[LookupRequest.object]?.answeredAt ?? receivedAt).millisecondsSince1970
     }
 
     var environment: StoreEnvironment {

@@ -198,5 +198,6 @@ extension DocumentedCase {
             + documented(["invoice_payment.open", "invoice_payment.canceled"], like: "invoice_payment.paid")
             + documented(["created", "updated", "voided"].map { "credit_note.\($0)" }, like: "charge.succeeded")
             + documented(["ping", "v2.core.event_destination.ping"])
+            + documented(["asked subscription", "asked checkout.session"])
     }()
 }

@@ -28,7 +28,7 @@ package struct NativeCase: Hashable, Sendable {
         case .apple: self.init(apple: body, vector)
         case .google: self.init(google: body, vector)
         case .revenuecat: self.init(revenueCat: body)
-        case .stripe: self.init(stripe: body)
+        case .stripe: self.init(stripe: body, vector.http)
         default: return nil
         }
     }
@@ -98,7 +98,13 @@ package struct NativeCase: Hashable, Sendable {
         }
     }
 
-    private init?(stripe body: ObjectReader) {
+    private init?(stripe body: ObjectReader, _ http: [RecordedAnswer]?) {
+        if let kind = body.text("kind") {
+            guard let answer = http?.first, let object = try? ObjectReader(parsing: answer.body) else { return nil }
+            let members = ["mode", "status", "payment_status"].compactMap { object.text($0) }
+            self.init(.stripe, "asked \(kind)", members.joined(separator: " "))
+            return
+        }
         guard let type = body.text("type") else { return nil }
         guard let data = try? ObjectReader(body.value("data")), let object = try? ObjectReader(data.value("object"))
         else {

@@ -20,8 +20,10 @@ package enum StripeStated {
     }
 
     /// By case, without the shape that it is told in, unless what it has to say differs with it.
-    static let byCase: [String: [Event]] = [subscriptions, schedules, invoices, payments, sales, others, thin]
-        .reduce(into: [:]) { $0.merge($1) { first, _ in first } }
+    static let byCase: [String: [Event]] = [
+        subscriptions, schedules, invoices, payments, sales, others, thin, questions,
+    ]
+    .reduce(into: [:]) { $0.merge($1) { first, _ in first } }
 
     /// Why a case has no event, where it is not that nothing has changed.
     static func reason(of id: String) -> Normalization.NoChange.Reason {
@@ -31,7 +33,7 @@ package enum StripeStated {
 
     private static let reasons: [Normalization.NoChange.Reason: Set<String>] = [
         .needsLookup: ["invoice/renewal-lines", "thin/not-asked"],
-        .stale: ["thin/deleted-stale", "thin/unpaid-stale"],
+        .stale: ["question/session-refunded", "thin/deleted-stale", "thin/unpaid-stale"],
         .reportedElsewhere: [
             "invoice/arrears", "invoice/first-trial", "invoice/first-trial-fee", "invoice/renewal-ahead",
             "invoice/renewal-twin",

@@ -34,6 +34,7 @@ package enum StripeVectors {
             ("schedule", try scheduleCases()),
             ("payment", try paymentCases()),
             ("thin", try thinCases()),
+            ("question", try questionCases()),
         ] {
             var lines: [String] = []
             for item in cases {

@@ -231,8 +231,9 @@ extension EventRefinement {
         let start = period.period.startMilliseconds
         if let known = prior.timeline.period(transaction: period.transaction, start: nil)
             ?? prior.timeline.periods.first(where: { isSameStart($0, period) }),
-            !known.fact.isProvisional, !isLookedUpAtStripe(known.by)
+            !known.fact.isProvisional, !isUntold(known, period)
         {
+            let teller = known.entry.statement.teller
             // Billed anew from the same start, for another product.
             if known.fact.product != period.product, !known.names(period) {
                 return now.timeline.period(transaction: period.transaction, start: start)?.fact.product
@@ -245,8 +246,8 @@ extension EventRefinement {
                 return .applied
             }
             switch event.event {
-            case .started where isToldByTwin(known.by): return .applied
-            case .renewed(let renewed) where renewed.cause == .resumption && isToldByTwin(known.by): return .applied
+            case .started where isToldByTwin(teller): return .applied
+            case .renewed(let renewed) where renewed.cause == .resumption && isToldByTwin(teller): return .applied
             default: return .duplicate
             }
         }
@@ -282,7 +283,8 @@ extension EventRefinement {
         let start = end.start.millisecondsSince1970
         if let known = prior.timeline.period(transaction: end.transaction, start: start) {
             if let cut = known.cut, (cut.reason == .paused) == (end.reason == .paused) {
-                return end.reason == .paused && isToldByTwin(cut.by) ? .applied : .duplicate
+                let isTold = end.reason != .paused || !(isToldByTwin(cut.by) || isLookedUpAtStripe(cut.by))
+                return isTold ? .duplicate : .applied
             }
             if let newest = now.timeline.newest, newest.start > known.start, !newest.fact.isProvisional {
                 return .superseded
@@ -293,8 +295,14 @@ extension EventRefinement {
         return standing { if case .periodEnded = $0 { true } else { false } }.map(disposition(of:)) ?? .applied
     }
 
-    /// Whether what is known was found by asking Stripe, which states a period beside the invoice that tells of it, so that
-    /// this notification can be the first to tell.
+    /// Whether asking Stripe has found a period that no notification stated. A payment tells of it, or this notification does.
+    private func isUntold(_ known: PeriodTimeline.Period, _ period: Fact.Period) -> Bool {
+        isLookedUpAtStripe(known.by)
+            && known.entry.statement.isFound { told in
+                !told.isProvisional && told.product == period.product
+            }
+    }
+
     private func isLookedUpAtStripe(_ known: Citation) -> Bool {
         known.provider == .stripe && known.isLookup && event.origin.notificationID != nil
     }
@@ -302,7 +310,6 @@ extension EventRefinement {
     /// Whether what is known comes from an update that Stripe sends beside its own word for a start, a pause or the end of
     /// one. The update states as much and gives no event, so that this one is news also where it comes second.
     private func isToldByTwin(_ known: Citation) -> Bool {
-        if isLookedUpAtStripe(known) { return true }
         let distance = known.milliseconds - event.assertedAt.millisecondsSince1970
         return event.provider == .stripe && known.provider == .stripe
             && known.type.hasSuffix("customer.subscription.updated") && event.origin.type != known.type

@@ -91,6 +91,9 @@ package struct Register<Value: Assertable>: Hashable, Sendable, Codable {
         by.isLookup && told.map { !isSame($0.value) } ?? true
     }
 
+    /// Who said it last, or what was before what was found by looking.
+    package var teller: Citation { told?.by ?? by }
+
     package mutating func insert(_ assertion: Assertion<Value>) {
         if latest == assertion { return }
         var lower = assertion

@@ -40,7 +40,8 @@ package struct StripePrice: Sendable {
     package static let yen = StripePrice("price_basic_jpy", product: "prod_basic", amount: 1200, currency: "jpy")
     package static let dinar = StripePrice("price_basic_kwd", product: "prod_basic", amount: 3500, currency: "kwd")
 
-    func price() -> JSONText {
+    /// The price as an object.
+    package func price() -> JSONText {
         [
             "id": .string(id), "object": "price", "active": true, "billing_scheme": "per_unit",
             "currency": .string(currency), "livemode": true, "lookup_key": nil, "metadata": [:],

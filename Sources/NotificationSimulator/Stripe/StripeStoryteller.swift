@@ -204,7 +204,11 @@ extension StripeStoryteller {
     }
 
     private mutating func recover(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
+        // Paid for and active are one moment, of which there are several events.
+        let before = subscription
+        subscription?.status = "active"
         try pay(scene, time, reason: "subscription_cycle", attempts: 2)
+        subscription = before
         try update(scene, time) { $0.status = "active" }
     }
 

@@ -62,7 +62,7 @@ extension Mapping {
         guard session.status == "complete" else { return .none(.unchanged) }
         switch session.mode {
         case "payment":
-            let charge = try ObjectReader(value).reader("payment_intent")?.reader("latest_charge")
+            let charge = try ObjectReader(value).expanded("payment_intent")?.expanded("latest_charge")
             // Of money that went back its own notification tells. Until then nothing was bought.
             guard try charge?.optionalBool("refunded") != true else { return .none(.stale) }
             return checkout(session, at: min(try charge?.time("created") ?? session.created ?? created, created))
@@ -177,5 +177,13 @@ extension Mapping {
         var event = renewalOff(subscription, subject, lineage)
         event.occurredAt = min(canceledAt, created).date
         return event
+    }
+}
+
+extension ObjectReader {
+    /// The object under an expandable name; nil where there is none, or only its id is shown.
+    fileprivate func expanded(_ name: MemberName) throws(JSONError) -> ObjectReader? {
+        guard let value = optionalValue(name), value.kind == .object else { return nil }
+        return try ObjectReader(value)
     }
 }

@@ -1,0 +1,373 @@
+import FoundationEssentials
+import HTTPTransport
+import NormalizerTesting
+import NotificationSimulator
+import Normalizer
+import Stripe
+import Testing
+
+/// Purchases that the host asks about by itself.
+@Suite("Stripe questions")
+struct QuestionTests {
+    let transport = StubTransport()
+    static let now = created + 2
+
+    func adapter(_ change: (inout StripeAdapter.Configuration) -> Void = { _ in }) throws -> StripeAdapter {
+        var lookup = StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_secret"))
+        lookup.clock = TestClock()
+        var configuration = StripeAdapter.Configuration(signingSecrets: [secret])
+        configuration.lookup = lookup
+        change(&configuration)
+        return try StripeAdapter(configuration)
+    }
+
+    /// Bought just now, and paid for.
+    static func subscription(
+        _ change: (inout StripeSubscription) -> Void = { _ in },
+        invoice changeInvoice: (inout StripeInvoice) -> Void = { _ in }
+    ) -> JSONMembers {
+        var subscription = StripeSubscription(
+            status: "active",
+            from: created,
+            to: created + 30 * day,
+            latestInvoice: "in_1"
+        )
+        change(&subscription)
+        var invoice = invoice()
+        changeInvoice(&invoice)
+        var object = subscription.object(.endive)
+        object["latest_invoice"] = .object(invoice.object(.endive))
+        return object
+    }
+
+    static func invoice() -> StripeInvoice {
+        var invoice = StripeInvoice(
+            "in_1",
+            reason: "subscription_create",
+            lines: [.init(.basic, from: created, to: created + 30 * day)],
+            created: created
+        )
+        invoice.paidAt = created
+        return invoice
+    }
+
+    static func session(_ members: KeyValuePairs<String, JSONText> = [:]) -> JSONMembers {
+        var session = JSONMembers([
+            ("id", "cs_1"), ("object", "checkout.session"), ("amount_total", 4900),
+            ("client_reference_id", "user-42"), ("created", .integer(created - 60)), ("currency", "usd"),
+            ("customer", "cus_1"), ("livemode", true), ("metadata", [:]), ("mode", "payment"),
+            ("payment_intent", "pi_1"), ("payment_status", "paid"), ("status", "complete"),
+        ])
+        for (name, value) in members { session[name] = value }
+        return session
+    }
+
+    func answer(_ object: JSONMembers, date: String? = nil) {
+        transport.removeRules()
+        transport.on(
+            .any,
+            respond: HTTPTransportResponse(
+                status: 200,
+                headers: date.map { ["Date": $0] } ?? [:],
+                body: object.bytes
+            )
+        )
+    }
+
+    func ask(_ adapter: StripeAdapter, at time: Int64 = now) async throws -> Normalization {
+        try await adapter.receive(subscription: "sub_1", receivedAt: date(time))
+    }
+}
+
+// MARK: Requests
+
+extension QuestionTests {
+    @Test("one request, at the configured host, that names no event")
+    func request() async throws {
+        answer(Self.subscription())
+        let result = try await ask(try adapter())
+        #expect(result.kinds == ["started"])
+        #expect(result.events.first?.origin.channel == .refetch)
+        #expect(result.events.first?.origin.notificationID == nil)
+        #expect(result.events.first?.origin.evidence.method == .tls)
+        let request = try #require(transport.requests.first)
+        #expect(transport.requests.count == 1)
+        #expect(
+            request.url.absoluteString == "https://api.stripe.com/v1/subscriptions/sub_1"
+                + "?expand%5B%5D=latest_invoice&expand%5B%5D=schedule.phases.items.price"
+        )
+        #expect(request.headers["Authorization"] == "Bearer rk_secret")
+        #expect(request.headers["Stripe-Version"] == StripeAdapter.Lookup.testedVersion)
+        #expect(request.headers["Stripe-Account"] == nil)
+        #expect(request.headers["Stripe-Request-Trigger"] == nil)
+    }
+
+    @Test("a connected account's purchase is asked for under its name, our own under none", arguments: [nil, "acct_1"])
+    func accounts(_ own: String?) async throws {
+        answer(Self.subscription())
+        let adapter = try adapter { $0.ownAccount = own }
+        let result = try await adapter.receive(subscription: "sub_1", account: "acct_1", receivedAt: date(Self.now))
+        #expect(transport.requests.map { $0.headers["Stripe-Account"] } == [own == nil ? "acct_1" : nil])
+        #expect(result.events.first?.subscription?.id == (own == nil ? "acct_1/sub_1" : "sub_1"))
+        #expect(result.events.first?.app == "acct_1")
+    }
+
+    @Test("an account that is not taken is not asked about")
+    func otherAccount() async throws {
+        let adapter = try adapter { $0.accounts = ["acct_1"] }
+        let error = await #expect(throws: DeliveryError.self) {
+            try await adapter.receive(subscription: "sub_1", account: "acct_2", receivedAt: date(Self.now))
+        }
+        #expect(error?.code == .misdirected)
+        #expect(error?.isAuthentic == false)
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test(
+        "an id that no object has causes no request",
+        arguments: ["", ".", "..", "sub_1/..", "sub_1?expand[]=customer", "sub_1#", "sub%5F1", "sub_1\r\n", "s\u{fc}b"]
+    )
+    func hostileIDs(_ id: String) async throws {
+        answer(Self.subscription())
+        let adapter = try adapter()
+        for kind in [StripePurchase.Kind.subscription, .checkoutSession] {
+            let error = await #expect(throws: DeliveryError.self) {
+                try await adapter.resolve(id, of: kind, receivedAt: date(Self.now))
+            }
+            #expect(error?.code == .malformed)
+            #expect(error?.isAuthentic == false)
+            #expect(error.map { id.utf8.count < 2 || !$0.description.contains(id) } == true)
+        }
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test("an object of the other mode is misdirected, whatever the key is called")
+    func otherMode() async throws {
+        answer(Self.subscription())
+        let adapter = try adapter { $0.mode = .test }
+        let error = await #expect(throws: DeliveryError.self) { try await ask(adapter) }
+        #expect(error?.code == .misdirected)
+        #expect(error?.isAuthentic == false)
+    }
+
+    @Test("an answer that cannot be read is malformed, and was never a delivery")
+    func unreadable() async throws {
+        var object = Self.subscription()
+        object["start_date"] = "yesterday"
+        answer(object)
+        let adapter = try adapter()
+        let error = await #expect(throws: DeliveryError.self) { try await ask(adapter) }
+        #expect(error?.code == .malformed)
+        #expect(error?.isAuthentic == false)
+    }
+
+    @Test("without a look-up nobody can be asked")
+    func notConfigured() async throws {
+        let adapter = try adapter { $0.lookup = nil }
+        let error = await #expect(throws: DeliveryError.self) { try await ask(adapter) }
+        #expect(error?.code == .unavailable)
+    }
+
+    @Test("items and lines that are not shown are asked for, those of a session's subscription too")
+    func pages() async throws {
+        let item: JSONText = [
+            "id": "si_2", "object": "subscription_item", "current_period_start": .integer(created),
+            "current_period_end": .integer(created + 30 * day), "price": StripePrice.basic.price(), "quantity": 1,
+        ]
+        var object = Self.subscription(invoice: {
+            var fee = $0.lines[0]
+            fee.isOneOff = true
+            $0.lines = Array(repeating: fee, count: 11) + $0.lines
+            $0.shownLines = 10
+        })
+        var full = Self.invoice()
+        var fee = full.lines[0]
+        fee.isOneOff = true
+        full.lines = Array(repeating: fee, count: 11) + full.lines
+        object["items"] = ["object": "list", "data": [item], "has_more": true]
+        let session = Self.session(["mode": "subscription", "subscription": .object(object)])
+        transport.on(.init(path: "/v1/subscriptions/sub_1"), respond: .init(status: 200, body: object.bytes))
+        transport.on(.init(path: "/v1/checkout/sessions/cs_1"), respond: .init(status: 200, body: session.bytes))
+        transport.on(
+            .init(path: "/v1/subscription_items"),
+            respond: .init(status: 200, body: JSONMembers([("data", [item]), ("has_more", false)]).bytes)
+        )
+        transport.on(
+            .init(path: "/v1/invoices/in_1/lines"),
+            respond: .init(status: 200, body: Array(full.linePage(.endive, 0..<12).text.utf8))
+        )
+        let adapter = try adapter()
+        #expect(try await ask(adapter).kinds == ["started"])
+        #expect(transport.requests.count == 3)
+        let asked = try await adapter.receive(checkoutSession: "cs_1", receivedAt: date(Self.now))
+        #expect(asked.kinds == ["started"])
+        #expect(transport.requests.count == 6)
+    }
+}
+
+// MARK: What it comes to
+
+extension QuestionTests {
+    @Test("a question has the identities of the events that Stripe sends")
+    func identities() async throws {
+        let simulator = simulator()
+        let adapter = try adapter()
+        func notified(_ type: String, _ object: JSONMembers, previous: JSONText? = nil) throws -> [EventID] {
+            try adapter.take(
+                simulator.event(type, id: "evt_1", created: created, object: .object(object), previous: previous).bytes
+            ).events.map(\.id)
+        }
+        func asked(_ object: JSONMembers) async throws -> [EventID] {
+            answer(object)
+            return try await ask(adapter).events.map(\.id)
+        }
+        let paid = try notified("invoice.paid", Self.invoice().object(.endive))
+        #expect(try await asked(Self.subscription()) == paid)
+        #expect(try notified("customer.subscription.created", Self.subscription()) == paid)
+
+        var failed = Self.invoice()
+        (failed.reason, failed.status, failed.attemptCount) = ("subscription_cycle", "open", 2)
+        let pastDue = Self.subscription({ $0.status = "past_due" }, invoice: { $0 = failed })
+        #expect(try await asked(pastDue) == (try notified("invoice.payment_failed", failed.object(.endive))))
+
+        let ended = Self.subscription {
+            ($0.status, $0.endedAt, $0.canceledAt) = ("canceled", created + 1, created + 1)
+        }
+        #expect(try await asked(ended) == (try notified("customer.subscription.deleted", ended)))
+
+        let ending = Self.subscription { ($0.cancelAt, $0.canceledAt) = ($0.end, created) }
+        let off = try notified(
+            "customer.subscription.updated",
+            ending,
+            previous: ["cancel_at": nil, "canceled_at": nil]
+        )
+        #expect(off.count == 1)
+        #expect(try await asked(ending) == paid + off)
+
+        let session = Self.session()
+        answer(session)
+        let sold = try await adapter.receive(checkoutSession: "cs_1", receivedAt: date(Self.now)).events.map(\.id)
+        #expect(sold == (try notified("checkout.session.completed", session)))
+    }
+
+    @Test("a sale by invoice has the invoice's name, and none before it is made")
+    func salesByInvoice() async throws {
+        let adapter = try adapter { $0.policy.sellsByInvoice = true }
+        let making: JSONText = ["enabled": true]
+        answer(Self.session(["invoice_creation": making, "invoice": "in_7"]))
+        let sold = try await adapter.receive(checkoutSession: "cs_1", receivedAt: date(Self.now))
+        #expect(sold.events.map(\.subscription?.id) == ["in_7"])
+        answer(Self.session(["invoice_creation": making]))
+        let waiting = try await adapter.receive(checkoutSession: "cs_1", receivedAt: date(Self.now))
+        #expect(waiting.kinds == [])
+    }
+
+    @Test("who comes back from Checkout has access before any event, under the host's own id")
+    func access() async throws {
+        answer(Self.session(["mode": "subscription", "subscription": .object(Self.subscription())]))
+        var ledger = AccountLedger()
+        _ = ledger.apply(try await adapter().receive(checkoutSession: "cs_1", receivedAt: date(Self.now)))
+        for account in [
+            Account.Identifier("user-42", .clientReferenceID), Account.Identifier("cus_1", .stripeCustomer),
+        ] {
+            let decision = ledger.access(of: account, in: .production, at: date(Self.now)).decision
+            #expect(decision.isGranted)
+        }
+        let state = try #require(ledger.states.first)
+        #expect(state.snapshot(at: date(Self.now)).willRenew == true)
+        #expect(!state.access(at: date(created + 30 * day)).isGranted)
+    }
+
+    @Test("an answer is as new as Stripe's clock says, and within its second as ours")
+    func clocks() async throws {
+        let adapter = try adapter()
+        // 2026-03-01T12:00:00Z
+        let stated = "Sun, 01 Mar 2026 12:00:00 GMT"
+        for (received, asserted) in [(-3600.0, 0.0), (0.25, 0.25), (0.999, 0.999), (3600, 0.999)] {
+            answer(Self.subscription(), date: stated)
+            let time = date(created).addingTimeInterval(received)
+            let event = try #require(try await adapter.receive(subscription: "sub_1", receivedAt: time).events.first)
+            let expected = date(created).addingTimeInterval(asserted - 1.001)
+            #expect(event.assertedAt.millisecondsSince1970 == expected.millisecondsSince1970, "\(received)")
+        }
+    }
+
+    @Test("what waits between the steps is all that mapping needs, and shows nothing")
+    func coding() async throws {
+        answer(Self.subscription(), date: "Sun, 01 Mar 2026 12:00:00 GMT")
+        let adapter = try adapter()
+        let resolved = try await adapter.resolve(
+            "sub_1",
+            of: .subscription,
+            account: "acct_1",
+            receivedAt: date(Self.now)
+        )
+        let stored = try JSONEncoder().encode(resolved)
+        let read = try JSONDecoder().decode(Authenticated<StripePurchase>.self, from: stored)
+        #expect(try adapter.normalize(read) == adapter.normalize(resolved))
+        #expect(resolved.value.description == "subscription, 1 answers")
+        #expect("\(resolved.value)" == String(reflecting: resolved.value))
+        #expect(Mirror(reflecting: resolved.value).children.isEmpty)
+    }
+
+}
+
+// MARK: News
+
+extension QuestionTests {
+    private func event(_ type: String, _ object: JSONMembers, at time: Int64 = created) throws -> Normalization {
+        try adapter().take(
+            simulator().event(type, id: "evt_\(type)_\(time)", created: time, object: .object(object)).bytes,
+            at: time
+        )
+    }
+
+    @Test("a start that was looked up before it was paid for is told by its own event, and once")
+    func startedBeforePaid() async throws {
+        let open = Self.subscription(invoice: { ($0.status, $0.paidAt) = ("open", nil) })
+        answer(open)
+        var ledger = AccountLedger()
+        #expect(ledger.apply(try await ask(adapter())).isEmpty)
+        #expect(ledger.states.first?.access(at: date(Self.now)).isGranted == true)
+        let told = ledger.apply(try event("customer.subscription.created", Self.subscription()))
+        #expect(told.map(\.disposition) == [.applied])
+        #expect(told.map(\.event.kind) == [.started])
+        #expect(ledger.apply(try event("customer.subscription.created", Self.subscription())).map(\.isNews) == [false])
+    }
+
+    @Test("asked again, a purchase is no news")
+    func askedAgain() async throws {
+        answer(Self.subscription())
+        var ledger = AccountLedger()
+        #expect(ledger.apply(try await ask(adapter())).map(\.isNews) == [true])
+        #expect(ledger.apply(try await ask(adapter())).map(\.isNews) == [false])
+        #expect(ledger.apply(try await ask(adapter(), at: Self.now + 60)).map(\.isNews) == [false])
+    }
+
+    @Test("an event of the second in which Stripe was asked stands above the answer")
+    func sameSecond() async throws {
+        answer(Self.subscription())
+        var ledger = AccountLedger()
+        _ = ledger.apply(try await ask(adapter(), at: created + 60))
+        let ended = Self.subscription {
+            ($0.status, $0.endedAt, $0.canceledAt) = ("canceled", created + 60, created + 60)
+        }
+        let told = ledger.apply(try event("customer.subscription.deleted", ended, at: created + 60))
+        #expect(told.map(\.isNews) == [true])
+        _ = ledger.apply(try await ask(adapter(), at: created + 60))
+        #expect(ledger.states.first?.access(at: date(created + 61)).isGranted == false)
+    }
+
+    @Test("a refunded sale is none, and takes nothing back that its refund has not")
+    func refunded() async throws {
+        answer(
+            Self.session([
+                "payment_intent": ["id": "pi_1", "latest_charge": ["id": "ch_1", "refunded": true]]
+            ])
+        )
+        let result = try await adapter().receive(checkoutSession: "cs_1", receivedAt: date(Self.now))
+        #expect(result.kinds == [])
+        #expect(result.noChange?.statement == nil)
+        #expect(result.noChange?.reason == .stale)
+    }
+}
