@@ -24,19 +24,10 @@ final class Mapping {
         self.policy = policy
         self.ownAccount = ownAccount
         receivedAt = resolved.receivedAt
-        created = notification.isQuestion ? Self.time(ofAnswerTo: resolved) : notification.createdMilliseconds
+        created = notification.isQuestion ? notification.answered(around: receivedAt) : notification.createdMilliseconds
         channel = resolved.channel
         evidence = resolved.evidence
         digest = resolved.bodyDigest
-    }
-
-    /// When Stripe answered, by its own clock; within a second, which is all that it states, by ours.
-    private static func time(ofAnswerTo question: Authenticated<StripeNotification>) -> Milliseconds {
-        let received = question.receivedAt.millisecondsSince1970
-        guard let answered = question.value.answers[LookupRequest.object]?.answeredAt?.millisecondsSince1970 else {
-            return received
-        }
-        return min(max(received, answered), answered + 999)
     }
 
     /// What Stripe's types mean: one row for each, thin types without their `v1.`.
@@ -268,12 +259,10 @@ extension Mapping {
     private func normalization(of outcome: Outcome, anomalies: [String] = []) -> Normalization {
         switch outcome {
         case .events(let events, let facts):
-            let statement = facts.isEmpty ? nil : events.first?.subscription.map { self.statement(of: $0, facts) }
-            return Normalization(
-                events,
-                furtherStatements: [statement].compactMap(\.self),
-                anomalies: anomalies
-            )
+            guard !facts.isEmpty, let lineage = events.first?.subscription else {
+                return Normalization(events, anomalies: anomalies)
+            }
+            return Normalization(events, furtherStatements: [statement(of: lineage, facts)], anomalies: anomalies)
         case .none(let reason, let lineage, let facts):
             let statement = lineage.map { self.statement(of: $0, facts) }
             return Normalization(

@@ -26,6 +26,7 @@ struct ReadmeTests {
         "What other pages show is what a snippet compiles",
         arguments: [
             ("docs/model.md", "Snippets/KeepCredits.swift"), ("docs/google.md", "Snippets/ReceivePurchaseToken.swift"),
+            ("docs/stripe.md", "Snippets/ReceiveCheckoutSession.swift"),
         ]
     )
     func pages(_ page: String, _ snippet: String) throws {

@@ -8,34 +8,32 @@ struct PurchasedSubscription {
     let subscription: SubscriptionObject
     /// The subscription's latest invoice with all its lines, where it is paid.
     let paidInvoice: InvoiceObject?
-    /// What is arranged for later, where anything is.
-    let schedule: ScheduleObject?
-    /// Whether nothing is arranged where there is no schedule.
-    let isArrangementShown: Bool
     /// How often its latest invoice was tried to be charged; nil where that is not shown.
     let attemptCount: Int64?
+    let schedule: ScheduleObject?
+    /// Whether nothing is arranged for later where there is no schedule.
+    let showsSchedule: Bool
 
-    /// - Parameter subject: the subscription, or the session that it began with. Nil where that names no subscription.
+    /// - Parameter subject: the subscription, or the session that it began with. Nil where that shows no subscription.
     init?(_ subject: JSONValue, _ notification: StripeNotification) throws(JSONError) {
-        var value = subject
-        if notification.type == StripePurchase.Kind.checkoutSession.rawValue {
-            guard let subscription = try ObjectReader(subject).optionalValue("subscription"),
-                subscription.kind == .object
-            else { return nil }
-            value = subscription
-        }
+        let isSession = notification.type == StripePurchase.Kind.checkoutSession.rawValue
+        guard let value = isSession ? try ObjectReader(subject).expanded("subscription") : subject else { return nil }
         self.value = value
-        let shown = try SubscriptionObject(value)
-        let items = shown.hasMoreItems ? ListPages(itemsFor: notification).all : nil
-        subscription =
-            try items.map { (items) throws(JSONError) in try SubscriptionObject(value, items: items) } ?? shown
         let reader = try ObjectReader(value)
-        let arranged = reader.optionalValue("schedule")
-        isArrangementShown = notification.type == StripePurchase.Kind.subscription.rawValue && arranged?.kind != .string
-        schedule =
-            arranged?.kind == .object
-            ? try arranged.map { (value) throws(JSONError) in try ScheduleObject(value) } : nil
-        guard let latest = reader.optionalValue("latest_invoice"), latest.kind == .object else {
+        let shown = try SubscriptionObject(value)
+        if shown.hasMoreItems, let items = ListPages(itemsFor: notification).all {
+            subscription = try SubscriptionObject(value, items: items)
+        } else {
+            subscription = shown
+        }
+        if let schedule = reader.expanded("schedule") {
+            self.schedule = try ScheduleObject(schedule)
+        } else {
+            schedule = nil
+        }
+        // Of a session's subscription it is not asked for.
+        showsSchedule = !isSession
+        guard let latest = reader.expanded("latest_invoice") else {
             (paidInvoice, attemptCount) = (nil, nil)
             return
         }
@@ -62,7 +60,12 @@ extension Mapping {
         guard session.status == "complete" else { return .none(.unchanged) }
         switch session.mode {
         case "payment":
-            let charge = try ObjectReader(value).expanded("payment_intent")?.expanded("latest_charge")
+            let intent = try ObjectReader(value).expanded("payment_intent").map { (value) throws(JSONError) in
+                try ObjectReader(value)
+            }
+            let charge = try intent?.expanded("latest_charge").map { (value) throws(JSONError) in
+                try ObjectReader(value)
+            }
             // Of money that went back its own notification tells. Until then nothing was bought.
             guard try charge?.optionalBool("refunded") != true else { return .none(.stale) }
             return checkout(session, at: min(try charge?.time("created") ?? session.created ?? created, created))
@@ -92,7 +95,7 @@ extension Mapping {
         if let change {
             subject.facts += change.facts
             told.append(change)
-        } else if purchased.isArrangementShown, subscription.pendingItems.isEmpty {
+        } else if purchased.showsSchedule, subscription.pendingItems.isEmpty {
             subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
         }
         var events = zip(told, subject.facts.assigned(to: told.map(\.event))).map { draft, facts in
@@ -182,8 +185,7 @@ extension Mapping {
 
 extension ObjectReader {
     /// The object under an expandable name; nil where there is none, or only its id is shown.
-    fileprivate func expanded(_ name: MemberName) throws(JSONError) -> ObjectReader? {
-        guard let value = optionalValue(name), value.kind == .object else { return nil }
-        return try ObjectReader(value)
+    fileprivate func expanded(_ name: MemberName) -> JSONValue? {
+        optionalValue(name).flatMap { $0.kind == .object ? $0 : nil }
     }
 }

@@ -151,6 +151,13 @@ public struct StripeNotification: Sendable {
     /// What it is about: the object that it contains, or the one that was fetched for it.
     var subject: JSONValue? { isThin ? answers[LookupRequest.object]?.document?.root : object }
 
+    /// When Stripe answered a question, by its own clock; within a second, which is all that it states, by ours.
+    func answered(around receivedAt: Date) -> Milliseconds {
+        let received = receivedAt.millisecondsSince1970
+        guard let answered = answers[LookupRequest.object]?.answeredAt?.millisecondsSince1970 else { return received }
+        return min(max(received, answered), answered + 999)
+    }
+
     /// Which of Stripe's worlds the object of a question lives in.
     private var answeredMode: Bool? {
         subject.flatMap { try? ObjectReader($0).optionalBool("livemode") } ?? nil
