@@ -46,7 +46,7 @@ struct Normalize: AsyncParsableCommand {
                 "subscription", "subscriptions", "clockSkewSeconds", "orderLookup", "voidedPurchaseLookup",
                 "settlingSeconds", "kind",
             ]),
-            .stripe: common.union(["secrets", "toleranceSeconds", "livemode"]),
+            .stripe: common.union(["secrets", "toleranceSeconds", "livemode", "kind"]),
             .revenuecat: common.union([
                 "authorization", "hmacSecrets", "toleranceSeconds", "environment", "environments", "appIds",
             ]),

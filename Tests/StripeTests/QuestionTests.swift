@@ -358,6 +358,51 @@ extension QuestionTests {
         #expect(ledger.states.first?.access(at: date(created + 61)).isGranted == false)
     }
 
+    @Test("what was left of a month before a year of the same product began is not there when the year ends")
+    func restarted() async throws {
+        var ledger = AccountLedger()
+        func ask(at time: Int64, _ change: (inout StripeSubscription) -> Void) async throws {
+            answer(Self.subscription(change))
+            _ = ledger.apply(try await self.ask(adapter(), at: time))
+        }
+        func isGranted(at time: Int64) -> Bool? { ledger.states.first?.access(at: date(time)).isGranted }
+        func year(_ subscription: inout StripeSubscription) {
+            subscription.items = [.init("si_1", .basicYear)]
+            (subscription.start, subscription.end) = (created + 12 * day, created + 377 * day)
+            subscription.startDate = created
+        }
+        try await ask(at: created + day) { _ in }
+        try await ask(at: created + 13 * day, year)
+        #expect(isGranted(at: created + 31 * day) == true)
+        try await ask(at: created + 20 * day) {
+            year(&$0)
+            ($0.status, $0.endedAt, $0.canceledAt) = ("canceled", created + 19 * day, created + 19 * day)
+        }
+        #expect(isGranted(at: created + 21 * day) == false)
+    }
+
+    @Test("a year goes on beside months of the same product")
+    func beside() async throws {
+        func item(_ price: StripePrice, from start: Int64, to end: Int64) -> JSONText {
+            [
+                "id": .string("si_\(price.id)"), "object": "subscription_item", "current_period_start": .integer(start),
+                "current_period_end": .integer(end), "price": price.price(), "quantity": 1,
+            ]
+        }
+        var object = Self.subscription()
+        object["items"] = [
+            "object": "list", "has_more": false,
+            "data": [
+                item(.basicYear, from: created - day, to: created + 364 * day),
+                item(.basic, from: created, to: created + 30 * day),
+            ],
+        ]
+        answer(object)
+        var ledger = AccountLedger()
+        _ = ledger.apply(try await ask(adapter()))
+        #expect(ledger.states.first?.access(at: date(created + 31 * day)).isGranted == true)
+    }
+
     @Test("a refunded sale is none, and takes nothing back that its refund has not")
     func refunded() async throws {
         answer(

@@ -352,11 +352,20 @@ struct PeriodTimeline {
         }
     }
 
+    /// Whether a later period goes on with the product of one. What Stripe states of a subscription is all that runs of it: a
+    /// period that began before the end of the one before, and was stated without it, took its place.
+    private func isContinued(_ index: Int, by later: Int) -> Bool {
+        let (period, next) = (periods[index], periods[later])
+        guard period.entry.isOfSameProduct(as: next.entry) else { return false }
+        return !(period.isStatedOnceBegun && next.isStatedOnceBegun) || period.end <= next.start
+            || runsBeside(index, later)
+    }
+
     private mutating func applyReplacements() {
         var next: Int?
         var nextOfAnotherProduct: Int?
         for index in periods.indices.reversed() {
-            let isSameProduct = next.map { periods[$0].entry.isOfSameProduct(as: periods[index].entry) } ?? false
+            let isSameProduct = next.map { isContinued(index, by: $0) } ?? false
             let accessEnd = periods[index].accessEnd
             if let successor = successor(of: index, from: isSameProduct ? nextOfAnotherProduct : next) {
                 periods[index].replacement = Cut(
