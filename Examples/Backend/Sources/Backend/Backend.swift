@@ -70,7 +70,11 @@ struct Backend {
             adapters["revenuecat"] = try RevenueCatAdapter(.init(authorizations: [Secret(authorization)]))
         }
         if let secret = environment["STRIPE_SIGNING_SECRET"] {
-            adapters["stripe"] = try StripeAdapter(.init(signingSecrets: [Secret(secret)]))
+            var configuration = StripeAdapter.Configuration(signingSecrets: [Secret(secret)])
+            configuration.lookup = try environment["STRIPE_API_KEY"].map {
+                .init(transport: try CurlTransport(), apiKey: Secret($0))
+            }
+            adapters["stripe"] = try StripeAdapter(configuration)
         }
         return adapters
     }

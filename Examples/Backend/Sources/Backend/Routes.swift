@@ -3,6 +3,7 @@ import Foundation
 import GooglePubSub
 import Hummingbird
 import Normalizer
+import Stripe
 
 /// What the backend answers: providers that call, apps that hand in purchases, and whoever asks for access and credits.
 struct Routes: Sendable {
@@ -28,14 +29,16 @@ struct Routes: Sendable {
             let adapter = adapters[try context.parameters.require("provider")]
             let kind = try context.parameters.require("kind")
             let user = try name(in: context)
-            do throws(DeliveryError) {
-                guard let result = try await result(of: Array(buffer: body), kind, by: adapter, for: user) else {
-                    return .notFound
-                }
-                try await store.update(for: result)
-                return result.noChange?.reason == .purchaseGone ? .notFound : .ok
-            } catch {
-                return error.code == .unavailable || error.code == .denied ? .serviceUnavailable : .badRequest
+            return await answer { () throws(DeliveryError) in
+                try await result(of: Array(buffer: body), kind, by: adapter, for: user)
+            }
+        }
+        // The `success_url` of a session of Stripe's Checkout. It makes nobody the owner: whoever has the id can call it.
+        router.get("checkout/done") { request, _ -> HTTPResponse.Status in
+            guard let session = request.uri.queryParameters["session_id"] else { return .badRequest }
+            let stripe = adapters["stripe"] as? StripeAdapter
+            return await answer { () throws(DeliveryError) in
+                try await stripe?.receive(checkoutSession: String(session), receivedAt: now())
             }
         }
         router.get("access/:source/:account") { _, context in
@@ -55,6 +58,19 @@ struct Routes: Sendable {
             return try await store.use(number, of: account, in: .production, at: now()) ? .ok : .conflict
         }
         return router
+    }
+
+    /// Takes in what was handed in, and says so; nil is for what nobody takes.
+    private func answer(
+        _ receive: () async throws(DeliveryError) -> Normalization?
+    ) async -> HTTPResponse.Status {
+        do throws(DeliveryError) {
+            guard let result = try await receive() else { return .notFound }
+            try await store.update(for: result)
+            return result.noChange?.reason == .purchaseGone ? .notFound : .ok
+        } catch {
+            return error.code == .unavailable || error.code == .denied ? .serviceUnavailable : .badRequest
+        }
     }
 
     /// What an app handed in comes to, claimed by its user: a transaction as StoreKit signed it, or a purchase token of Google

@@ -152,6 +152,36 @@ struct RoutesTests {
         #expect(try await store.outbox() == told)
     }
 
+    @Test("Who comes back from Checkout has what was bought before its webhook comes, which is no news")
+    func checkout() async throws {
+        let teller = try Teller("stripe")
+        let story = try #require(Story.named("consumable-refunded"))
+        let notifications = try teller.simulator.notifications(story, from: Teller.start).filter { $0.step == 0 }
+        let resources = notifications.flatMap(\.resources)
+        let session = try #require(resources.first { $0.path.hasPrefix("/v1/checkout/sessions/") })
+        let id = try #require(session.path.split(separator: "?").first?.split(separator: "/").last)
+        let routes = Routes(adapters: ["stripe": try teller.adapter(resources)], store: store, now: { Self.now })
+        try await Application(router: routes.router()).test(.router) { client in
+            for (query, expected) in [("", 400), ("?session_id=..", 400), ("?session_id=cs_made_up", 400)] {
+                let status = try await client.execute(uri: "/checkout/done\(query)", method: .get) { $0.status.code }
+                #expect(status == expected, "\(query)")
+            }
+            #expect(try await store.outbox() == [])
+            for _ in 1...2 {
+                let uri = "/checkout/done?session_id=\(id)"
+                let status = try await client.execute(uri: uri, method: .get) { $0.status.code }
+                #expect(status == 200)
+            }
+            let told = try await store.outbox()
+            #expect(told.map(\.event.kind) == [.oneTimePurchased])
+            for notification in notifications {
+                let delivery = try teller.simulator.delivery(of: notification, sentAt: Self.now)
+                #expect(try await post(delivery, to: "stripe", by: client) == 200)
+            }
+            #expect(try await store.outbox() == told)
+        }
+    }
+
     @Test("Credits are told, and used as long as there are any")
     func credits() async throws {
         let story = try #require(Story.named("initial-purchase"))

@@ -69,7 +69,11 @@ struct Teller: Sendable {
         default:
             let stripe = StripeSimulator(seed: seed)
             simulator = stripe
-            adapter = { _ in try StripeAdapter(.init(signingSecrets: [stripe.signingSecret])) }
+            adapter = { resources in
+                var configuration = StripeAdapter.Configuration(signingSecrets: [stripe.signingSecret])
+                configuration.lookup = .init(transport: RecordedAnswers(resources: resources), apiKey: Secret("rk_key"))
+                return try StripeAdapter(configuration)
+            }
         }
     }
 
