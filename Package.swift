@@ -278,7 +278,10 @@ let package = Package(
         // Every story on every provider, in every order.
         .testTarget(
             name: "SimulatorTests",
-            dependencies: ["ConformanceVectors", "NotificationSimulator", "Normalizer", "WireJSON"],
+            dependencies: [
+                "ConformanceVectors", "HTTPTransport", "NotificationSimulator", "Normalizer", "RevenueCatEvents",
+                "WireJSON",
+            ],
             swiftSettings: strict
         ),
         .testTarget(

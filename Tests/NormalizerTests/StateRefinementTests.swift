@@ -18,6 +18,8 @@ struct StateRefinementTests {
         AccountStories.event(event, name, at: days, of: lineage, store: store, by: provider, facts)
     }
 
+    private static func day(_ days: Double) -> Date { AccountStories.day(days) }
+
     private static func period(_ from: Double, _ to: Double) -> ServicePeriod {
         ServicePeriod(start: AccountStories.day(from), end: AccountStories.day(to))
     }
@@ -111,6 +113,59 @@ struct StateRefinementTests {
             #expect($0.apply(relayed).disposition == .applied)
             $0.apply(after)
             #expect($0.apply(stated).disposition == .duplicate)
+            $0.apply(before)
+        }
+        #expect(foundFirst == toldFirst)
+    }
+
+    /// RevenueCat's answers are facts alone, and name no transaction.
+    @Test(
+        "what a relay's answer showed first is told by a notification, and by one",
+        arguments: [
+            (
+                .renewed(.init(cause: .scheduled, phase: .regular, period: period(30, 60))),
+                .period(.init(period(30, 60), product: "basic", phase: .regular, transaction: "t2")),
+                .period(.init(period(30, 60), product: "basic", phase: .regular, transaction: nil))
+            ),
+            (
+                .expired(.init(reason: .customer)),
+                .periodEnded(.init(start: day(0), transaction: "t1", at: day(30), reason: .customer)),
+                .periodEnded(.init(start: day(0), transaction: nil, at: day(30), reason: .unknown))
+            ),
+            (
+                .paused(.init(resumesAt: day(50))),
+                .periodEnded(.init(start: day(0), transaction: "t1", at: day(30), reason: .paused)),
+                .periodEnded(.init(start: day(0), transaction: nil, at: day(30), reason: .paused))
+            ),
+            (
+                .pauseScheduled(.init(resumesAt: day(50))), .pause(.init(.scheduled, resumesAt: day(50))),
+                .pause(.init(.scheduled, resumesAt: day(50)))
+            ),
+        ] as [(LifecycleEvent, Fact, Fact)]
+    )
+    func foundByRelay(_ event: LifecycleEvent, _ fact: Fact, _ shown: Fact) {
+        func state(_ steps: (inout SubscriptionState) -> Void) -> SubscriptionState {
+            var state = SubscriptionState(SubscriptionID(store: .appStore, environment: .production, id: "L1"))
+            _ = state.apply(Self.renewed("t1", 0, 30, .regular))
+            steps(&state)
+            return state
+        }
+        let relayed = Self.told(event, "t2", at: 31, by: .revenuecat, [fact])
+        let stated = Self.told(event, "t2", at: 31.001, [fact])
+        let (before, after) = (
+            Self.found(shown, at: 31.000_5, by: .revenuecat), Self.found(shown, at: 33, by: .revenuecat)
+        )
+        var dispositions: [AppliedEvent.Disposition] = []
+        let foundFirst = state {
+            $0.apply(before)
+            for event in [relayed, relayed] { dispositions.append($0.apply(event).disposition) }
+            $0.apply(after)
+            for event in [relayed, stated] { dispositions.append($0.apply(event).disposition) }
+        }
+        #expect(dispositions == [.applied, .duplicate, .duplicate, .duplicate])
+        let toldFirst = state {
+            for event in [stated, relayed] { _ = $0.apply(event) }
+            $0.apply(after)
             $0.apply(before)
         }
         #expect(foundFirst == toldFirst)

@@ -143,6 +143,26 @@ extension TruthTests {
 }
 
 extension TruthTests {
+    @Test(
+        "what RevenueCat is asked about besides is no other truth, and told once",
+        arguments: [Looking.ahead, .after, .whenever]
+    )
+    func relayQuestions(_ looking: Looking) async throws {
+        for isRare in [false, true] {
+            try await walk(.revenuecat, isRare: isRare) { walk, relay in
+                try await WalkedHost.difference(
+                    walk,
+                    relay,
+                    looking,
+                    hasCredits: true,
+                    WalkedHost.askingRelay(walk)
+                )
+            }
+        }
+    }
+}
+
+extension TruthTests {
     @Test("what a device uploads is no other truth, and told once", arguments: Looking.allCases, Upload.allCases)
     func uploads(_ looking: Looking, _ upload: Upload) async throws {
         // Of grace, and of a refund that was undone, a transaction alone says nothing.

@@ -2,6 +2,7 @@ import ConformanceVectors
 import Foundation
 import NotificationSimulator
 import Normalizer
+import RevenueCatEvents
 
 /// When a host looks at a purchase, beside what notifications make it do.
 enum Looking: CaseIterable {
@@ -27,6 +28,7 @@ enum Telling: CaseIterable {
 /// A host that does what `docs/model.md` says, walked through a life.
 struct WalkedHost {
     private let policy: CreditPolicy
+    private let isRelayed: Bool
     private var ledger = AccountLedger()
     private var balances: [SubscriptionID: CreditBalance] = [:]
     private var done: Set<String> = []
@@ -37,6 +39,7 @@ struct WalkedHost {
     private var shared: [SubscriptionID] = []
 
     private init(_ walk: RandomWalk) {
+        isRelayed = walk.provider == .revenuecat
         var allowances: [String: CreditPolicy.Allowance] = [:]
         // Stripe sells months and years under one name; the price of the month stands for both.
         for name in ["coins", "prod_coins", "com.example.app.coins"] { allowances[name] = .init(credits: Truth.coins) }
@@ -153,6 +156,28 @@ struct WalkedHost {
         for result in try await playback.receiver.ask(upTo: index, at: time) { host.take(result) }
     }
 
+    /// The host asks RevenueCat about the purchase that its webhook is about.
+    static func askingRelay(_ walk: RandomWalk) -> Look {
+        { host, playback, index, time, _ in
+            let step = playback.taken[index].notification.step
+            guard let event = playback.taken[index].result.events.first, let lineage = event.subscription,
+                !host.shared.contains(lineage), let account = host.account, let shown = walk.truths[step].spans.last
+            else { return }
+            let moment = time.millisecondsSince1970
+            let client = try RevenueCatClient(
+                transport: RelayedTruth(walk.truths[step], at: moment, account: account.id, walk),
+                apiKey: Secret("sk"),
+                api: .v2(project: "proj")
+            )
+            let product = (walk.truths[step].granting(at: moment) ?? shown).plan
+                .name(at: .revenuecat, ofGooglePlay: walk.isOfGooglePlay)
+            for subscription in try await client.subscriptions(withTransaction: "1") {
+                let statement = subscription.statement(about: lineage, product: product, at: time)
+                host.take(Normalization(noChange: .init(.unchanged, statement: statement)))
+            }
+        }
+    }
+
     /// A device uploads what it has of the purchase that the App Store notifies of.
     static func uploading(_ upload: Upload) -> Look {
         { host, playback, index, time, random in
@@ -266,10 +291,18 @@ struct WalkedHost {
 
     /// What this host was told, and not who only listens, or the other way round.
     private func newsDifference(to listener: WalkedHost) -> String? {
-        let missing = listener.news.filter { news[$0.key] == nil }.map(\.value)
+        // A change that is planned and made in one moment was made when the relay is asked; and who asks knows sooner than by
+        // a relay's word that renewal was turned off.
+        let missing = listener.news.filter {
+            news[$0.key] == nil && !(isRelayed && $0.value == .productChangeScheduled)
+        }
+        .map(\.value)
         if !missing.isEmpty { return "nobody tells of \(missing)" }
         // A purchase that was refunded reads like one that is over, until its notification tells of the money.
-        let further = news.filter { listener.news[$0.key] == nil && $0.value != .expired }.map(\.value)
+        let further = news.filter {
+            listener.news[$0.key] == nil && $0.value != .expired && !(isRelayed && $0.value == .autoRenewEnabled)
+        }
+        .map(\.value)
         return further.isEmpty ? nil : "who asks is told of \(further)"
     }
 

@@ -163,11 +163,11 @@ extension EventRefinement {
             return known(prior.intent) { $0.terms.nextProduct == change.to }
         case .pauseScheduled(let pause):
             // Not every channel says when a pause ends; its silence does not make another pause.
-            if let known = prior.pause?.value, known.status == .scheduled,
-                known.resumesAt == pause.resumesAt || known.resumesAt == nil || pause.resumesAt == nil
-            {
-                return .duplicate
+            func isSame(_ known: Fact.PauseState) -> Bool {
+                known.status == .scheduled
+                    && (known.resumesAt == pause.resumesAt || known.resumesAt == nil || pause.resumesAt == nil)
             }
+            if let register = prior.pause, isSame(register.value) { return known(register, isSame) }
             return now.pause?.value.status == .scheduled ? .applied : .superseded
         case .extended(let extended):
             let subject = subjectTransaction
@@ -233,7 +233,7 @@ extension EventRefinement {
             ?? prior.timeline.periods.first(where: { isSameStart($0, period) }),
             !known.fact.isProvisional, !isUntold(known, period)
         {
-            let teller = known.entry.statement.teller
+            let teller = known.notified?.by ?? known.by
             // Billed anew from the same start, for another product.
             if known.fact.product != period.product, !known.names(period) {
                 return now.timeline.period(transaction: period.transaction, start: start)?.fact.product
@@ -283,8 +283,8 @@ extension EventRefinement {
         let start = end.start.millisecondsSince1970
         if let known = prior.timeline.period(transaction: end.transaction, start: start) {
             if let cut = known.cut, (cut.reason == .paused) == (end.reason == .paused) {
-                let isTold = end.reason != .paused || !(isToldByTwin(cut.by) || isLookedUpAtStripe(cut.by))
-                return isTold ? .duplicate : .applied
+                if isUntold(cut) || end.reason == .paused && isToldByTwin(cut.by) { return .applied }
+                return .duplicate
             }
             if let newest = now.timeline.newest, newest.start > known.start, !newest.fact.isProvisional {
                 return .superseded
@@ -295,16 +295,19 @@ extension EventRefinement {
         return standing { if case .periodEnded = $0 { true } else { false } }.map(disposition(of:)) ?? .applied
     }
 
-    /// Whether asking Stripe has found a period that no notification stated. A payment tells of it, or this notification does.
+    /// Whether asking has found a period that no notification stated, and asking tells of none: a payment does at Stripe, and
+    /// this notification.
     private func isUntold(_ known: PeriodTimeline.Period, _ period: Fact.Period) -> Bool {
-        isLookedUpAtStripe(known.by)
-            && known.entry.statement.isFound { told in
-                !told.isProvisional && told.product == period.product
-            }
+        guard known.by.isLookup, known.by.provider == .stripe || known.by.provider == .revenuecat else { return false }
+        guard let told = known.notified?.value, !told.isProvisional else { return true }
+        return told.product.subscriptionFamily != period.product.subscriptionFamily
     }
 
-    private func isLookedUpAtStripe(_ known: Citation) -> Bool {
-        known.provider == .stripe && known.isLookup && event.origin.notificationID != nil
+    /// The same of an end. Of most Stripe's answer tells by itself.
+    private func isUntold(_ cut: PeriodTimeline.Cut) -> Bool {
+        guard cut.by.isLookup, !cut.isNotified else { return false }
+        return cut.by.provider == .revenuecat
+            || cut.by.provider == .stripe && cut.reason == .paused && event.origin.notificationID != nil
     }
 
     /// Whether what is known comes from an update that Stripe sends beside its own word for a start, a pause or the end of

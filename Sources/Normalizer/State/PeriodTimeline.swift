@@ -10,6 +10,8 @@ struct PeriodTimeline {
         var at: Int64
         var reason: LifecycleEvent.Expired.Reason
         var by: Citation
+        /// Whether a notification has stated it.
+        var isNotified = true
     }
 
     struct Grace {
@@ -24,6 +26,8 @@ struct PeriodTimeline {
         var entry: SubscriptionState.PeriodEntry
         var transaction: String?
         var firstStated: Int64?
+        /// What a notification said of it last.
+        var notified: Assertion<Fact.Period>?
         var lineages: Set<SubscriptionID>
         var cut: Cut?
         /// When the money for it went back, whichever statement cuts it.
@@ -40,6 +44,7 @@ struct PeriodTimeline {
             self.entry = entry
             end = entry.fact.period.endMilliseconds
             firstStated = entry.firstStated
+            notified = entry.statement.notified
             lineages = entry.lineages
         }
 
@@ -166,6 +171,9 @@ struct PeriodTimeline {
             periods[last].lineages.formUnion(entry.lineages)
             periods[last].firstStated = [periods[last].firstStated, entry.firstStated]
                 .compactMap(\.self).min()
+            if let notified = entry.statement.notified, periods[last].notified?.precedes(notified) ?? true {
+                periods[last].notified = notified
+            }
             let known = periods[last].transaction
             if periods[last].entry.statement.latest.precedes(entry.statement.latest) {
                 periods[last].entry = entry
@@ -197,6 +205,7 @@ struct PeriodTimeline {
 
     private mutating func applyEnds(of state: SubscriptionState) {
         var latest: [Int: Register<Fact.PeriodEnd>] = [:]
+        var notified: [Int: [Assertion<Fact.PeriodEnd>]] = [:]
         for (key, register) in state.ends {
             let start = register.value.start.millisecondsSince1970
             var transaction: String?
@@ -205,12 +214,17 @@ struct PeriodTimeline {
                 unmatchedEnds.append(register)
                 continue
             }
+            if let assertion = register.notified { notified[index, default: []].append(assertion) }
             if let known = latest[index], register.latest.precedes(known.latest) { continue }
             latest[index] = register
         }
         for (index, register) in latest {
-            let end = register.value
-            let cut = Cut(at: end.at.millisecondsSince1970, reason: end.reason, by: register.by)
+            var cut = Cut(register.latest)
+            cut.isNotified =
+                notified[index]?.contains { told in
+                    (told.value.reason == .paused) == (cut.reason == .paused)
+                        && !lifts(Cut(told), periods[index], in: state)
+                } ?? false
             if lifts(cut, periods[index], in: state) {
                 periods[index].liftedCut = cut
             } else {
@@ -397,6 +411,10 @@ extension PeriodTimeline.Period {
 }
 
 extension PeriodTimeline.Cut {
+    fileprivate init(_ end: Assertion<Fact.PeriodEnd>) {
+        self.init(at: end.value.at.millisecondsSince1970, reason: end.value.reason, by: end.by)
+    }
+
     fileprivate func precedes(_ other: Self) -> Bool {
         at == other.at ? !by.precedes(other.by) : at < other.at
     }

@@ -91,8 +91,8 @@ package struct Register<Value: Assertable>: Hashable, Sendable, Codable {
         by.isLookup && told.map { !isSame($0.value) } ?? true
     }
 
-    /// Who said it last, or what was before what was found by looking.
-    package var teller: Citation { told?.by ?? by }
+    /// What a notification said last; nil where nothing but looking has found it.
+    package var notified: Assertion<Value>? { by.isLookup ? told : latest }
 
     package mutating func insert(_ assertion: Assertion<Value>) {
         if latest == assertion { return }
@@ -148,6 +148,7 @@ extension Fact.Period: Assertable {
 }
 
 extension Fact.PeriodEnd: Assertable {
+    package static var isFoundUntold: Bool { true }
     package var precedence: Int { 7 }
 }
 
@@ -173,6 +174,7 @@ extension Fact.Billing: Assertable {
 }
 
 extension Fact.PauseState: Assertable {
+    package static var isFoundUntold: Bool { true }
     package var precedence: Int {
         switch status {
         case .none: 1
