@@ -278,6 +278,67 @@ extension QuestionTests {
         #expect(!state.access(at: date(created + 30 * day)).isGranted)
     }
 
+    @Test("a session says whose its subscription is, also before that is paid for")
+    func ownerBeforePaid() async throws {
+        let open = Self.subscription(invoice: { ($0.status, $0.paidAt) = ("open", nil) })
+        answer(Self.session(["mode": "subscription", "subscription": .object(open)]))
+        let result = try await adapter().receive(checkoutSession: "cs_1", receivedAt: date(Self.now))
+        #expect(result.kinds == [])
+        var ledger = AccountLedger()
+        _ = ledger.apply(result)
+        let account = Account.Identifier("user-42", .clientReferenceID)
+        #expect(ledger.access(of: account, in: .production, at: date(Self.now)).decision.isGranted)
+    }
+
+    @Test("items and lines that Stripe does not give are missing, and nothing is told without them")
+    func missingPages() async throws {
+        var object = Self.subscription(invoice: {
+            $0.lines = Array(repeating: $0.lines[0], count: 11)
+            $0.shownLines = 10
+        })
+        let endless = JSONMembers([("data", []), ("has_more", true)])
+        func ask() async throws -> Normalization {
+            transport.removeRules()
+            transport.on(.init(path: "/v1/subscriptions/sub_1"), respond: .init(status: 200, body: object.bytes))
+            transport.on(.any, respond: .init(status: 200, body: endless.bytes))
+            return try await self.ask(adapter())
+        }
+        let withoutLines = try await ask()
+        #expect(withoutLines.kinds == [])
+        #expect(withoutLines.noChange?.reason == .unchanged)
+        object["items"] = ["object": "list", "data": [], "has_more": true]
+        #expect(try await ask().noChange?.reason == .needsLookup)
+    }
+
+    @Test(
+        "what comes next is what is arranged, be it by a change that awaits its payment, and nothing where nothing is"
+    )
+    func comesNext() async throws {
+        var ledger = AccountLedger()
+        func next(_ object: JSONMembers, at time: Int64, ofSession: Bool = false) async throws -> String? {
+            if ofSession {
+                answer(Self.session(["mode": "subscription", "subscription": .object(object)]))
+                _ = ledger.apply(try await adapter().receive(checkoutSession: "cs_1", receivedAt: date(time)))
+            } else {
+                answer(object)
+                _ = ledger.apply(try await ask(adapter(), at: time))
+            }
+            return ledger.states.first?.snapshot(at: date(time)).pendingProduct
+        }
+        let waiting = Self.subscription {
+            $0.pendingUpdate = [
+                "subscription_items": [["id": "si_1", "price": StripePrice.pro.price(), "quantity": 1]]
+            ]
+        }
+        #expect(try await next(waiting, at: Self.now) == "prod_pro")
+        #expect(try await next(Self.subscription(), at: Self.now + 60) == nil)
+        #expect(try await next(waiting, at: Self.now + 120) == "prod_pro")
+        // A session shows no more of a schedule than its id.
+        let scheduled = Self.subscription { $0.schedule = "sub_sched_1" }
+        #expect(try await next(scheduled, at: Self.now + 180, ofSession: true) == "prod_pro")
+        #expect(try await next(Self.subscription(), at: Self.now + 240, ofSession: true) == nil)
+    }
+
     @Test("an answer is as new as Stripe's clock says, and within its second as ours")
     func clocks() async throws {
         let adapter = try adapter()
@@ -333,6 +394,19 @@ extension QuestionTests {
         #expect(told.map(\.disposition) == [.applied])
         #expect(told.map(\.event.kind) == [.started])
         #expect(ledger.apply(try event("customer.subscription.created", Self.subscription())).map(\.isNews) == [false])
+    }
+
+    @Test("each of several things that an answer tells of is news")
+    func several() async throws {
+        let failing = Self.subscription(
+            { ($0.status, $0.cancelAt, $0.canceledAt) = ("past_due", $0.end, created) },
+            invoice: { ($0.status, $0.paidAt) = ("open", nil) }
+        )
+        answer(failing)
+        var ledger = AccountLedger()
+        let told = ledger.apply(try await ask(adapter()))
+        #expect(told.map(\.event.kind) == [.billingIssue, .autoRenewDisabled])
+        #expect(told.map(\.isNews) == [true, true])
     }
 
     @Test("asked again, a purchase is no news")

@@ -11,7 +11,7 @@ struct PurchasedSubscription {
     /// How often its latest invoice was tried to be charged; nil where that is not shown.
     let attemptCount: Int64?
     let schedule: ScheduleObject?
-    /// Whether nothing is arranged for later where there is no schedule.
+    /// Whether what is arranged for later is shown.
     let showsSchedule: Bool
 
     /// - Parameter subject: the subscription, or the session that it began with. Nil where that shows no subscription.
@@ -31,8 +31,8 @@ struct PurchasedSubscription {
         } else {
             schedule = nil
         }
-        // Of a session's subscription it is not asked for.
-        showsSchedule = !isSession
+        // Of a session's subscription, only its id is.
+        showsSchedule = reader.optionalValue("schedule")?.kind != .string
         guard let latest = reader.expanded("latest_invoice") else {
             (paidInvoice, attemptCount) = (nil, nil)
             return
