@@ -184,6 +184,18 @@ extension TruthTests {
 }
 
 extension TruthTests {
+    /// Credits are left out: a change of product is stated, and told by types that the simulator has not.
+    @Test("access and renewal are right for who hears thin events of Stripe alone")
+    func thinEvents() async throws {
+        for isRare in [false, true] {
+            try await walk(.stripe, isRare: isRare) { walk, stripe in
+                try await WalkedHost.difference(walk, ThinStripe(stripe), hasCredits: false)
+            }
+        }
+    }
+}
+
+extension TruthTests {
     /// As the adapter is configured unless told otherwise. When a charge ahead of time begins to count, orders alone tell.
     @Test("so they are where no paid order is asked for", arguments: [nil, .ahead, .instead] as [Looking?])
     func withoutOrders(_ looking: Looking?) async throws {

@@ -58,7 +58,8 @@ struct WalkedHost {
     static func difference(
         _ walk: RandomWalk,
         _ simulator: any StorySimulator,
-        losing lost: Int? = nil
+        losing lost: Int? = nil,
+        hasCredits: Bool = true
     ) async throws -> String? {
         let playback = try await StoryPlayback(walk.story, by: simulator, from: Date(millisecondsSince1970: walk.start))
         var host = WalkedHost(walk)
@@ -93,7 +94,13 @@ struct WalkedHost {
             }
             let now = max(walk.times[step], taken.map { $0.delivery.receivedAt.millisecondsSince1970 }.max() ?? 0)
             host.settle(by: Date(millisecondsSince1970: now))
-            if let what = host.difference(to: truth, at: now, walk, isComplete: missing == nil), isHealed {
+            if let what = host.difference(
+                to: truth,
+                at: now,
+                walk,
+                isComplete: missing == nil,
+                hasCredits: hasCredits
+            ), isHealed {
                 let without = missing.map { " without \(playback.taken[$0].notification.type)" } ?? ""
                 return "\(walk.provider.rawValue), seed \(walk.seed), step \(step + 1)\(without): \(what)"
                     + walk.steps(through: step)

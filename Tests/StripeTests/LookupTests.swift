@@ -63,6 +63,49 @@ struct LookupTests {
         #expect(result.events.first?.origin.channel == .refetch)
     }
 
+    @Test("a trial's start is told, once, also where its thin event comes long after that of an update")
+    func lateStart() async throws {
+        transport.on(
+            .any,
+            respond: Self.subscription {
+                ($0.status, $0.start, $0.startDate, $0.endedAt) = ("trialing", created, created, nil)
+                ($0.trialStart, $0.trialEnd) = (created, $0.end)
+            }
+        )
+        let adapter = try adapter()
+        var ledger = AccountLedger()
+        var dispositions: [AppliedEvent.Disposition] = []
+        for (type, delay) in [("updated", 2), ("created", 60), ("created", 120)] as [(String, Int64)] {
+            let body = Self.thin("v1.customer.subscription.\(type)")
+            let result = try await adapter.receive(try simulator().delivery(body, receivedAt: date(created + delay)))
+            dispositions += ledger.apply(result).map(\.disposition)
+        }
+        #expect(dispositions == [.applied, .duplicate])
+    }
+
+    @Test("what a thin update has shown is told by the event that names it, once")
+    func shownByUpdate() async throws {
+        let adapter = try adapter()
+        var ledger = AccountLedger()
+        func dispositions(_ type: String, after delay: Int64, ends: Bool) async throws -> [AppliedEvent.Disposition] {
+            transport.removeRules()
+            transport.on(
+                .any,
+                respond: Self.subscription {
+                    ($0.status, $0.endedAt) = ("active", nil)
+                    if ends { ($0.cancelAt, $0.canceledAt) = ($0.end, created) }
+                }
+            )
+            let body = Self.thin("v1.customer.subscription.\(type)")
+            let result = try await adapter.receive(try simulator().delivery(body, receivedAt: date(created + delay)))
+            return ledger.apply(result).map(\.disposition)
+        }
+        #expect(try await dispositions("updated", after: 1, ends: false) == [])
+        #expect(try await dispositions("updated", after: 60, ends: true) == [])
+        #expect(try await dispositions("cancel_at_changed", after: 61, ends: true) == [.applied])
+        #expect(try await dispositions("cancel_at_changed", after: 120, ends: true) == [.duplicate])
+    }
+
     @Test("snapshots are mapped without a request")
     func snapshots() async throws {
         let simulator = simulator()

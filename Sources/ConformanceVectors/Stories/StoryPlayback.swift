@@ -76,7 +76,7 @@ package struct StoryReceiver: Sendable {
         self.simulator = simulator
         config = try JSONDocument(parsing: simulator.receiverConfiguration, limits: Vector.limits).root
         adapter =
-            simulator.provider == .google
+            simulator.provider == .google || simulator.provider == .stripe
             ? nil
             : try VectorRunner.receiver(
                 for: simulator.provider,

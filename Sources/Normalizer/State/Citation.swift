@@ -66,8 +66,12 @@ public struct Citation: Hashable, Sendable, Codable {
 
     package var milliseconds: Int64 { contents.milliseconds }
 
-    /// Whether somebody looked, with an upload or a question to the provider, and no notification said it.
-    package var isLookup: Bool { notificationID == nil && (channel == .clientUpload || channel == .refetch) }
+    /// Whether somebody looked, with an upload or a question to the provider, and no notification said it. A thin update of
+    /// Stripe's says that there is something to see, and no more.
+    package var isLookup: Bool {
+        let isAnnounced = notificationID != nil && type != "v1.customer.subscription.updated"
+        return !isAnnounced && (channel == .clientUpload || channel == .refetch)
+    }
 
     /// Cites a statement.
     public init(_ statement: StoreStatement) {
