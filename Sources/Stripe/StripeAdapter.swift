@@ -49,7 +49,7 @@ public struct StripeAdapter: ProviderAdapter {
         public var maximumBodyBytes = 1_048_576
         /// What Stripe leaves to the merchant.
         public var policy = Policy()
-        /// How to ask Stripe again; nil where thin events are not expected.
+        /// How to ask Stripe; nil where thin events are not expected, and nothing is asked about besides.
         public var lookup: Lookup?
 
         /// Makes a set-up with these secrets and every other value at its default.
@@ -115,7 +115,8 @@ public struct StripeAdapter: ProviderAdapter {
 
         /// Who sends the requests.
         public var transport: any HTTPTransport
-        /// A secret or restricted key that may read subscriptions, invoices, charges, refunds and checkout sessions.
+        /// A secret or restricted key that may read subscriptions and their schedules, invoices, charges, refunds, payment
+        /// intents, prices and checkout sessions.
         public var apiKey: Secret
         /// The API version to ask in. Without one the account's default would decide what answers look like.
         public var version = Self.testedVersion

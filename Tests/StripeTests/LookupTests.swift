@@ -106,6 +106,22 @@ struct LookupTests {
         #expect(try await dispositions("cancel_at_changed", after: 120, ends: true) == [.duplicate])
     }
 
+    @Test("the end is told, once, also where a thin update that comes late has shown it", arguments: [false, true])
+    func endShownByUpdate(_ isRepeated: Bool) async throws {
+        transport.on(.any, respond: Self.subscription())
+        let adapter = try adapter()
+        var ledger = AccountLedger()
+        var dispositions: [AppliedEvent.Disposition] = []
+        for type in ["updated", "deleted", isRepeated ? "updated" : "deleted", "deleted"] {
+            let body = Self.thin("v1.customer.subscription.\(type)")
+            let time = date(created + 60 + Int64(dispositions.count))
+            let result = try await adapter.receive(try simulator().delivery(body, receivedAt: time))
+            dispositions += ledger.apply(result).map(\.disposition)
+        }
+        #expect(dispositions == (isRepeated ? [.applied, .duplicate] : [.applied, .duplicate, .duplicate]))
+        #expect(ledger.states.first?.access(at: date(created + 90)).isGranted == false)
+    }
+
     @Test("snapshots are mapped without a request")
     func snapshots() async throws {
         let simulator = simulator()

@@ -303,11 +303,13 @@ extension EventRefinement {
         return told.product.subscriptionFamily != period.product.subscriptionFamily
     }
 
-    /// The same of an end. Of most Stripe's answer tells by itself.
+    /// The same of an end. Of all but pauses a question to Stripe tells by itself, and an update of none.
     private func isUntold(_ cut: PeriodTimeline.Cut) -> Bool {
         guard cut.by.isLookup, !cut.isNotified else { return false }
+        let isUpdate = cut.by.notificationID != nil
         return cut.by.provider == .revenuecat
-            || cut.by.provider == .stripe && cut.reason == .paused && event.origin.notificationID != nil
+            || cut.by.provider == .stripe
+                && (isUpdate || cut.reason == .paused && event.origin.notificationID != nil)
     }
 
     /// Whether what is known comes from an update that Stripe sends beside its own word for a start, a pause or the end of

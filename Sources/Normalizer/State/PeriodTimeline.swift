@@ -220,10 +220,11 @@ struct PeriodTimeline {
         }
         for (index, register) in latest {
             var cut = Cut(register.latest)
+            // One that was taken back since is another, unless the same is stated again.
             cut.isNotified =
                 notified[index]?.contains { told in
                     (told.value.reason == .paused) == (cut.reason == .paused)
-                        && !lifts(Cut(told), periods[index], in: state)
+                        && (told.value.at == register.value.at || !lifts(Cut(told), periods[index], in: state))
                 } ?? false
             if lifts(cut, periods[index], in: state) {
                 periods[index].liftedCut = cut
