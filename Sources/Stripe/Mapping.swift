@@ -13,7 +13,7 @@ final class Mapping {
     let policy: StripeAdapter.Policy
     let ownAccount: String?
     let receivedAt: Date
-    /// When the event was created, or a question answered.
+    /// When the event was created, or a question asked.
     let created: Milliseconds
     private let channel: Origin.Channel
     private let evidence: Origin.Evidence
@@ -24,7 +24,7 @@ final class Mapping {
         self.policy = policy
         self.ownAccount = ownAccount
         receivedAt = resolved.receivedAt
-        created = notification.isQuestion ? notification.answered(around: receivedAt) : notification.createdMilliseconds
+        created = notification.isQuestion ? notification.asked(around: receivedAt) : notification.createdMilliseconds
         channel = resolved.channel
         evidence = resolved.evidence
         digest = resolved.bodyDigest

@@ -316,7 +316,7 @@ extension StripeAdapter {
     /// - Parameters:
     ///   - checkoutSession: the session's id, which nobody has vouched for. The result names whose it is.
     ///   - account: the connected account that it belongs to; nil for our own.
-    ///   - receivedAt: the time, for an answer that does not state its own.
+    ///   - receivedAt: when it is asked for. What Stripe says of its own time limits it.
     /// - Throws: ``DeliveryError``, never authentic, with `malformed` for an id that no object has, for which no request is
     ///   made, and for an answer that cannot be read; `misdirected` where Stripe does not know it under our key, and for the
     ///   other mode or another account; `unavailable` where Stripe could not be asked. None says anything about a purchase.
@@ -333,12 +333,12 @@ extension StripeAdapter {
     /// Asks about a subscription, and takes the answer through all steps.
     ///
     /// What holds now is stated as facts; what has happened is told as by its own event, as far as the subscription and
-    /// its latest invoice show it.
+    /// its latest invoice give that an identity.
     ///
     /// - Parameters:
     ///   - subscription: the subscription's id.
     ///   - account: the connected account that it belongs to; nil for our own.
-    ///   - receivedAt: the time, for an answer that does not state its own.
+    ///   - receivedAt: when it is asked for. What Stripe says of its own time limits it.
     /// - Throws: as ``receive(checkoutSession:account:receivedAt:)``.
     public func receive(
         subscription: String,
@@ -365,6 +365,9 @@ extension StripeAdapter {
                 throw DeliveryError(.unavailable, "there is no look-up to ask with")
             }
             let answered = try await answered(question, by: client)
+            guard answered.isLive != nil else {
+                throw DeliveryError(.malformed, "the answer does not say whether it is live")
+            }
             try checkAddressee(of: answered)
             purchase.answers = answered.answers
             return Authenticated(

@@ -122,6 +122,30 @@ struct LookupTests {
         #expect(ledger.states.first?.access(at: date(created + 90)).isGranted == false)
     }
 
+    @Test("the end of a pause that a thin update has shown is told by its own event, once")
+    func resumptionShownByUpdate() async throws {
+        let adapter = try adapter()
+        var ledger = AccountLedger()
+        var dispositions: [AppliedEvent.Disposition] = []
+        for (type, isPaused) in [("paused", true), ("updated", false), ("resumed", false), ("resumed", false)] {
+            transport.removeRules()
+            transport.on(
+                .any,
+                respond: Self.subscription {
+                    ($0.status, $0.endedAt, $0.start) = (isPaused ? "paused" : "active", nil, created - 10 * day)
+                    if isPaused {
+                        $0.statusDetails = ["paused": ["transitioned_at": .integer(created - day)]]
+                    }
+                }
+            )
+            let body = Self.thin("v1.customer.subscription.\(type)")
+            let time = date(created + 60 + Int64(dispositions.count))
+            let result = try await adapter.receive(try simulator().delivery(body, receivedAt: time))
+            dispositions += ledger.apply(result).map(\.disposition)
+        }
+        #expect(dispositions == [.applied, .applied, .duplicate])
+    }
+
     @Test("snapshots are mapped without a request")
     func snapshots() async throws {
         let simulator = simulator()

@@ -262,23 +262,23 @@ extension StripeVectors {
         )
         add(
             "past-due",
-            "a renewal that was tried three times",
+            "a renewal that was tried three times: stated, and told by its own event",
             active { $0.status = "past_due" },
             invoice("subscription_cycle") {
                 ($0.status, $0.paidAt, $0.attemptCount) = ("open", nil, 3)
                 $0.nextAttempt = created + 3 * day
             },
-            is: ["billing_issue"]
+            is: []
         )
         add("unpaid", "Stripe gave up charging", active { $0.status = "unpaid" }, is: ["expired"])
         add(
             "paused",
-            "paused",
+            "a pause is stated, and told by its own event",
             active {
                 $0.status = "paused"
                 $0.statusDetails = ["paused": ["transitioned_at": .integer(created - day), "type": "subscription"]]
             },
-            is: ["paused"]
+            is: []
         )
         add(
             "paused-sometime",

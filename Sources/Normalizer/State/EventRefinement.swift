@@ -158,6 +158,12 @@ extension EventRefinement {
             return now.pendingProduct == change.to ? .applied : .superseded
         case .productChangeReverted(let change):
             if now.pendingProduct != nil { return .superseded }
+            // Looking has found it out, and a notification had told of the change.
+            if let lineage = event.subscription, let next = prior.registers[lineage]?.nextProduct, next.by.isLookup,
+                next.notified?.value.product != nil
+            {
+                return .applied
+            }
             // A channel states that no product comes next, another that the current one does.
             guard prior.pendingProduct == nil, prior.isNextProductStated || hasNoNews else { return .applied }
             return known(prior.intent) { $0.terms.nextProduct == change.to }
@@ -233,6 +239,7 @@ extension EventRefinement {
             ?? prior.timeline.periods.first(where: { isSameStart($0, period) }),
             !known.fact.isProvisional, !isUntold(known, period)
         {
+            if endsPauseSeen(known) { return .applied }
             let teller = known.notified?.by ?? known.by
             // Billed anew from the same start, for another product.
             if known.fact.product != period.product, !known.names(period) {
@@ -303,13 +310,21 @@ extension EventRefinement {
         return told.product.subscriptionFamily != period.product.subscriptionFamily
     }
 
+    /// Whether looking has found that a pause within a period is over, and this notification is the first to tell.
+    private func endsPauseSeen(_ known: PeriodTimeline.Period) -> Bool {
+        guard case .renewed(let renewed) = event.event, renewed.cause == .resumption, known.by.isLookup,
+            let pause = known.liftedCut, pause.reason == .paused
+        else { return false }
+        return known.notified?.by.takesBack(pause.by) != true
+    }
+
     /// The same of an end. Of all but pauses a question to Stripe tells by itself, and an update of none.
     private func isUntold(_ cut: PeriodTimeline.Cut) -> Bool {
         guard cut.by.isLookup, !cut.isNotified else { return false }
         let isUpdate = cut.by.notificationID != nil
         return cut.by.provider == .revenuecat
             || cut.by.provider == .stripe
-                && (isUpdate || cut.reason == .paused && event.origin.notificationID != nil)
+                && (isUpdate || cut.reason == .paused)
     }
 
     /// Whether what is known comes from an update that Stripe sends beside its own word for a start, a pause or the end of

@@ -8,8 +8,6 @@ struct PurchasedSubscription {
     let subscription: SubscriptionObject
     /// The subscription's latest invoice with all its lines, where it is paid.
     let paidInvoice: InvoiceObject?
-    /// How often its latest invoice was tried to be charged; nil where that is not shown.
-    let attemptCount: Int64?
     let schedule: ScheduleObject?
     /// Whether what is arranged for later is shown.
     let showsSchedule: Bool
@@ -34,11 +32,10 @@ struct PurchasedSubscription {
         // Of a session's subscription, only its id is.
         showsSchedule = reader.optionalValue("schedule")?.kind != .string
         guard let latest = reader.expanded("latest_invoice") else {
-            (paidInvoice, attemptCount) = (nil, nil)
+            paidInvoice = nil
             return
         }
         let invoice = try InvoiceObject(latest)
-        attemptCount = invoice.attemptCount
         guard invoice.status == "paid", invoice.subscription == shown.id else {
             paidInvoice = nil
             return
@@ -48,8 +45,8 @@ struct PurchasedSubscription {
     }
 }
 
-// Told are the events whose identity the object itself gives, so that the notification of each is no further news. All else is
-// stated as facts, and is news when its notification comes.
+// Told are the events whose identity the object itself gives, whatever version it comes in, so that the notification of each is no
+// further news. All else, such as a failed charge or a pause, is stated as facts, and is news when its notification comes.
 extension Mapping {
     func subscriptionAsked(_ shown: SubscriptionObject, _ value: JSONValue) throws(JSONError) -> Outcome {
         guard let purchased = try PurchasedSubscription(value, notification) else { return .none(.unchanged) }
@@ -68,7 +65,16 @@ extension Mapping {
             }
             // Of money that went back its own notification tells. Until then nothing was bought.
             guard try charge?.optionalBool("refunded") != true else { return .none(.stale) }
-            return checkout(session, at: min(try charge?.time("created") ?? session.created ?? created, created))
+            let time = min(try charge?.time("created") ?? session.created ?? created, created)
+            let outcome = checkout(session, at: time)
+            guard case .events(let sold, let beside) = outcome else { return outcome }
+            // What its own event says of the sale, and of its time, stands above this.
+            let dated = sold.map { event in
+                var event = event
+                event.assertedAt = min(event.assertedAt, time.date)
+                return event
+            }
+            return .events(dated, beside: beside)
         case "subscription":
             guard let purchased = try PurchasedSubscription(value, notification) else { return .none(.needsLookup) }
             return asked(purchased, as: account(session))
@@ -83,11 +89,16 @@ extension Mapping {
         var subject = subject(subscription)
         guard let lineage = subject.lineage else { return .none(.unchanged) }
         if let buyer {
-            subject.account = buyer
+            // A name that the host chose for the subscription stays the first.
+            if let named = subject.account, named.source == .metadata, buyer.source != .metadata {
+                subject.account?.aliases += buyer.identifiers.filter { !named.identifiers.contains($0) }
+            } else {
+                subject.account = buyer
+            }
             subject.facts.append(.owner(buyer))
         }
         guard !subscription.hasMoreItems else { return .none(.needsLookup, lineage: lineage, facts: subject.facts) }
-        var told = told(subscription, attempt: purchased.attemptCount ?? 1, subject, lineage)
+        var told = told(subscription, subject, lineage)
         let change = purchased.schedule.flatMap { schedule in
             schedule.status == "active"
                 ? changeScheduled(by: schedule, lineage, Subject(lineage: lineage, account: subject.account)) : nil
@@ -115,7 +126,6 @@ extension Mapping {
     /// What has happened to a subscription, apart from the beginning of a period.
     private func told(
         _ subscription: SubscriptionObject,
-        attempt: Int64,
         _ subject: Subject,
         _ lineage: SubscriptionID
     ) -> [NormalizedEvent] {
@@ -127,19 +137,13 @@ extension Mapping {
             event = purchaseFailed(subject, lineage, subscription.id)
         case .unpaid:
             event = unpaid(subscription, subject, lineage)
-        case .paused where subscription.pausedAt != nil:
-            event = paused(subscription, subject, lineage)
         case .canceled:
             let end = subscription.endedAt ?? created
             event = expired(subscription.expiryReason, at: end, subscription, subject, lineage)
             event.occurredAt = min(end, created).date
-        case .pastDue:
-            event = pastDue(subscription, subject, lineage, attempt: attempt)
-            return [event, renewalOffAsked(subscription, subject, lineage)].compactMap(\.self)
-        case .active, .trialing:
+        case .active, .trialing, .pastDue:
             return [renewalOffAsked(subscription, subject, lineage)].compactMap(\.self)
         default:
-            // A pause without its time would be another one than the pause that its notification tells of.
             return []
         }
         return [event]
@@ -149,7 +153,7 @@ extension Mapping {
     private func began(_ purchased: PurchasedSubscription, _ stated: Subject) -> NormalizedEvent? {
         let subscription = purchased.subscription
         guard subscription.status == .active || subscription.status == .trialing,
-            let invoice = purchased.paidInvoice, !invoice.needsLinesOncePaid, let span = invoice.paidSpan,
+            let invoice = purchased.paidInvoice, let span = invoice.paidSpan,
             let current = subscription.spans.first(where: { $0.start == span.start })
         else { return nil }
         let isFree = invoice.purpose == .start && invoice.isFreeFromTheStart
@@ -162,7 +166,7 @@ extension Mapping {
         subject.facts = paidFacts(invoice, subject, phase: isFree ? subscription.phase : .regular)
         var event =
             isFree
-            ? started(subscription, subject, lineage)
+            ? started(current, of: subscription, subject, lineage)
             : periodBegan(by: invoice, span, subject, lineage, trialEnd: subscription.trialEnd)
         event?.occurredAt = min(invoice.paidAt ?? span.start, created).date
         return event

@@ -47,7 +47,15 @@ extension Mapping {
         guard subscription.status == .paused else {
             return .none(.stale, lineage: lineage, facts: subject.facts)
         }
-        return .events([paused(subscription, subject, lineage)])
+        let since = pauseTime(subscription)
+        return .events([
+            event(
+                identity(lineage, "paused", since.wholeSeconds),
+                .paused(LifecycleEvent.Pause()),
+                subject,
+                effectiveAt: since
+            )
+        ])
     }
 
     func subscriptionResumed(_ shown: SubscriptionObject) -> Outcome {
@@ -185,7 +193,16 @@ extension Mapping {
         _ subject: Subject,
         _ lineage: SubscriptionID
     ) -> NormalizedEvent? {
-        guard let span = subscription.current, let product = span.product else { return nil }
+        subscription.current.flatMap { started($0, of: subscription, subject, lineage) }
+    }
+
+    func started(
+        _ span: SubscriptionObject.Span,
+        of subscription: SubscriptionObject,
+        _ subject: Subject,
+        _ lineage: SubscriptionID
+    ) -> NormalizedEvent? {
+        guard let product = span.product else { return nil }
         return event(
             .periodBegan(lineage, product: product, start: span.start.date),
             .started(LifecycleEvent.Started(origin: .new, phase: subscription.phase, period: span.period)),
@@ -211,31 +228,14 @@ extension Mapping {
         )
     }
 
-    func paused(
+    /// The first failed attempt of an invoice makes a subscription past due, so that both words for it are one fact.
+    func pastDue(
         _ subscription: SubscriptionObject,
         _ subject: Subject,
         _ lineage: SubscriptionID
     ) -> NormalizedEvent {
-        let since = pauseTime(subscription)
-        return event(
-            identity(lineage, "paused", since.wholeSeconds),
-            .paused(LifecycleEvent.Pause()),
-            subject,
-            effectiveAt: since
-        )
-    }
-
-    /// The first failed attempt of an invoice makes a subscription past due, so that both words for it are one fact.
-    ///
-    /// - Parameter attempt: the last attempt, where it is known.
-    func pastDue(
-        _ subscription: SubscriptionObject,
-        _ subject: Subject,
-        _ lineage: SubscriptionID,
-        attempt: Int64 = 1
-    ) -> NormalizedEvent {
         event(
-            billingIssue(lineage, invoice: subscription.latestInvoice ?? "", attempt: attempt),
+            billingIssue(lineage, invoice: subscription.latestInvoice ?? "", attempt: 1),
             .billingIssue(
                 LifecycleEvent.BillingIssue(
                     access: failedAccess(start: subscription.current?.start, end: subscription.periodEnd)

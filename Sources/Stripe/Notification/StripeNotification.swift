@@ -151,11 +151,12 @@ public struct StripeNotification: Sendable {
     /// What it is about: the object that it contains, or the one that was fetched for it.
     var subject: JSONValue? { isThin ? answers[LookupRequest.object]?.document?.root : object }
 
-    /// When Stripe answered a question, by its own clock; within a second, which is all that it states, by ours.
-    func answered(around receivedAt: Date) -> Milliseconds {
+    /// When Stripe was asked, as far as its own clock bears ours out: what it answered with was read then, or later. A clock of
+    /// ours that is ahead, or behind by more than an answer takes, is not believed.
+    func asked(around receivedAt: Date) -> Milliseconds {
         let received = receivedAt.millisecondsSince1970
         guard let answered = answers[LookupRequest.object]?.answeredAt?.millisecondsSince1970 else { return received }
-        return min(max(received, answered), answered + 999)
+        return min(max(received, answered - 60_000), answered)
     }
 
     /// Which of Stripe's worlds the object of a question lives in.
