@@ -170,7 +170,7 @@ extension GooglePlayAdapter {
     ///   - purchaseToken: the token, which nobody has vouched for.
     ///   - kind: what the app bought it as.
     ///   - packageName: the app, one of the configured ones.
-    ///   - receivedAt: the time, for an answer that does not state its own.
+    ///   - receivedAt: when it is asked for. What Google says of its own time limits it.
     /// - Throws: ``DeliveryError``, never authentic, with `malformed` for a token that Google refuses and for an answer
     ///   that cannot be read; `misdirected` for another app; `unavailable` where Google could not be asked; `denied` where
     ///   rights are missing. None says anything about the purchase.

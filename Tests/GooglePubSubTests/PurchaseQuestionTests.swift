@@ -229,6 +229,17 @@ struct PurchaseQuestionMappingTests {
         return try Google.adapter().normalize(authenticated, prior: prior)
     }
 
+    @Test("an answer is as new as the question, as far as Google's clock bears ours out")
+    func clocks() throws {
+        for (received, asserted) in [(-3_600_000, -60_000), (-2500, -2500), (0, 0), (3_600_000, 0)] as [(Int64, Int64)]
+        {
+            var lookup = Play.found(.subscription, Vectors.token, Self.first.json)
+            lookup.answer.answeredAt = Play.date(Self.asked)
+            let event = try #require(try Self.map(.subscription, [lookup], at: Self.asked + received).events.first)
+            #expect(event.assertedAt == Play.date(Self.asked + asserted), "\(received)")
+        }
+    }
+
     @Test("a first period is the event that notification 4 gives, whichever comes first")
     func firstPeriod() throws {
         let question = try Self.question(Self.first)

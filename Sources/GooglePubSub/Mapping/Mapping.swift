@@ -83,11 +83,16 @@ struct ResolutionMapping {
         }
     }
 
-    /// When what made us ask happened. An answer that nothing but our question led to is about its own time.
+    /// When what made us ask happened; where nothing but our question did, when we asked, as far as Google's clock bears ours
+    /// out: what it answered with was read then, or later. A clock of ours that is ahead, or behind by more than an answer takes,
+    /// is not believed.
     var eventTime: Date {
         switch subject {
-        case .notification(let notification): notification.content.eventTime
-        case .purchase: lookups.first?.answer.answeredAt ?? answers.receivedAt
+        case .notification(let notification):
+            return notification.content.eventTime
+        case .purchase:
+            guard let answered = lookups.first?.answer.answeredAt else { return answers.receivedAt }
+            return min(max(answers.receivedAt, answered.addingTimeInterval(-60)), answered)
         }
     }
 
@@ -285,9 +290,12 @@ extension ResolutionMapping {
         }
     }
 
-    /// Google's own time of the answer; an answer cannot be older than the event that made us ask.
+    /// Google's own time of the answer; an answer cannot be older than the event that made us ask. Of a question, when we asked.
     func assertedAt(_ answer: PlayAnswer) -> Date {
-        max(answer.answeredAt ?? answers.receivedAt, eventTime)
+        switch subject {
+        case .notification: max(answer.answeredAt ?? answers.receivedAt, eventTime)
+        case .purchase: eventTime
+        }
     }
 }
 

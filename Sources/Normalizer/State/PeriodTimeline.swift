@@ -222,7 +222,8 @@ struct PeriodTimeline {
             var cut = Cut(register.latest)
             // One that was taken back since is another, unless the same is stated again.
             cut.isNotified =
-                notified[index]?.contains { told in
+                !register.by.isLookup
+                || notified[index]?.contains { told in
                     (told.value.reason == .paused) == (cut.reason == .paused)
                         && (told.value.at == register.value.at || !lifts(Cut(told), periods[index], in: state))
                 } ?? false
