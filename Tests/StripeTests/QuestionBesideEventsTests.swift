@@ -137,6 +137,25 @@ extension QuestionTests {
         #expect(ledger.apply(update).map(\.disposition) == [.duplicate])
     }
 
+    @Test("a trial's start is told, once, also where asking and its invoice of nothing have shown the period before")
+    func trialStart() async throws {
+        func trial(_ status: String) -> JSONMembers {
+            Self.subscription(
+                { ($0.status, $0.trialStart, $0.trialEnd) = ("trialing", $0.start, $0.end) },
+                invoice: { ($0.status, $0.lines[0].amount) = (status, 0) }
+            )
+        }
+        var ledger = AccountLedger()
+        answer(trial("open"))
+        #expect(ledger.apply(try await ask(adapter())).isEmpty)
+        var invoice = Self.invoice()
+        invoice.lines[0].amount = 0
+        #expect(ledger.apply(try event("invoice.paid", invoice.object(.endive))).isEmpty)
+        let started = try event("customer.subscription.created", trial("paid"))
+        #expect(ledger.apply(started).map(\.disposition) == [.applied])
+        #expect(ledger.apply(started).map(\.disposition) == [.duplicate])
+    }
+
     @Test("a failed charge is stated, told by its own event, and once whichever attempts are missed")
     func failedCharge() async throws {
         func failed(_ attempt: Int64) -> StripeInvoice {
