@@ -69,8 +69,8 @@ public struct Citation: Hashable, Sendable, Codable {
     /// Whether somebody looked, with an upload or a question to the provider, and no notification said it. A thin update of
     /// Stripe's says that there is something to see, and no more.
     package var isLookup: Bool {
-        let isAnnounced = notificationID != nil && type != "v1.customer.subscription.updated"
-        return !isAnnounced && (channel == .clientUpload || channel == .refetch)
+        guard channel == .clientUpload || channel == .refetch else { return false }
+        return notificationID == nil || type == "v1.customer.subscription.updated"
     }
 
     /// Cites a statement.

@@ -26,8 +26,8 @@ struct PeriodTimeline {
         var entry: SubscriptionState.PeriodEntry
         var transaction: String?
         var firstStated: Int64?
-        /// What a notification said of it last.
-        var notified: Assertion<Fact.Period>?
+        /// What a notification said of it last, where looking has found out more since. Behind a reference, since few have it.
+        private var told: Told?
         var lineages: Set<SubscriptionID>
         var cut: Cut?
         /// When the money for it went back, whichever statement cuts it.
@@ -44,8 +44,26 @@ struct PeriodTimeline {
             self.entry = entry
             end = entry.fact.period.endMilliseconds
             firstStated = entry.firstStated
-            notified = entry.statement.notified
+            if entry.by.isLookup { told = entry.statement.notified.map(Told.init) }
             lineages = entry.lineages
+        }
+
+        private final class Told: Sendable {
+            let assertion: Assertion<Fact.Period>
+
+            init(_ assertion: Assertion<Fact.Period>) { self.assertion = assertion }
+        }
+
+        /// What a notification said of it last; nil where nothing but looking has found it.
+        var notified: Assertion<Fact.Period>? {
+            told?.assertion ?? (by.isLookup ? nil : entry.statement.latest)
+        }
+
+        /// Another entry is of this period, too.
+        mutating func noteTold(by other: SubscriptionState.PeriodEntry) {
+            guard told != nil || by.isLookup || other.by.isLookup else { return }
+            let stated = [notified, other.statement.notified].compactMap(\.self)
+            told = stated.max { $0.precedes($1) }.map(Told.init)
         }
 
         var fact: Fact.Period { entry.fact }
@@ -171,9 +189,7 @@ struct PeriodTimeline {
             periods[last].lineages.formUnion(entry.lineages)
             periods[last].firstStated = [periods[last].firstStated, entry.firstStated]
                 .compactMap(\.self).min()
-            if let notified = entry.statement.notified, periods[last].notified?.precedes(notified) ?? true {
-                periods[last].notified = notified
-            }
+            periods[last].noteTold(by: entry)
             let known = periods[last].transaction
             if periods[last].entry.statement.latest.precedes(entry.statement.latest) {
                 periods[last].entry = entry
@@ -206,6 +222,7 @@ struct PeriodTimeline {
     private mutating func applyEnds(of state: SubscriptionState) {
         var latest: [Int: Register<Fact.PeriodEnd>] = [:]
         var notified: [Int: [Assertion<Fact.PeriodEnd>]] = [:]
+        let hasLookups = state.ends.values.contains { $0.by.isLookup }
         for (key, register) in state.ends {
             let start = register.value.start.millisecondsSince1970
             var transaction: String?
@@ -214,7 +231,7 @@ struct PeriodTimeline {
                 unmatchedEnds.append(register)
                 continue
             }
-            if let assertion = register.notified { notified[index, default: []].append(assertion) }
+            if hasLookups, let assertion = register.notified { notified[index, default: []].append(assertion) }
             if let known = latest[index], register.latest.precedes(known.latest) { continue }
             latest[index] = register
         }
