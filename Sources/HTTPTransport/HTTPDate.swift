@@ -46,3 +46,8 @@ package struct HTTPDate: Hashable {
         return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
     }
 }
+
+extension HTTPTransportHeaders {
+    /// When the other side made the message, by its own clock; RFC 9110 §6.6.1.
+    package var date: HTTPDate? { self["Date"].flatMap(HTTPDate.init) }
+}

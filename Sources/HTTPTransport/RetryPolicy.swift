@@ -110,7 +110,7 @@ extension HTTPTransportResponse {
             if !value.isEmpty, value.utf8.allSatisfy(ASCII.isDigit) {
                 return .seconds(value.utf8.count <= 9 ? Int64(value) ?? 999_999_999 : 999_999_999)
             }
-            guard let until = HTTPDate(value), let now = headers["Date"].flatMap(HTTPDate.init) else { return nil }
+            guard let until = HTTPDate(value), let now = headers.date else { return nil }
             return .seconds(max(until.seconds - now.seconds, 0))
         }.max()
     }

@@ -24,7 +24,10 @@ final class Mapping {
         self.policy = policy
         self.ownAccount = ownAccount
         receivedAt = resolved.receivedAt
-        created = notification.isQuestion ? notification.asked(around: receivedAt) : notification.createdMilliseconds
+        created =
+            notification.isQuestion
+            ? receivedAt.asked(answeredAt: notification.answers[LookupRequest.object]?.answeredAt).millisecondsSince1970
+            : notification.createdMilliseconds
         channel = resolved.channel
         evidence = resolved.evidence
         digest = resolved.bodyDigest
@@ -56,10 +59,15 @@ final class Mapping {
         }
 
         init(_ notification: StripeNotification) {
-            guard !notification.isQuestion else {
-                self =
-                    notification.type == StripePurchase.Kind.subscription.rawValue ? .subscriptionAsked : .checkoutAsked
+            switch notification.question {
+            case .subscription?:
+                self = .subscriptionAsked
                 return
+            case .checkoutSession?:
+                self = .checkoutAsked
+                return
+            case nil:
+                break
             }
             self.init(type: notification.canonicalType)
             // Thin events are younger than the word that refunds have for themselves.
@@ -204,14 +212,14 @@ final class Mapping {
         case .checkoutFailed: try mapped(value, checkoutFailed)
         case .entitlements: (try entitlements(value), [])
         case .customerDeleted: (try customerDeleted(value), [])
-        case .subscriptionAsked: try mapped(value) { shown throws(JSONError) in try subscriptionAsked(shown, value) }
+        case .subscriptionAsked: try subscriptionAsked(value)
         case .checkoutAsked: try mapped(value) { session throws(JSONError) in try checkoutAsked(session, value) }
         case .test, .reportedElsewhere, .unchanged, .unknown: (mapWithoutObject(row), [])
         }
     }
 
     /// An outcome, and the paths of descriptive members that were of another kind.
-    private typealias Mapped = (outcome: Outcome, anomalies: [String])
+    typealias Mapped = (outcome: Outcome, anomalies: [String])
 
     private func mapped<Object: WireObject>(
         _ value: JSONValue,

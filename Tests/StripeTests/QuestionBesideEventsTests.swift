@@ -45,6 +45,26 @@ extension QuestionTests {
         #expect(ledger.states.first?.access(at: date(created + 10 * day)).isGranted == false)
     }
 
+    @Test("a pause is told by its event alone, also where that comes in an older version than the answer")
+    func paused() async throws {
+        func paused(since: JSONText?) -> JSONMembers {
+            Self.subscription(
+                {
+                    ($0.status, $0.startDate, $0.trialEnd) = ("paused", created - 7 * day, created)
+                    $0.statusDetails = since.map { ["paused": ["transitioned_at": $0]] }
+                },
+                invoice: { ($0.status, $0.paidAt) = ("draft", nil) }
+            )
+        }
+        answer(paused(since: .integer(created + 5)))
+        var ledger = AccountLedger()
+        #expect(ledger.apply(try await ask(adapter(), at: created + day)).isEmpty)
+        let told = try event("customer.subscription.paused", paused(since: nil), at: created + 6)
+        #expect(ledger.apply(told).map(\.disposition) == [.applied])
+        answer(paused(since: .integer(created + 5)))
+        #expect(ledger.apply(try await ask(adapter(), at: created + 2 * day)).isEmpty)
+    }
+
     @Test("the end of a pause that was asked about first is told by its event, once", arguments: [false, true])
     func resumed(_ asks: Bool) async throws {
         var ledger = AccountLedger()

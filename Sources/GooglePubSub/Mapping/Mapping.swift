@@ -83,16 +83,11 @@ struct ResolutionMapping {
         }
     }
 
-    /// When what made us ask happened; where nothing but our question did, when we asked, as far as Google's clock bears ours
-    /// out: what it answered with was read then, or later. A clock of ours that is ahead, or behind by more than an answer takes,
-    /// is not believed.
+    /// When what made us ask happened; where nothing but our question did, when we asked.
     var eventTime: Date {
         switch subject {
-        case .notification(let notification):
-            return notification.content.eventTime
-        case .purchase:
-            guard let answered = lookups.first?.answer.answeredAt else { return answers.receivedAt }
-            return min(max(answers.receivedAt, answered.addingTimeInterval(-60)), answered)
+        case .notification(let notification): notification.content.eventTime
+        case .purchase: answers.receivedAt.asked(answeredAt: lookups.first?.answer.answeredAt)
         }
     }
 

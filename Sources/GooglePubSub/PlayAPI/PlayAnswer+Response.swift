@@ -11,8 +11,7 @@ extension PlayAnswer {
     ///
     /// - Parameter hasBody: whether success without a JSON object is none. A proxy's page is not a purchase.
     init(_ response: HTTPTransportResponse, hasBody: Bool) {
-        let date = response.headers["Date"].flatMap(HTTPDate.init)
-            .map { Date(millisecondsSince1970: $0.seconds * 1000) }
+        let date = response.headers.date.map { Date(millisecondsSince1970: $0.seconds * 1000) }
         if response.isSuccess {
             guard hasBody else {
                 self.init(.done, status: response.status, answeredAt: date)

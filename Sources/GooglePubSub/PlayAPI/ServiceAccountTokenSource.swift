@@ -228,7 +228,7 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
         let error = OAuthError(response.body)
         var message = "token endpoint: status \(response.status)"
         if let code = error.code { message += ", \(code)" }
-        if error.code == "invalid_grant", let date = response.headers["Date"].flatMap(HTTPDate.init) {
+        if error.code == "invalid_grant", let date = response.headers.date {
             // The account signs the time; a clock that is off is the most frequent cause and the hardest to see.
             let difference = issuedAt.subtractingReportingOverflow(date.seconds).partialValue
             if difference.magnitude > 60 { message += "; the clock here differs from Google's by \(difference) s" }

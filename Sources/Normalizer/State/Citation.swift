@@ -23,6 +23,7 @@ public struct Citation: Hashable, Sendable, Codable {
         let notificationID: String?
         let channel: Origin.Channel
         let digest: String
+        let isLookup: Bool
 
         init(
             milliseconds: Int64,
@@ -42,6 +43,9 @@ public struct Citation: Hashable, Sendable, Codable {
             self.notificationID = notificationID
             self.channel = channel
             self.digest = digest
+            isLookup =
+                (channel == .clientUpload || channel == .refetch)
+                && (notificationID == nil || type == "v1.customer.subscription.updated")
         }
     }
 
@@ -68,10 +72,7 @@ public struct Citation: Hashable, Sendable, Codable {
 
     /// Whether somebody looked, with an upload or a question to the provider, and no notification said it. A thin update of
     /// Stripe's says that there is something to see, and no more.
-    package var isLookup: Bool {
-        guard channel == .clientUpload || channel == .refetch else { return false }
-        return notificationID == nil || type == "v1.customer.subscription.updated"
-    }
+    package var isLookup: Bool { contents.isLookup }
 
     /// Cites a statement.
     public init(_ statement: StoreStatement) {

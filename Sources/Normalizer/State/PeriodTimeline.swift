@@ -388,10 +388,9 @@ struct PeriodTimeline {
     /// Whether a later period goes on with the product of one. What Stripe states of a subscription is all that runs of it: a
     /// period that began before the end of the one before, and was stated without it, took its place.
     private func isContinued(_ index: Int, by later: Int) -> Bool {
-        let (period, next) = (periods[index], periods[later])
-        guard period.entry.isOfSameProduct(as: next.entry) else { return false }
-        return !(period.isStatedOnceBegun && next.isStatedOnceBegun) || period.end <= next.start
-            || runsBeside(index, later)
+        guard periods[index].entry.isOfSameProduct(as: periods[later].entry) else { return false }
+        return periods[index].end <= periods[later].start || !periods[index].isStatedOnceBegun
+            || !periods[later].isStatedOnceBegun || runsBeside(index, later)
     }
 
     private mutating func applyReplacements() {

@@ -96,9 +96,7 @@ struct LookupClient: Sendable {
             let answer = StripeNotification.Answer(
                 status: response.status,
                 body: response.body,
-                answeredAt: response.headers["Date"].flatMap(HTTPDate.init).map {
-                    Date(millisecondsSince1970: $0.seconds * 1000)
-                }
+                answeredAt: response.headers.date.map { Date(millisecondsSince1970: $0.seconds * 1000) }
             )
             guard let document = answer.document, let reader = try? ObjectReader(document.root) else {
                 throw DeliveryError(

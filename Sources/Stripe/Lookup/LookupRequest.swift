@@ -51,8 +51,7 @@ struct LookupRequest: Sendable {
             return LookupRequest(
                 name: object,
                 path: try segments(of: related),
-                query: (notification.isQuestion ? questionExpansions(of: related.type) : expansions(of: related.type))
-                    .map { ("expand[]", $0) },
+                query: (notification.question?.expansions ?? expansions(of: related.type)).map { ("expand[]", $0) },
                 answer: .object(related.id)
             )
         }
@@ -164,15 +163,6 @@ struct LookupRequest: Sendable {
         }
     }
 
-    /// What tells with a purchase that nobody notified us of whether it is paid for.
-    private static func questionExpansions(of type: String) -> [String] {
-        switch type {
-        case "subscription": ["latest_invoice", "schedule.phases.items.price"]
-        case "checkout.session": ["line_items", "payment_intent.latest_charge", "subscription.latest_invoice"]
-        default: []
-        }
-    }
-
     /// The segments of a path that came in a request body.
     ///
     /// Everything that could lead to another host, another API or another object is refused: the key goes wherever the
@@ -196,13 +186,7 @@ struct LookupRequest: Sendable {
         )
         guard segments.count >= 3 else { throw refuse("has \(segments.count) segments, at least 3") }
         for segment in segments {
-            let isPlain = segment.allSatisfy { octet in
-                switch octet {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
-                    true
-                default: false
-                }
-            }
+            let isPlain = segment.allSatisfy { $0.isOfName || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
             guard isPlain, let first = segment.first, first != UInt8(ascii: ".") else {
                 throw refuse("has a segment that is no plain name")
             }
@@ -211,5 +195,15 @@ struct LookupRequest: Sendable {
         guard texts.first == "v1" || texts.first == "v2" else { throw refuse("is outside of v1 and v2") }
         guard texts.last == related.id else { throw refuse("does not end in the id of the object") }
         return texts
+    }
+}
+
+extension UInt8 {
+    /// Whether Stripe's ids have it: a letter, a digit or `_`, in ASCII.
+    var isOfName: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"): true
+        default: false
+        }
     }
 }

@@ -27,13 +27,7 @@ public struct StripePurchase: Sendable, Codable {
     /// - Throws: `malformed` for an id that no object has, for which no request is made.
     init(_ kind: Kind, _ id: String, account: String?) throws(DeliveryError) {
         for (name, value) in [("id", id), ("account", account ?? "_")] {
-            let isPlain = value.utf8.allSatisfy { octet in
-                switch octet {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"): true
-                default: false
-                }
-            }
-            guard isPlain, (1...255).contains(value.utf8.count) else {
+            guard value.utf8.allSatisfy(\.isOfName), (1...255).contains(value.utf8.count) else {
                 throw DeliveryError(.malformed, "\(name) of \(value.utf8.count) bytes is none that Stripe gives")
             }
         }
@@ -46,6 +40,16 @@ public struct StripePurchase: Sendable, Codable {
         switch kind {
         case .subscription: "/v1/subscriptions/\(id)"
         case .checkoutSession: "/v1/checkout/sessions/\(id)"
+        }
+    }
+}
+
+extension StripePurchase.Kind {
+    /// What tells with it whether it is paid for, and what comes next.
+    var expansions: [String] {
+        switch self {
+        case .subscription: ["latest_invoice", "schedule.phases.items.price"]
+        case .checkoutSession: ["line_items", "payment_intent.latest_charge", "subscription.latest_invoice"]
         }
     }
 }

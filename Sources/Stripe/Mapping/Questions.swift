@@ -14,7 +14,7 @@ struct PurchasedSubscription {
 
     /// - Parameter subject: the subscription, or the session that it began with. Nil where that shows no subscription.
     init?(_ subject: JSONValue, _ notification: StripeNotification) throws(JSONError) {
-        let isSession = notification.type == StripePurchase.Kind.checkoutSession.rawValue
+        let isSession = notification.question == .checkoutSession
         guard let value = isSession ? try ObjectReader(subject).expanded("subscription") : subject else { return nil }
         self.value = value
         let reader = try ObjectReader(value)
@@ -48,9 +48,9 @@ struct PurchasedSubscription {
 // Told are the events whose identity the object itself gives, whatever version it comes in, so that the notification of each is no
 // further news. All else, such as a failed charge or a pause, is stated as facts, and is news when its notification comes.
 extension Mapping {
-    func subscriptionAsked(_ shown: SubscriptionObject, _ value: JSONValue) throws(JSONError) -> Outcome {
-        guard let purchased = try PurchasedSubscription(value, notification) else { return .none(.unchanged) }
-        return asked(purchased)
+    func subscriptionAsked(_ value: JSONValue) throws(JSONError) -> Mapped {
+        guard let purchased = try PurchasedSubscription(value, notification) else { return (.none(.unchanged), []) }
+        return (asked(purchased), purchased.subscription.anomalies)
     }
 
     func checkoutAsked(_ session: CheckoutSessionObject, _ value: JSONValue) throws(JSONError) -> Outcome {

@@ -57,8 +57,9 @@ public struct StripeNotification: Sendable {
     /// The body, byte for byte as received.
     public var body: [UInt8] { event.body }
 
-    /// Whether nobody notified us: it stands for an object that we ask about by ourselves.
-    var isQuestion: Bool { event.isQuestion }
+    /// What it stands for where nobody notified us and we ask by ourselves.
+    var question: StripePurchase.Kind? { event.question }
+    var isQuestion: Bool { question != nil }
     var object: JSONValue? { event.object }
     var previous: JSONValue? { event.previous }
     private let event: Event
@@ -88,7 +89,7 @@ public struct StripeNotification: Sendable {
         let account: String?
         let context: String?
         let isThin: Bool
-        let isQuestion: Bool
+        let question: StripePurchase.Kind?
         let relatedObject: RelatedObject?
         let snapshotEvent: String?
         let body: [UInt8]
@@ -97,7 +98,7 @@ public struct StripeNotification: Sendable {
 
         init(asking purchase: StripePurchase) {
             (id, type, created, body) = ("", purchase.kind.rawValue, 0, [])
-            (isThin, isQuestion) = (true, true)
+            (isThin, question) = (true, purchase.kind)
             (isLive, apiVersion, context, snapshotEvent, object, previous) = (nil, nil, nil, nil, nil, nil)
             account = purchase.account
             relatedObject = RelatedObject(id: purchase.id, type: purchase.kind.rawValue, path: purchase.path)
@@ -107,7 +108,7 @@ public struct StripeNotification: Sendable {
             let document = try JSONDocument(parsing: body, limits: .ofAnyLength)
             let reader = try ObjectReader(document.root)
             let kind = try reader.value("object")
-            isQuestion = false
+            question = nil
             isThin = kind.isString("v2.core.event")
             guard isThin || kind.isString("event") else {
                 throw kind.error(.unexpectedKind(expected: .string, found: kind.kind))
@@ -151,14 +152,6 @@ public struct StripeNotification: Sendable {
     /// What it is about: the object that it contains, or the one that was fetched for it.
     var subject: JSONValue? { isThin ? answers[LookupRequest.object]?.document?.root : object }
 
-    /// When Stripe was asked, as far as its own clock bears ours out: what it answered with was read then, or later. A clock of
-    /// ours that is ahead, or behind by more than an answer takes, is not believed.
-    func asked(around receivedAt: Date) -> Milliseconds {
-        let received = receivedAt.millisecondsSince1970
-        guard let answered = answers[LookupRequest.object]?.answeredAt?.millisecondsSince1970 else { return received }
-        return min(max(received, answered - 60_000), answered)
-    }
-
     /// Which of Stripe's worlds the object of a question lives in.
     private var answeredMode: Bool? {
         subject.flatMap { try? ObjectReader($0).optionalBool("livemode") } ?? nil
@@ -195,7 +188,6 @@ extension StripeNotification.Answer: Codable {
 }
 
 extension StripeNotification: Codable {
-
     private enum CodingKeys: String, CodingKey { case body, answers }
 
     /// Reads body and answers, and from them all the rest.
