@@ -136,7 +136,7 @@ public struct GooglePlayAdapter: ProviderAdapter {
     /// not count before ``GooglePlayConfiguration/settlingWindow`` is over.
     ///
     /// - Throws: ``DeliveryError``, marked authentic, with `unavailable` where Google could not be asked or does not
-    ///   show the event yet; `denied` where rights have been missing for longer than
+    ///   show the event yet; `denied` where rights are missing and the event is older than
     ///   ``GooglePlayConfiguration/deniedRetryWindow``. Neither says anything about the purchase.
     public func resolve(
         _ notification: Authenticated<GoogleNotification>

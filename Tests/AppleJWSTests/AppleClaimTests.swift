@@ -54,6 +54,24 @@ struct AppleClaimTests {
         #expect(stored == claimed)
     }
 
+    /// Swift writes a UUID in upper case, StoreKit is given the UUID itself, and the adapter reads it in lower case.
+    @Test("and those that the store binds are found by the account token in either case", arguments: [false, true])
+    func spelling(isClaimed: Bool) throws {
+        let upper = Account(Self.ada.id.uppercased(), .appAccountToken)
+        #expect(upper == Self.ada)
+        #expect(Account.Identifier(Self.ada.id.uppercased(), .appAccountToken) == Self.ada.identifiers[0])
+        // A claim by the owner under the other spelling is the owner's.
+        var result = try upload(signed: 1, token: Self.ada.id)
+        if isClaimed { result = result.claimed(by: upper, at: day(2)) }
+        let ledger = ledger([result])
+        #expect(access(upper, ledger).decision.isGranted)
+        #expect(access(upper, ledger).conflicts == [])
+        #expect(ledger.accounts.filter { $0.source == .appAccountToken } == Self.ada.identifiers)
+        let written = Array(#"{"id":"\#(Self.ada.id.uppercased())","source":"app_account_token"}"#.utf8)
+        #expect(try CanonicalJSON.value(Account.self, from: written) == Self.ada)
+        #expect(try CanonicalJSON.value(Account.Identifier.self, from: written) == Self.ada.identifiers[0])
+    }
+
     @Test("stay with who claimed them first, also where somebody else has an older signature to show")
     func contested() throws {
         let first = try upload(signed: 5).claimed(by: Self.ada, at: day(5))

@@ -167,6 +167,16 @@ struct ResolutionTests {
         #expect(try await refusal(future, adapter())?.code == .denied)
     }
 
+    /// One refused token, while a worker works through what waited for four days, is no want of rights.
+    @Test(arguments: ["authError", "unusable"])
+    func whatIsOldWaitsForAnAccessToken(_ trouble: String) async throws {
+        on(Self.tokens("purchase-token-secret"), PlayDeveloperAPITests.error(401, "authError"))
+        let tokens = FixedAccessToken(Secret(trouble == "unusable" ? "access-token\n" : "access-token"))
+        let api = try PlayDeveloperAPI(transport: transport, tokens: tokens, clock: clock)
+        let old = Google.notification(at: Google.now * 1000 - 4 * 86_400_000)
+        #expect(try await refusal(old, Google.adapter(api: api))?.code == .unavailable)
+    }
+
     @Test(arguments: [(404, PlayAnswer.Outcome.notFound), (410, .gone), (400, .invalid)])
     func factsAboutGooglesMemoryAreKept(_ status: Int, _ outcome: PlayAnswer.Outcome) async throws {
         on(Self.tokens("purchase-token-secret"), HTTPTransportResponse(status: status))

@@ -52,6 +52,38 @@ struct OwnershipStories {
         return ledger
     }
 
+    /// RevenueCat's SDK gives StoreKit an app user id that is a UUID, which the App Store writes in its own case.
+    @Test("a relay's transfer moves what the store knows by the same UUID in another case", arguments: [true, false])
+    func spelling(isRelayed: Bool) {
+        let upper = "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"
+        var told = Self.owned("O1", .appStore, by: Account(upper, .appAccountToken))
+        told.provider = .apple
+        var events = [told, Self.moved([upper], ["u2"], at: 10)]
+        if isRelayed { events.insert(Self.owned("O1", .appStore, by: Account(upper, .appUserID), at: 0.001), at: 1) }
+        let ledger = Self.ledger(events)
+        func has(_ account: Account.Identifier) -> Bool {
+            ledger.access(of: account, at: AccountStories.day(20)).decision.isGranted
+        }
+        #expect(has(.init("u2", .appUserID)))
+        #expect(!has(.init(upper, .appAccountToken)))
+        #expect(!has(.init(upper, .appUserID)))
+    }
+
+    @Test("are looked up by a key that is the same for every source, and for a UUID in every case")
+    func lookupKeys() {
+        let upper = "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"
+        let sources: [Account.Source] = [.appUserID, .appAccountToken, .stripeCustomer, .obfuscatedAccountID]
+        for source in sources {
+            #expect(Account.Identifier(upper, source).lookupKey == upper.lowercased())
+            for other in ["User", "E621E1F8C36C495A93FC0C247A3E6E5F", "G621E1F8-C36C-495A-93FC-0C247A3E6E5F", ""] {
+                #expect(Account.Identifier(other, source).id == other)
+                #expect(Account.Identifier(other, source).lookupKey == other)
+            }
+        }
+        // Only the App Store's token is a UUID; what looks like one elsewhere is what it is.
+        #expect(Account.Identifier(upper, .appUserID) != Account.Identifier(upper.lowercased(), .appUserID))
+    }
+
     /// The stores of what an account has access by.
     static func stores(_ account: String, _ ledger: AccountLedger) -> Set<Store> {
         let access = ledger.access(of: Account.Identifier(account, .appUserID), at: AccountStories.day(100))

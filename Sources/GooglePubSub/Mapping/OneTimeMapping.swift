@@ -80,7 +80,14 @@ struct PlayProducts {
             }
         }
         if let account { facts.append(.owner(account)) }
+        if let link { facts.append(link) }
         return facts
+    }
+
+    /// The order that relays know the purchase by.
+    private var link: Fact? {
+        guard let orderID = purchase.orderID, orderID.hasPrefix("GPA.") else { return nil }
+        return .link(SubscriptionID(store: .playStore, environment: environment, id: orderID))
     }
 
     func refundFact(_ index: Int, scope: LifecycleEvent.Refund.Scope) -> Fact {

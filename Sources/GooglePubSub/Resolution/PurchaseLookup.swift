@@ -198,11 +198,13 @@ struct PurchaseLookup {
         case .unavailable:
             throw DeliveryError(.unavailable, "\(resource): \(answer)", isAuthentic: isAuthentic)
         case .denied:
-            throw DeliveryError(isHopeless ? .denied : .unavailable, "\(resource): \(answer)", isAuthentic: isAuthentic)
+            // Without an access token, Google has said nothing of our rights: what waits is not given up for that.
+            let isFinal = isHopeless && !(isAuthentic && answer.isAboutAccessToken)
+            throw DeliveryError(isFinal ? .denied : .unavailable, "\(resource): \(answer)", isAuthentic: isAuthentic)
         }
     }
 
-    /// Whether rights have been missing for long. Who asks by themselves is not asked to come again.
+    /// Whether the event is old enough that rights would have been granted by now. Who asks by themselves is not asked to come again.
     private var isHopeless: Bool {
         guard let eventTime else { return true }
         let age = receivedAt.millisecondsSince1970 - eventTime.millisecondsSince1970

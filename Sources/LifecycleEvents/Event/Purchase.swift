@@ -136,7 +136,7 @@ public struct Account: Hashable, Sendable, Codable {
         /// Keeps a name as it is.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Apple's `appAccountToken`, set by the app at purchase.
+        /// Apple's `appAccountToken`, set by the app at purchase: a UUID, in whichever case it is given.
         public static let appAccountToken: Source = "app_account_token"
         /// Apple's `appTransactionId`: one per Apple Account and app.
         public static let appTransactionID: Source = "app_transaction_id"
@@ -156,16 +156,29 @@ public struct Account: Hashable, Sendable, Codable {
 
     /// One identifier with its source.
     public struct Identifier: Hashable, Sendable, Codable {
-        /// The identifier, verbatim.
+        /// The identifier, verbatim; an `appAccountToken` in lower case.
         public var id: String
         /// Where it comes from.
         public var source: Source
 
         /// Makes an identifier.
         public init(_ id: String, _ source: Source) {
-            self.id = id
+            self.id = source.canonical(id)
             self.source = source
         }
+
+        /// Reads an identifier.
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            let source = try container.decode(Source.self, forKey: .source)
+            self.init(try container.decode(String.self, forKey: .id), source)
+        }
+
+        private enum CodingKeys: String, CodingKey { case id, source }
+
+        /// What an index over accounts is keyed by: the identifier without its source, a UUID in lower case. A transfer
+        /// moves what is bound under the same key, whichever source named it.
+        public var lookupKey: String { id.isUUID ? id.lowercased() : id }
 
         /// Whether two identifiers are octet for octet the same. Strings that only look alike are equal to Swift, and two
         /// customers to a store and to a database.
@@ -174,7 +187,7 @@ public struct Account: Hashable, Sendable, Codable {
         }
     }
 
-    /// The identifier that binds the purchase, verbatim.
+    /// The identifier that binds the purchase, verbatim; an `appAccountToken` in lower case.
     public var id: String
     /// Where it comes from.
     public var source: Source
@@ -183,7 +196,7 @@ public struct Account: Hashable, Sendable, Codable {
 
     /// Makes an account reference.
     public init(_ id: String, _ source: Source, aliases: [Identifier] = []) {
-        self.id = id
+        self.id = source.canonical(id)
         self.source = source
         self.aliases = aliases
     }
@@ -201,8 +214,8 @@ public struct Account: Hashable, Sendable, Codable {
     /// Reads an account; absent aliases are none.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        id = try container.decode(String.self, forKey: .id)
         source = try container.decode(Source.self, forKey: .source)
+        id = source.canonical(try container.decode(String.self, forKey: .id))
         aliases = try container.decodeIfPresent([Identifier].self, forKey: .aliases) ?? []
     }
 
@@ -212,6 +225,30 @@ public struct Account: Hashable, Sendable, Codable {
         try container.encode(id, forKey: .id)
         try container.encode(source, forKey: .source)
         if !aliases.isEmpty { try container.encode(aliases, forKey: .aliases) }
+    }
+}
+
+extension Account.Source {
+    /// One spelling for what is one account: Swift writes a UUID in upper case, and Apple in lower.
+    fileprivate func canonical(_ id: String) -> String {
+        self == .appAccountToken && id.isUUID ? id.lowercased() : id
+    }
+}
+
+extension String {
+    /// Whether this is the text of a UUID, RFC 9562 §4, in either case.
+    fileprivate var isUUID: Bool {
+        guard utf8.count == 36 else { return false }
+        for (index, octet) in utf8.enumerated() {
+            switch octet {
+            case UInt8(ascii: "-"): guard [8, 13, 18, 23].contains(index) else { return false }
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+                UInt8(ascii: "A")...UInt8(ascii: "F"):
+                guard ![8, 13, 18, 23].contains(index) else { return false }
+            default: return false
+            }
+        }
+        return true
     }
 }
 

@@ -246,7 +246,7 @@ extension Account.Identifier {
     }
 
     /// The identifier alone, wherever it comes from.
-    var name: Account.Identifier { Account.Identifier(id, "") }
+    var name: Account.Identifier { Account.Identifier(lookupKey, "") }
 }
 
 extension Collection<Account.Identifier> {

@@ -27,9 +27,8 @@ struct EventStore: Sendable {
         );
         CREATE TABLE IF NOT EXISTS account_subscription (
           account      TEXT NOT NULL,
-          source       TEXT NOT NULL,
           subscription TEXT NOT NULL REFERENCES subscription_state,
-          PRIMARY KEY (account, source, subscription)
+          PRIMARY KEY (account, subscription)
         );
         CREATE TABLE IF NOT EXISTS lineage_link (
           lineage      TEXT NOT NULL,
@@ -38,9 +37,8 @@ struct EventStore: Sendable {
         );
         CREATE TABLE IF NOT EXISTS account_transfer (
           account      TEXT NOT NULL,
-          source       TEXT NOT NULL,
           transfer     TEXT NOT NULL,
-          PRIMARY KEY (account, source, transfer)
+          PRIMARY KEY (account, transfer)
         );
         CREATE TABLE IF NOT EXISTS credit_action (
           id           TEXT PRIMARY KEY,
@@ -99,10 +97,10 @@ struct EventStore: Sendable {
             for account in transfer.transfer.from + transfer.transfer.to {
                 try db.execute(
                     sql: """
-                        INSERT INTO account_transfer (account, source, transfer) VALUES (?, ?, ?)
+                        INSERT INTO account_transfer (account, transfer) VALUES (?, ?)
                         ON CONFLICT DO NOTHING
                         """,
-                    arguments: [account.id, account.source.rawValue, stated]
+                    arguments: [account.lookupKey, stated]
                 )
             }
         }
@@ -134,10 +132,10 @@ struct EventStore: Sendable {
         for account in AccountLedger([state]).accounts {
             try db.execute(
                 sql: """
-                    INSERT INTO account_subscription (account, source, subscription) VALUES (?, ?, ?)
+                    INSERT INTO account_subscription (account, subscription) VALUES (?, ?)
                     ON CONFLICT DO NOTHING
                     """,
-                arguments: [account.id, account.source.rawValue, lineage.description]
+                arguments: [account.lookupKey, lineage.description]
             )
         }
     }
@@ -186,10 +184,11 @@ struct EventStore: Sendable {
         var (lineages, transfers): (Set<String>, Set<AccountTransfer>) = ([], [])
         while !open.isEmpty {
             for account in open {
-                let name: StatementArguments = [account.id, account.source.rawValue]
-                let rows = "SELECT subscription FROM account_subscription WHERE account = ? AND source = ?"
+                // Whatever the source: a transfer moves what a store knows by the same name.
+                let name: StatementArguments = [account.lookupKey]
+                let rows = "SELECT subscription FROM account_subscription WHERE account = ?"
                 lineages.formUnion(try String.fetchAll(db, sql: rows, arguments: name))
-                let moves = "SELECT transfer FROM account_transfer WHERE account = ? AND source = ?"
+                let moves = "SELECT transfer FROM account_transfer WHERE account = ?"
                 for text in try String.fetchAll(db, sql: moves, arguments: name) {
                     transfers.insert(try CanonicalJSON.value(from: Array(text.utf8)))
                 }

@@ -164,6 +164,17 @@ struct EventStoreTests {
         #expect(try await told.grants([anonymous, first, second], onDay: 30) == [false, false, true])
     }
 
+    @Test("A relay moves by an app user id what the store knows by an account token, in either case")
+    func namesAcrossSources() async throws {
+        let user = "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"
+        let (old, new) = (Account.Identifier(user, .appAccountToken), Account.Identifier("user-18", .appUserID))
+        var told = try Told()
+        try await told.tellOfPeriod("1", 0..<30, [.owner(Account(user.lowercased(), .appAccountToken))])
+        #expect(try await told.grants([old, new], onDay: 30) == [true, false])
+        try await told.tell(.transferred(.init(from: [.init(user, .appUserID)], to: [new])))
+        #expect(try await told.grants([old, new], onDay: 30) == [false, true])
+    }
+
     @Test("What goes on under another name belongs to whoever is named under the first, also when that is told of last")
     func links() async throws {
         let account = Account.Identifier("user-17", .appUserID)
