@@ -11,7 +11,7 @@ func keep(_ result: Normalization, under policy: CreditPolicy, at now: Date, in 
         // The rows of all that is linked, one merged into the other; this one takes their place.
         var balance = try rows.balance(of: state.lineages)
         balance.settle(at: now, by: policy, in: state)
-        for action in policy.actions(for: applied, in: state) where try rows.isFirst(action.id) {
+        for action in policy.actions(for: applied, in: state, at: now) where try rows.isFirst(action.id) {
             balance.perform(action, at: now)
         }
         try rows.write(balance, of: state)

@@ -32,12 +32,18 @@ public struct CreditBalance: Hashable, Sendable, Codable {
         case paidOutAt = "paid_out_at"
     }
 
-    /// Does an action, or lets it wait for its time.
+    /// Does an action, or lets it wait for its time. A payout that comes to light when a later one has taken its place
+    /// changes nothing.
+    ///
+    /// - Parameters:
+    ///   - action: what to do. Each is to be done once, by its id.
+    ///   - now: the time, of the host's clock: that of the event's processing, which may have waited in a queue.
     public mutating func perform(_ action: CreditAction, at now: Date) {
         guard action.effectiveAt <= now else {
             waiting.append(action)
             return
         }
+        if action.effect.payout != nil, let paidOutAt, action.effectiveAt < paidOutAt { return }
         switch action.effect {
         // Of a subscription that has paid nothing out, nothing was too much.
         case .grant(let credits) where credits < 0: if paidOutAt != nil { included = included.addingClamped(credits) }

@@ -1,4 +1,4 @@
-import FoundationEssentials
+public import FoundationEssentials
 
 /// What an event does to an account's credits: a pure function of the event and of the state that it was applied to.
 ///
@@ -66,7 +66,15 @@ extension CreditPolicy {
     /// - Parameters:
     ///   - applied: what applying the event came to.
     ///   - state: the state that the event was applied to, as it is right after.
-    public func actions(for applied: AppliedEvent, in state: SubscriptionState) -> [CreditAction] {
+    ///   - now: the time, of the host's clock, where the event has waited since it was received, in a queue or in quarantine:
+    ///     by then a period may have begun, or be over, that was still to come. Absent, it is the event's `receivedAt`.
+    public func actions(
+        for applied: AppliedEvent,
+        in state: SubscriptionState,
+        at now: Date? = nil
+    ) -> [CreditAction] {
+        var applied = applied
+        if let now { applied.event.receivedAt = max(now, applied.event.receivedAt) }
         let event = applied.event
         guard applied.disposition != .unrelated, let lineage = event.subscription else { return [] }
         lazy var timeline = PeriodTimeline(state)

@@ -1,0 +1,116 @@
+import FoundationEssentials
+import Testing
+
+@testable import Normalizer
+
+/// A delivery may wait in a queue or in quarantine, and keeps the time at which it was received.
+@Suite("Credits of what is taken in late")
+struct LateCreditTests {
+    private static let day = AccountStories.day
+    private static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "O1")
+
+    private static func begun(_ transaction: String, _ days: ClosedRange<Double>, told: Double) -> NormalizedEvent {
+        let period = ServicePeriod(start: day(days.lowerBound), end: day(days.upperBound))
+        return AccountStories.event(
+            days.lowerBound == 0
+                ? .started(.init(origin: .new, phase: .regular, period: period))
+                : .renewed(.init(cause: .scheduled, phase: .regular, period: period)),
+            transaction,
+            at: told,
+            of: "O1",
+            product: .init(id: "basic"),
+            id: .periodBegan(lineage, transaction: transaction),
+            [.period(.init(period, product: "basic", phase: .regular, transaction: transaction))]
+        )
+    }
+
+    /// What is left after events were taken in at their times, and so many credits used on a day.
+    private static func balance(
+        _ steps: [(event: NormalizedEvent, at: Double)],
+        using credits: Int64,
+        on spendingDay: Double
+    ) -> CreditBalance {
+        let policy = CreditPolicy(["basic": .init(credits: 200)])
+        var state = SubscriptionState(lineage)
+        var balance = CreditBalance()
+        var done: Set<String> = []
+        var left = credits
+        func use() {
+            balance.settle(at: day(spendingDay), by: policy, in: state)
+            left -= balance.use(upTo: left, hasAccess: true)
+        }
+        for step in steps {
+            if step.at > spendingDay, left > 0 { use() }
+            let applied = state.apply(step.event)
+            balance.settle(at: day(step.at), by: policy, in: state)
+            for action in policy.actions(for: applied, in: state, at: day(step.at))
+            where done.insert(action.id).inserted {
+                balance.perform(action, at: day(step.at))
+            }
+        }
+        if left > 0 { use() }
+        balance.settle(at: day(45), by: policy, in: state)
+        return balance
+    }
+
+    @Test("a start that was kept until its successor was paid out refills nothing", arguments: [0.01, 30.4, 40])
+    func start(receivedAt: Double) {
+        var first = Self.begun("t1", 0...31, told: 0)
+        first.receivedAt = Self.day(receivedAt)
+        // Charged half a day ahead, as the App Store does.
+        let second = Self.begun("t2", 31...62, told: 30.5)
+        let balance = Self.balance([(second, 30.5), (first, 40)], using: 150, on: 35)
+        #expect(balance.included == 50)
+        #expect(balance.bought == 0)
+        #expect(balance.paidOutAt == Self.day(31))
+    }
+
+    @Test("without the time of processing, a payout that another took the place of is not done either")
+    func withoutTime() {
+        var balance = CreditBalance()
+        func action(_ effect: CreditAction.Effect, _ days: Double) -> CreditAction {
+            CreditAction(
+                id: "\(effect)-\(days)",
+                effect: effect,
+                effectiveAt: Self.day(days),
+                subscription: Self.lineage
+            )
+        }
+        balance.perform(action(.reset(to: 200), 31), at: Self.day(31))
+        #expect(balance.use(upTo: 150, hasAccess: true) == 150)
+        for effect in [CreditAction.Effect.reset(to: 200), .prorate(to: 300), .carryOver(to: 400)] {
+            balance.perform(action(effect, 0), at: Self.day(40))
+            #expect(balance == CreditBalance(included: 50, paidOutAt: Self.day(31)))
+        }
+        // At the same time, the later word counts: a change of product pays out anew.
+        balance.perform(action(.prorate(to: 300), 31), at: Self.day(40))
+        #expect(balance == CreditBalance(included: 300, paidOutAt: Self.day(31)))
+    }
+
+    @Test(
+        "a refund takes nothing of the renewal that was charged ahead of it, whenever the two are taken in",
+        arguments: [[0, 30.5, 30.8], [0, 31.5, 31.6], [0, 30.5, 40]]
+    )
+    func refund(times: [Double]) {
+        let refund = AccountStories.event(
+            .refunded(.init(transaction: "t1", scope: .full, reason: .unknown, affectsCurrentPeriod: nil)),
+            "t1",
+            at: 30.8,
+            of: "O1",
+            [
+                .refund(
+                    .init(
+                        transaction: "t1",
+                        scope: .full,
+                        at: Self.day(30.8),
+                        periodStart: Self.day(0),
+                        endsAccess: true
+                    )
+                )
+            ]
+        )
+        let events = [Self.begun("t1", 0...31, told: 0), Self.begun("t2", 31...62, told: 30.5), refund]
+        let balance = Self.balance(Array(zip(events, times)), using: 0, on: 45)
+        #expect(balance.included == 200)
+    }
+}
