@@ -146,7 +146,12 @@ struct AddOnTests {
                 Self.order,
                 ["cancel_reason": "CUSTOMER_SUPPORT"]
             )
+            // Looking told nobody; the second delivery is known, and no refund of something else.
+            #expect(refund.map { ledger.apply($0).disposition } == [.applied, .applied])
             #expect(refund.map { ledger.apply($0).disposition } == [.duplicate, .duplicate])
+            #expect(
+                [Self.base, Self.addOn].map { ledger[$0]?.access(at: date(t0 + 7 * day)).isGranted } == [false, false]
+            )
         }
     }
 

@@ -88,7 +88,7 @@ extension SubscriptionState {
         let citation = Citation(statement)
         let standings = event.facts.map { standing(of: $0, in: statement.subscription, by: citation) }
         let prior = Situation(self)
-        let priorRefund = event.refund.flatMap { refunds[$0.transaction]?.value }
+        let priorRefund = event.refund.flatMap { refunds[$0.transaction] }
         let isPaid =
             event.isPending && charges.values.contains { $0.value.at.millisecondsSince1970 >= citation.milliseconds }
         apply(statement)

@@ -12,7 +12,7 @@ struct EventRefinement {
     let prior: Situation
     let now: Situation
     /// What was known of a refund of the event's transaction before it.
-    let priorRefund: Fact.RefundState?
+    let priorRefund: Register<Fact.RefundState>?
     /// Whether a purchase that the event says is waited for was paid for before the event came.
     let isPaid: Bool
     /// What the event's transaction bought, where it bought something that does not renew.
@@ -52,7 +52,7 @@ extension EventRefinement {
     /// As in `AppliedEvent.isRestoration`.
     var isRestoration: Bool {
         guard let refund = event.refund, refund.scope == nil else { return false }
-        if let purchase { return priorRefund?.isWhole(of: purchase) == true }
+        if let purchase { return priorRefund?.value.isWhole(of: purchase) == true }
         let moment = event.occurredAt.millisecondsSince1970
         guard let period = now.timeline.period(of: refund), period.grants(at: moment),
             let before = prior.timeline.period(of: refund)
@@ -65,7 +65,7 @@ extension EventRefinement {
     /// As in `AppliedEvent.followsReversal`.
     var followsReversal: Bool {
         guard event.provider == .stripe, event.refund?.scope != nil, let priorRefund else { return false }
-        return priorRefund.scope == nil && disposition == .applied
+        return priorRefund.value.scope == nil && disposition == .applied
     }
 }
 
@@ -144,7 +144,7 @@ extension EventRefinement {
             return renewalIntent(true)
         case .expired, .paused, .revoked:
             return statedEnd.map(ending) ?? byFacts
-        case .refundReversed where event.provider == .stripe && priorRefund?.scope == nil:
+        case .refundReversed where event.provider == .stripe && priorRefund?.value.scope == nil:
             // Stripe says that a refund failed, whether or not it had succeeded. What nobody took is not given back, and
             // a refund that comes later is overruled by this.
             return .duplicate
@@ -215,7 +215,17 @@ extension EventRefinement {
     }
 
     private var refund: AppliedEvent.Disposition? {
-        standing { if case .refund = $0 { true } else { false } }.map(disposition(of:))
+        if let priorRefund, isUntold(priorRefund) { return .applied }
+        return standing { if case .refund = $0 { true } else { false } }.map(disposition(of:))
+    }
+
+    /// Whether a relay's answer has shown the refund that this notification is the first to tell of. What stores show of a
+    /// refund is told by itself.
+    private func isUntold(_ known: Register<Fact.RefundState>) -> Bool {
+        guard let stated = event.refund?.scope, known.value.scope != nil, event.origin.notificationID != nil else {
+            return false
+        }
+        return known.by.provider == .revenuecat && known.isFound { $0.scope == stated }
     }
 
     private var hasNoNews: Bool { standings.allSatisfy { $0 != .news } }

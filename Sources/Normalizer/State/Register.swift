@@ -194,6 +194,7 @@ extension Fact.Charge: Assertable {
 }
 
 extension Fact.RefundState: Assertable {
+    package static var isFoundUntold: Bool { true }
     package var precedence: Int { scope == nil ? 2 : 6 }
 }
 
