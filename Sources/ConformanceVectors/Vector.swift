@@ -76,7 +76,7 @@ package struct VectorError: Error, CustomStringConvertible {
 extension Vector {
     package init(line: ArraySlice<UInt8>) throws(VectorError) {
         do throws(JSONError) {
-            let reader = try ObjectReader(try JSONDocument(parsing: line, limits: Self.limits).root)
+            let reader = try ObjectReader(try JSONDocument(parsing: Array(line), limits: Self.limits).root)
             id = try reader.string("id")
             provider = Provider(rawValue: try reader.string("provider"))
             headers = try Self.headers(reader.optionalValue("headers"))

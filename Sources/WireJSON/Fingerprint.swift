@@ -62,8 +62,10 @@ extension Span<UInt8> {
 
 /// How many of sixteen octets, the first one lowest, come before the first that is not zero.
 @inline(__always)
-func clearOctets(_ first: UInt64, _ second: UInt64) -> Int {
+func clearOctets(_ first: UInt64, _ second: UInt64) -> UInt32 {
     // Without a branch, which nothing would predict.
     let inFirst = first.trailingZeroBitCount &>> 3
-    return inFirst &+ (second.trailingZeroBitCount &>> 3) & (0 &- inFirst &>> 3)
+    return UInt32(
+        truncatingIfNeeded: inFirst &+ (second.trailingZeroBitCount &>> 3) & (0 &- inFirst &>> 3)
+    )
 }

@@ -3,7 +3,7 @@
 /// It keeps the received octets, without copying them, and a flat index of what lies where. A string is decoded when
 /// it is read; a member nobody asks for costs nothing further.
 package final class JSONDocument: Sendable {
-    let bytes: ArraySlice<UInt8>
+    let bytes: [UInt8]
     let nodes: [JSONNode]
     private let containers: [JSONContainer]
     private let members: [JSONMember]
@@ -15,16 +15,12 @@ package final class JSONDocument: Sendable {
     /// surrogate without its other half, and whatever exceeds `limits`.
     ///
     /// - Complexity: O(n log n) in the worst case, O(n) for objects of few members; stack use is constant.
-    package init(parsing bytes: ArraySlice<UInt8>, limits: JSONLimits = JSONLimits()) throws(JSONError) {
+    package init(parsing bytes: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONError) {
         self.bytes = bytes
         let index = try DocumentIndex(bytes.span, limits: limits)
         nodes = index.nodes
         containers = index.containers
         members = index.members
-    }
-
-    package convenience init(parsing bytes: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONError) {
-        try self.init(parsing: bytes[...], limits: limits)
     }
 
     package var root: JSONValue {
@@ -40,39 +36,39 @@ package final class JSONDocument: Sendable {
 
     /// The node of the value that the object at `object` has under a name.
     func member(_ name: MemberName, of object: Int) -> Int? {
-        let wanted = name.text.utf8.span
-        let ends = NameEnds(of: wanted)
-        let fingerprint = Fingerprint(ends)
         let container = containers[nodes[object].container]
         let first = Int(container.members)
         let list = members
         let members = list.span.extracting(first..<first &+ Int(container.count))
-        for index in members.indices where members[index].isLike(fingerprint) {
+        for index in members.indices where members[index].isLike(name.fingerprint) {
             let node = members[index].node
-            if isName(node, wanted, ends) { return node &+ 1 }
+            if isName(node, name) { return node &+ 1 }
         }
         return nil
     }
 
     /// The nodes of the values that the object at `object` has under the names of a table; zero where it has none.
     func members(_ table: MemberTable, of object: Int) -> [UInt32] {
-        let (slots, entries, text) = (table.slots, table.entries, table.text)
-        var found = [UInt32](repeating: 0, count: entries.count)
         let container = containers[nodes[object].container]
         let first = Int(container.members)
         let list = members
         let members = list.span.extracting(first..<first &+ Int(container.count))
-        let names = text.span
-        for index in members.indices {
-            let member = members[index]
-            var place = slots[member.fingerprint.hash]
-            while place > 0 {
-                let entry = entries[place &- 1]
-                if member.isLike(entry.fingerprint), isName(member.node, names.extracting(entry.range), entry.ends) {
-                    found[place &- 1] = UInt32(truncatingIfNeeded: member.node &+ 1)
-                    break
+        let (slots, entries) = (table.slots, table.entries)
+        var found: [UInt32] = []
+        // As in `DocumentIndex.read`, this looks up no types while it runs.
+        found.append(addingCapacity: entries.count) { found in
+            for _ in 0..<entries.count { found.append(0) }
+            for index in members.indices {
+                let member = members[index]
+                var place = Int(slots[member.fingerprint.hash])
+                while place > 0 {
+                    let entry = entries[place &- 1]
+                    if member.isLike(entry.name.fingerprint), isName(member.node, entry.name) {
+                        found[place &- 1] = UInt32(truncatingIfNeeded: member.node &+ 1)
+                        break
+                    }
+                    place = entry.next
                 }
-                place = entry.next
             }
         }
         return found
@@ -110,23 +106,24 @@ package final class JSONDocument: Sendable {
 
     /// Whether the name at a node is exactly these octets.
     @inline(__always)
-    private func isName(_ node: Int, _ wanted: Span<UInt8>, _ ends: NameEnds) -> Bool {
-        let name = nodes[node]
-        return isText(name.range, hasEscape: name.nameHasEscape, wanted, ends)
+    private func isName(_ node: Int, _ name: MemberName) -> Bool {
+        let entry = nodes[node]
+        let range = entry.range
+        if entry.nameHasEscape { return isEscapedText(range, name.text.utf8.span) }
+        guard range.count == name.count else { return false }
+        let bytes = bytes
+        let text = bytes.span.extracting(range)
+        guard NameEnds(of: text) == name.ends else { return false }
+        return name.count <= 16 || isLongText(text, name.text.utf8.span)
     }
 
     /// Whether the string in `range` decodes to exactly these octets.
     func isText(_ range: Range<Int>, hasEscape: Bool, _ wanted: Span<UInt8>) -> Bool {
-        isText(range, hasEscape: hasEscape, wanted, NameEnds(of: wanted))
-    }
-
-    @inline(__always)
-    private func isText(_ range: Range<Int>, hasEscape: Bool, _ wanted: Span<UInt8>, _ ends: NameEnds) -> Bool {
         if hasEscape { return isEscapedText(range, wanted) }
         guard range.count == wanted.count else { return false }
         let bytes = bytes
         let text = bytes.span.extracting(range)
-        guard NameEnds(of: text) == ends else { return false }
+        guard NameEnds(of: text) == NameEnds(of: wanted) else { return false }
         return wanted.count <= 16 || isLongText(text, wanted)
     }
 
@@ -171,6 +168,6 @@ package final class JSONDocument: Sendable {
     }
 
     func source(_ range: Range<Int>) -> ArraySlice<UInt8> {
-        bytes[bytes.startIndex &+ range.lowerBound..<bytes.startIndex &+ range.upperBound]
+        bytes[range]
     }
 }

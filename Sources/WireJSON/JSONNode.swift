@@ -20,17 +20,17 @@ struct JSONNode {
     static let maximumCount = 1 << 28 - 1
 
     @inline(__always)
-    init(kind: Kind, flag: Bool = false, container: Int = 0, start: Int, end: Int, next: Int) {
-        self.start = UInt32(truncatingIfNeeded: start)
-        self.end = UInt32(truncatingIfNeeded: end)
+    init(kind: Kind, flag: Bool = false, container: Int = 0, start: UInt32, end: UInt32, next: Int) {
+        self.start = start
+        self.end = end
         self.next = UInt32(truncatingIfNeeded: next)
         self.word = kind.rawValue | (flag ? 8 : 0) | UInt32(truncatingIfNeeded: container) &<< 4
     }
 
     @inline(__always)
-    init(nameAt start: Int, end: Int, fingerprint: Fingerprint, hasEscape: Bool, next: Int) {
-        self.start = UInt32(truncatingIfNeeded: start)
-        self.end = UInt32(truncatingIfNeeded: end)
+    init(nameAt start: UInt32, end: UInt32, fingerprint: Fingerprint, hasEscape: Bool, next: Int) {
+        self.start = start
+        self.end = end
         self.next = UInt32(truncatingIfNeeded: next)
         self.word = fingerprint.bits | (hasEscape ? 1 : 0)
     }

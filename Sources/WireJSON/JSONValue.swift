@@ -82,12 +82,11 @@ package struct JSONValue: Sendable {
         try read { (document, node) throws(JSONError.Reason) in try document.utf8Slice(at: node) }
     }
 
-    /// Where the string's octets lie in the array or slice the document was parsed from, or `nil` when this is not a
+    /// Where the string's octets lie in the array the document was parsed from, or `nil` when this is not a
     /// string or it holds an escape.
     package var rawUTF8Range: Range<Int>? {
         guard entry.kind == .string, !entry.flag else { return nil }
-        let base = document.bytes.startIndex
-        return base &+ entry.range.lowerBound..<base &+ entry.range.upperBound
+        return entry.range
     }
 
     /// Whether this is a string of exactly these octets: unlike `String`'s `==`, canonically equivalent text differs.

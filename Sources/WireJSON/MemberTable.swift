@@ -1,10 +1,7 @@
 /// Names that are looked for together: one walk over an object finds all of them, where each by itself takes one.
 package final class MemberTable: Sendable {
     struct Entry: Sendable {
-        let fingerprint: Fingerprint
-        let ends: NameEnds
-        /// Where the name lies in `text`.
-        let range: Range<Int>
+        let name: MemberName
         /// Another entry with the same hash, counted from one; zero if there is none.
         let next: Int
     }
@@ -12,25 +9,17 @@ package final class MemberTable: Sendable {
     let entries: [Entry]
     /// By hash the last entry that has it, counted from one; zero if there is none.
     let slots: [Int]
-    /// All names, one after the other.
-    let text: [UInt8]
 
     package init(_ names: [MemberName]) {
         var entries: [Entry] = []
         var slots = [Int](repeating: 0, count: 256)
-        var text: [UInt8] = []
         for name in names {
-            let start = text.count
-            text.append(contentsOf: name.text.utf8)
-            let ends = NameEnds(of: name.text.utf8.span)
-            let fingerprint = Fingerprint(ends)
-            let slot = fingerprint.hash
-            entries.append(Entry(fingerprint: fingerprint, ends: ends, range: start..<text.count, next: slots[slot]))
+            let slot = name.fingerprint.hash
+            entries.append(Entry(name: name, next: slots[slot]))
             slots[slot] = entries.count
         }
         self.entries = entries
         self.slots = slots
-        self.text = text
     }
 }
 

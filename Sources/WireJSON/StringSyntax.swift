@@ -8,86 +8,84 @@ enum StringSyntax {
     /// The position of the closing quotation mark of the string whose first octet is at `start`, and whether the string
     /// holds an escape.
     @inline(__always)
-    static func end(of text: Span<UInt8>, from start: Int) throws(JSONError) -> (Int, hasEscape: Bool) {
-        // A document has less than 2³¹ octets. To know that spares the optimizer most checks of what follows.
-        var index = start & 0x7FFF_FFFF
-        if index &+ 16 < text.count {
-            let words = text.words(at: index)
-            index &+= clearOctets(remarkable(words.0), remarkable(words.1))
-            if text[index] == quotationMark { return (index, false) }
+    static func end(of text: Span<UInt8>, from start: UInt32) throws(JSONError) -> (UInt32, hasEscape: Bool) {
+        var end = start
+        if Int(start) &+ 16 < text.count {
+            let words = text.words(at: Int(start))
+            end &+= clearOctets(remarkable(words.0), remarkable(words.1))
+            if text[Int(end)] == quotationMark { return (end, false) }
         }
-        return try endAfterMore(of: text, from: index)
+        return try endAfterMore(of: text, from: end)
     }
 
     /// The same for a member name, and its fingerprint.
     @inline(__always)
     static func endOfName(
         in text: Span<UInt8>,
-        from start: Int
-    ) throws(JSONError) -> (Int, hasEscape: Bool, Fingerprint) {
-        var index = start & 0x7FFF_FFFF
-        if index &+ 16 < text.count {
-            let words = text.words(at: index)
+        from start: UInt32
+    ) throws(JSONError) -> (UInt32, hasEscape: Bool, Fingerprint) {
+        var end = start
+        if Int(start) &+ 16 < text.count {
+            let words = text.words(at: Int(start))
             let remarkable = (remarkable(words.0), remarkable(words.1))
-            index &+= clearOctets(remarkable.0, remarkable.1)
-            if text[index] == quotationMark {
-                return (index, false, Fingerprint(NameEnds(of: words, before: remarkable)))
+            end &+= clearOctets(remarkable.0, remarkable.1)
+            if text[Int(end)] == quotationMark {
+                return (end, false, Fingerprint(NameEnds(of: words, before: remarkable)))
             }
         }
-        return try endOfLongName(in: text, from: start, after: index)
+        return try endOfLongName(in: text, from: start, after: end)
     }
 
     @inline(never)
     private static func endOfLongName(
         in text: Span<UInt8>,
-        from start: Int,
-        after index: Int
-    ) throws(JSONError) -> (Int, hasEscape: Bool, Fingerprint) {
+        from start: UInt32,
+        after next: UInt32
+    ) throws(JSONError) -> (UInt32, hasEscape: Bool, Fingerprint) {
         // Mostly it ends within the next sixteen octets.
-        let next = index & 0x7FFF_FFFF
-        if index == start &+ 16, next &+ 16 < text.count {
-            let words = text.words(at: next)
+        if next == start &+ 16, Int(next) &+ 16 < text.count {
+            let words = text.words(at: Int(next))
             let end = next &+ clearOctets(remarkable(words.0), remarkable(words.1))
-            if text[end] == quotationMark { return (end, false, Fingerprint(NameEnds(of: text, start, end))) }
+            if text[Int(end)] == quotationMark {
+                return (end, false, Fingerprint(NameEnds(of: text, Int(start), Int(end))))
+            }
         }
-        let (end, hasEscape) = try endAfterMore(of: text, from: index)
+        let (end, hasEscape) = try endAfterMore(of: text, from: next)
         let fingerprint =
             hasEscape
-            ? Fingerprint(ofEscaped: text, start, end) : Fingerprint(NameEnds(of: text.extracting(start..<end)))
+            ? Fingerprint(ofEscaped: text, Int(start), Int(end))
+            : Fingerprint(NameEnds(of: text.extracting(Int(start)..<Int(end))))
         return (end, hasEscape, fingerprint)
     }
 
     @inline(never)
     private static func endAfterMore(
         of text: Span<UInt8>,
-        from start: Int
-    ) throws(JSONError) -> (Int, hasEscape: Bool) {
+        from start: UInt32
+    ) throws(JSONError) -> (UInt32, hasEscape: Bool) {
         var next = start
         var hasEscape = false
         while true {
-            var index = next & 0x7FFF_FFFF
-            if index &+ 16 <= text.count {
-                let words = text.words(at: index)
+            if Int(next) &+ 16 <= text.count {
+                let words = text.words(at: Int(next))
                 let first = remarkable(words.0)
                 let second = remarkable(words.1)
-                if first | second == 0 {
-                    next = index &+ 16
-                    continue
-                }
-                index &+= clearOctets(first, second)
+                next &+= clearOctets(first, second)
+                if first | second == 0 { continue }
             }
+            let index = Int(next)
             guard index < text.count else { throw JSONError(.unexpectedEnd, offset: text.count) }
             let octet = text[index]
-            if octet == quotationMark { return (index, hasEscape) }
+            if octet == quotationMark { return (next, hasEscape) }
             if octet >= 0x80 {
-                next = try sequences(in: text, from: index)
+                next = UInt32(truncatingIfNeeded: try sequences(in: text, from: index))
             } else if octet == reverseSolidus {
                 hasEscape = true
-                next = try escape(in: text, at: index)
+                next = UInt32(truncatingIfNeeded: try escape(in: text, at: index))
             } else if octet < 0x20 {
                 throw JSONError(.unescapedControl, offset: index)
             } else {
-                next = index &+ 1
+                next &+= 1
             }
         }
     }
@@ -100,7 +98,8 @@ enum StringSyntax {
         // With its second bit changed, a quotation mark is a space, and what comes before the space stays there.
         let quotesAndControls = (word ^ (ones &* 0x02)) &- (ones &* 0x21)
         let solidi = (word ^ (ones &* 0x5C)) &- ones
-        return (word | quotesAndControls | solidi) & (ones &* 0x80)
+        // What is not ASCII has its top bit in the one or the other.
+        return (quotesAndControls | solidi) & (ones &* 0x80)
     }
 
     /// The end of a run of multi-octet sequences, each well-formed as in table 3-7 of the Unicode Standard.

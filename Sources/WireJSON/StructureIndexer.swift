@@ -19,12 +19,10 @@ struct DocumentIndex {
         let limit = min(limits.maximumNodes, JSONNode.maximumCount)
         let maximumNodes = max(0, limit)
         // Room for what documents usually hold; where that is too little, for the most that one of this length can.
-        if try read(text, nodes: min(text.count / 8 + 8, maximumNodes), containers: text.count / 64 + 8, limits) == nil
-        {
-            return
-        }
+        let usual = min(text.count / 8 + 8, maximumNodes)
+        if try read(text, nodes: usual, containers: text.count / 64 + 8, openNames: 120, limits) == nil { return }
         let most = min(text.count, maximumNodes)
-        if let position = try read(text, nodes: most, containers: most, limits) {
+        if let position = try read(text, nodes: most, containers: most, openNames: most / 2 + 1, limits) {
             throw JSONError(.tooManyNodes(limit: limit), offset: position)
         }
     }
@@ -34,26 +32,33 @@ struct DocumentIndex {
         _ text: Span<UInt8>,
         nodes maximumNodes: Int,
         containers maximumContainers: Int,
+        openNames: Int,
         _ limits: JSONLimits
     ) throws(JSONError) -> Int? {
         var position: Int?
         var nodes: [JSONNode] = []
         var containers: [JSONContainer] = []
         var members: [JSONMember] = []
+        var open: [JSONMember] = []
         // Unlike an initializer with a capacity, this is compiled for its elements and looks up no types while it runs.
-        try nodes.append(addingCapacity: maximumNodes) { (nodes) throws(JSONError) in
+        // One node more than there may be, since a name and its value take their room at once.
+        try nodes.append(addingCapacity: maximumNodes + 1) { (nodes) throws(JSONError) in
             try containers.append(addingCapacity: maximumContainers) { (containers) throws(JSONError) in
                 try members.append(addingCapacity: maximumNodes / 2 + 1) { (members) throws(JSONError) in
-                    position = try StructureIndexer.index(
-                        text,
-                        &nodes,
-                        &containers,
-                        &members,
-                        maximumDepth: limits.maximumDepth
-                    )
+                    try open.append(addingCapacity: openNames) { (open) throws(JSONError) in
+                        position = try StructureIndexer.index(
+                            text,
+                            &nodes,
+                            &containers,
+                            &members,
+                            &open,
+                            maximumDepth: limits.maximumDepth
+                        )
+                    }
                 }
             }
         }
+        if position == nil, nodes.count > maximumNodes { position = nodes.last.map { Int($0.start) } }
         self.nodes = nodes
         self.containers = containers
         self.members = members
@@ -65,24 +70,37 @@ struct DocumentIndex {
 enum StructureIndexer {
     /// Appends all of a document to an index.
     ///
+    /// - Parameter open: takes the names of objects that have not ended; empty in the end.
     /// - Returns: the position at which one of the spans was full, or nil.
     static func index(
         _ text: Span<UInt8>,
         _ nodes: inout OutputSpan<JSONNode>,
         _ containers: inout OutputSpan<JSONContainer>,
         _ members: inout OutputSpan<JSONMember>,
+        _ open: inout OutputSpan<JSONMember>,
         maximumDepth: Int
     ) throws(JSONError) -> Int? {
         // In a variable that nothing else can refer to, where it needs no store and no load for each node.
         var own = consume nodes
+        var ownOpen = consume open
         let result: Result<Int?, JSONError>
         do throws(JSONError) {
-            result = .success(try read(text, &own, &containers, &members, maximumDepth: maximumDepth))
+            result = .success(try read(text, &own, &containers, &members, &ownOpen, maximumDepth: maximumDepth))
         } catch {
             result = .failure(error)
         }
         nodes = own
+        open = ownOpen
         return try result.get()
+    }
+
+    /// The innermost array or object.
+    private struct Scope {
+        var container = JSONContainer.none
+        var isObject = false
+        /// How many elements or members it has so far.
+        var count = 0
+        var depth = 0
     }
 
     @inline(__always)
@@ -91,25 +109,21 @@ enum StructureIndexer {
         _ nodes: inout OutputSpan<JSONNode>,
         _ containers: inout OutputSpan<JSONContainer>,
         _ members: inout OutputSpan<JSONMember>,
+        _ open: inout OutputSpan<JSONMember>,
         maximumDepth: Int
     ) throws(JSONError) -> Int? {
-        var position = 0
-        // The innermost array or object, and how many elements or members it has so far.
-        var container = JSONContainer.none
-        var isObject = false
-        var count = 0
-        var depth = 0
-        var expectsName = false
+        var scope = Scope()
         var indentation = Indentation()
-
-        value: while true {
-            var octet: UInt8
-            (position, octet) = try token(text, position, &indentation, deeper: 0)
-            if expectsName {
-                guard octet == StringSyntax.quotationMark else { throw error(.unexpectedOctet, position) }
-                guard nodes.count < nodes.capacity else { return position }
+        var (position, octet) = try tokenAfterMore(text, 0)
+        while true {
+            // For a value and its name.
+            guard nodes.count &+ 1 < nodes.capacity else { return Int(position) }
+            if scope.isObject {
+                guard octet == StringSyntax.quotationMark else { throw error(.unexpectedOctet, Int(position)) }
+                guard open.count < open.capacity else { return Int(position) }
                 let start = position &+ 1
                 let (end, hasEscape, fingerprint) = try StringSyntax.endOfName(in: text, from: start)
+                open.append(JSONMember(fingerprint, node: nodes.count))
                 nodes.append(
                     JSONNode(
                         nameAt: start,
@@ -121,99 +135,160 @@ enum StructureIndexer {
                 )
                 (position, octet) = try afterName(text, end)
             }
-            guard nodes.count < nodes.capacity else { return position }
-            let start = position
             let next = nodes.count &+ 1
-            var isEmpty = false
+            var end: UInt32
             switch octet {
             case StringSyntax.quotationMark:
-                let (end, hasEscape) = try StringSyntax.end(of: text, from: start &+ 1)
-                nodes.append(JSONNode(kind: .string, flag: hasEscape, start: start &+ 1, end: end, next: next))
-                position = end &+ 1
-                count &+= 1
+                let hasEscape: Bool
+                (end, hasEscape) = try StringSyntax.end(of: text, from: position &+ 1)
+                nodes.append(JSONNode(kind: .string, flag: hasEscape, start: position &+ 1, end: end, next: next))
+                end &+= 1
             case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-                let isInteger = try number(text, &position)
-                nodes.append(JSONNode(kind: .number, flag: isInteger, start: start, end: position, next: next))
-                count &+= 1
+                end = position
+                let isInteger = try number(text, &end)
+                nodes.append(JSONNode(kind: .number, flag: isInteger, start: position, end: end, next: next))
             case UInt8(ascii: "n"):
-                try literal(0x6C6C_756E, 0, text, &position)
-                nodes.append(JSONNode(kind: .null, start: start, end: position, next: next))
-                count &+= 1
+                end = try literal(0x6C6C_756E, text, position)
+                nodes.append(JSONNode(kind: .null, start: position, end: end, next: next))
             case UInt8(ascii: "t"):
-                try literal(0x6575_7274, 0, text, &position)
-                nodes.append(JSONNode(kind: .true, start: start, end: position, next: next))
-                count &+= 1
+                end = try literal(0x6575_7274, text, position)
+                nodes.append(JSONNode(kind: .true, start: position, end: end, next: next))
             case UInt8(ascii: "f"):
-                try literal(0x6573_6C61, 1, text, &position)
-                nodes.append(JSONNode(kind: .false, start: start, end: position, next: next))
-                count &+= 1
+                end = try literal(0x6573_6C61, text, position &+ 1)
+                nodes.append(JSONNode(kind: .false, start: position, end: end, next: next))
             case UInt8(ascii: "{"), UInt8(ascii: "["):
-                guard depth < maximumDepth else { throw error(.tooDeep(limit: maximumDepth), position) }
-                guard containers.count < containers.capacity else { return position }
-                if depth > 0 { containers[Int(container)].count = UInt32(truncatingIfNeeded: count) }
+                guard scope.depth < maximumDepth else { throw error(.tooDeep(limit: maximumDepth), Int(position)) }
+                guard containers.count < containers.capacity else { return Int(position) }
                 let opened = containers.count
-                containers.append(JSONContainer(node: nodes.count, parent: container, position: count, depth: depth))
-                isObject = octet == UInt8(ascii: "{")
+                let isObject = octet == UInt8(ascii: "{")
+                begin(&scope, isObject: isObject, node: nodes.count, &containers)
                 nodes.append(
-                    JSONNode(kind: isObject ? .object : .array, container: opened, start: start, end: start, next: next)
+                    JSONNode(
+                        kind: isObject ? .object : .array,
+                        container: opened,
+                        start: position,
+                        end: position,
+                        next: next
+                    )
                 )
-                container = UInt32(truncatingIfNeeded: opened)
-                depth &+= 1
-                count = 0
                 (position, octet) = try token(text, position &+ 1, &indentation, deeper: 1)
-                isEmpty = octet == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
-                if !isEmpty {
-                    expectsName = isObject
-                    continue value
-                }
+                guard octet == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else { continue }
+                end = position &+ 1
+                var all = nodes.mutableSpan
+                try finish(&scope, at: end, text, &all, &containers, &members, &open)
             default:
-                throw error(.unexpectedOctet, position)
+                throw error(.unexpectedOctet, Int(position))
             }
 
-            while true {
-                if !isEmpty {
-                    if depth == 0 {
-                        position = afterWhitespace(text, position)
-                        guard position == text.count else { throw error(.trailingOctets, position) }
-                        return nil
-                    }
-                    (position, octet) = try token(text, position, &indentation, deeper: -1)
-                    if octet == UInt8(ascii: ",") {
-                        position &+= 1
-                        expectsName = isObject
-                        continue value
-                    }
-                    guard octet == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
-                        throw error(.unexpectedOctet, position)
-                    }
-                }
-                // The end of the innermost array or object, and a return to the one around it.
-                isEmpty = false
-                position &+= 1
-                let closed = Int(container)
-                let node = Int(containers[closed].node)
-                containers[closed].count = UInt32(truncatingIfNeeded: count)
-                if isObject {
-                    containers[closed].members = UInt32(truncatingIfNeeded: members.count)
-                    guard members.freeCapacity >= count else { return position }
-                    var name = node &+ 1
-                    for _ in 0..<count {
-                        members.append(JSONMember(nodes[name].fingerprint, node: name))
-                        name = Int(nodes[name &+ 1].next)
-                    }
-                    if let duplicate = DuplicateNames.last(count, of: members.span, nodes.span, text) {
-                        throw error(.duplicateMember, Int(nodes[duplicate].start) &- 1)
-                    }
-                }
-                nodes[node].end = UInt32(truncatingIfNeeded: position)
-                nodes[node].next = UInt32(truncatingIfNeeded: nodes.count)
-                container = containers[closed].parent
-                depth &-= 1
-                if depth > 0 {
-                    count = Int(containers[Int(container)].count) &+ 1
-                    isObject = nodes[Int(containers[Int(container)].node)].kind == .object
+            let index = Int(end)
+            // Mostly a comma, and a line that begins as the last one did.
+            if scope.depth > 0, index &+ 2 &+ Indentation.maximum < text.count, text[index] == UInt8(ascii: ","),
+                text[index &+ 1] == 0x0A, indentation.begins(text.words(at: index &+ 2))
+            {
+                let next = end &+ 2 &+ indentation.count
+                octet = text[Int(next)]
+                if octet > 0x20 {
+                    scope.count &+= 1
+                    position = next
+                    continue
                 }
             }
+            var all = nodes.mutableSpan
+            guard
+                let next = try afterValue(end, text, &all, &containers, &members, &open, &scope, &indentation)
+            else { return nil }
+            (position, octet) = next
+        }
+    }
+
+    // MARK: Arrays and objects
+
+    @inline(__always)
+    private static func begin(
+        _ scope: inout Scope,
+        isObject: Bool,
+        node: Int,
+        _ containers: inout OutputSpan<JSONContainer>
+    ) {
+        if scope.depth > 0 { containers[Int(scope.container)].count = UInt32(truncatingIfNeeded: scope.count) }
+        let opened = UInt32(truncatingIfNeeded: containers.count)
+        containers.append(
+            JSONContainer(node: node, parent: scope.container, position: scope.count, depth: scope.depth)
+        )
+        scope.container = opened
+        scope.isObject = isObject
+        scope.count = 0
+        scope.depth &+= 1
+    }
+
+    /// Where the next value or member begins, and its first octet; nil at the end of the document.
+    ///
+    /// - Parameter end: where the value before it ends.
+    @inline(never)
+    private static func afterValue(
+        _ end: UInt32,
+        _ text: Span<UInt8>,
+        _ nodes: inout MutableSpan<JSONNode>,
+        _ containers: inout OutputSpan<JSONContainer>,
+        _ members: inout OutputSpan<JSONMember>,
+        _ open: inout OutputSpan<JSONMember>,
+        _ scope: inout Scope,
+        _ indentation: inout Indentation
+    ) throws(JSONError) -> (UInt32, UInt8)? {
+        var end = end
+        while scope.depth > 0 {
+            scope.count &+= 1
+            let (position, octet) = try token(text, end, &indentation, deeper: -1)
+            if octet == UInt8(ascii: ",") { return try token(text, position &+ 1, &indentation, deeper: 0) }
+            guard octet == (scope.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
+                throw error(.unexpectedOctet, Int(position))
+            }
+            end = position &+ 1
+            try finish(&scope, at: end, text, &nodes, &containers, &members, &open)
+        }
+        let position = afterWhitespace(text, end)
+        guard position == text.count else { throw error(.trailingOctets, Int(position)) }
+        return nil
+    }
+
+    @inline(__always)
+    private static func append(_ names: Span<JSONMember>, to members: inout OutputSpan<JSONMember>) {
+        for index in names.indices { members.append(names[index]) }
+    }
+
+    /// The end of the innermost array or object, and a return to the one around it.
+    @inline(never)
+    private static func finish(
+        _ scope: inout Scope,
+        at end: UInt32,
+        _ text: Span<UInt8>,
+        _ nodes: inout MutableSpan<JSONNode>,
+        _ containers: inout OutputSpan<JSONContainer>,
+        _ members: inout OutputSpan<JSONMember>,
+        _ open: inout OutputSpan<JSONMember>
+    ) throws(JSONError) {
+        let closed = Int(scope.container)
+        let node = Int(containers[closed].node)
+        let count = scope.count
+        containers[closed].count = UInt32(truncatingIfNeeded: count)
+        if scope.isObject {
+            containers[closed].members = UInt32(truncatingIfNeeded: members.count)
+            // In a variable of its own, as above.
+            var list = consume members
+            append(open.span.extracting(last: count), to: &list)
+            members = list
+            open.removeLast(count)
+            if let duplicate = DuplicateNames.last(count, of: members.span, nodes.span, text) {
+                throw error(.duplicateMember, Int(nodes[duplicate].start) &- 1)
+            }
+        }
+        nodes[node].end = end
+        nodes[node].next = UInt32(truncatingIfNeeded: nodes.count)
+        scope.container = containers[closed].parent
+        scope.depth &-= 1
+        if scope.depth > 0 {
+            scope.count = Int(containers[Int(scope.container)].count)
+            scope.isObject = nodes[Int(containers[Int(scope.container)].node)].kind == .object
         }
     }
 
@@ -226,27 +301,25 @@ enum StructureIndexer {
 
     /// Where the value of the name that ends at `end` begins, and its first octet.
     @inline(__always)
-    private static func afterName(_ text: Span<UInt8>, _ end: Int) throws(JSONError) -> (Int, UInt8) {
-        // As in `StringSyntax.end(of:from:)`.
-        let index = end & 0x7FFF_FFFF
-        if index &+ 4 <= text.count {
-            let octets = text.halfWord(at: index)
-            // A colon, and mostly a space.
-            if octets & 0x00FF_FF00 == 0x0020_3A00 {
-                let octet = UInt8(truncatingIfNeeded: octets &>> 24)
-                if octet > 0x20 { return (index &+ 3, octet) }
-            } else if octets & 0x0000_FF00 == 0x0000_3A00 {
-                let octet = UInt8(truncatingIfNeeded: octets &>> 16)
-                if octet > 0x20 { return (index &+ 2, octet) }
+    private static func afterName(_ text: Span<UInt8>, _ end: UInt32) throws(JSONError) -> (UInt32, UInt8) {
+        let index = Int(end)
+        // A colon, and mostly a space.
+        if index &+ 4 <= text.count, text[index &+ 1] == UInt8(ascii: ":") {
+            if text[index &+ 2] == 0x20 {
+                let octet = text[index &+ 3]
+                if octet > 0x20 { return (end &+ 3, octet) }
+            } else {
+                let octet = text[index &+ 2]
+                if octet > 0x20 { return (end &+ 2, octet) }
             }
         }
-        return try colonAndValue(text, index &+ 1)
+        return try colonAndValue(text, end &+ 1)
     }
 
     @inline(never)
-    private static func colonAndValue(_ text: Span<UInt8>, _ position: Int) throws(JSONError) -> (Int, UInt8) {
+    private static func colonAndValue(_ text: Span<UInt8>, _ position: UInt32) throws(JSONError) -> (UInt32, UInt8) {
         let (colon, octet) = try tokenAfterMore(text, position)
-        guard octet == UInt8(ascii: ":") else { throw error(.unexpectedOctet, colon) }
+        guard octet == UInt8(ascii: ":") else { throw error(.unexpectedOctet, Int(colon)) }
         return try tokenAfterMore(text, colon &+ 1)
     }
 
@@ -256,107 +329,106 @@ enum StructureIndexer {
     @inline(__always)
     private static func token(
         _ text: Span<UInt8>,
-        _ position: Int,
+        _ position: UInt32,
         _ indentation: inout Indentation,
         deeper: Int
-    ) throws(JSONError) -> (Int, UInt8) {
-        // As in `StringSyntax.end(of:from:)`.
-        let index = position & 0x7FFF_FFFF
+    ) throws(JSONError) -> (UInt32, UInt8) {
+        let index = Int(position)
         if index < text.count {
             let octet = text[index]
-            if octet > 0x20 { return (index, octet) }
+            if octet > 0x20 { return (position, octet) }
             if octet == 0x0A, index &+ 1 &+ Indentation.maximum < text.count {
                 let last = indentation.count
                 if deeper != 0 { indentation.expect(deeper: deeper) }
                 if indentation.begins(text.words(at: index &+ 1)) {
-                    let next = index &+ 1 &+ indentation.count
-                    let octet = text[next]
+                    let next = position &+ 1 &+ indentation.count
+                    let octet = text[Int(next)]
                     if octet > 0x20 { return (next, octet) }
                 }
-                return try tokenOfLine(text, index &+ 1, &indentation, after: last)
+                return try tokenOfLine(text, position &+ 1, &indentation, after: last)
             }
         }
-        return try tokenAfterMore(text, index)
+        return try tokenAfterMore(text, position)
     }
 
     @inline(never)
     private static func tokenOfLine(
         _ text: Span<UInt8>,
-        _ start: Int,
+        _ start: UInt32,
         _ indentation: inout Indentation,
-        after last: Int
-    ) throws(JSONError) -> (Int, UInt8) {
-        indentation.count(text.words(at: start), after: last)
+        after last: UInt32
+    ) throws(JSONError) -> (UInt32, UInt8) {
+        indentation.count(text.words(at: Int(start)), after: last)
         let next = start &+ indentation.count
-        let octet = text[next]
+        let octet = text[Int(next)]
         if octet > 0x20 { return (next, octet) }
         return try tokenAfterMore(text, next)
     }
 
     @inline(never)
-    private static func tokenAfterMore(_ text: Span<UInt8>, _ position: Int) throws(JSONError) -> (Int, UInt8) {
+    private static func tokenAfterMore(_ text: Span<UInt8>, _ position: UInt32) throws(JSONError) -> (UInt32, UInt8) {
         let position = afterWhitespace(text, position)
-        guard position < text.count else { throw error(.unexpectedEnd, position) }
-        return (position, text[position])
+        guard position < text.count else { throw error(.unexpectedEnd, Int(position)) }
+        return (position, text[Int(position)])
     }
 
     /// RFC 8259 §2 allows space, tab, line feed and carriage return.
     @inline(__always)
-    private static func afterWhitespace(_ text: Span<UInt8>, _ position: Int) -> Int {
-        var index = position
-        while true {
-            // As in `StringSyntax.end(of:from:)`.
-            index &= 0x7FFF_FFFF
-            guard index < text.count else { return index }
-            let octet = text[index]
-            if octet > 0x20 { return index }
-            guard octet == 0x20 || octet == 0x0A || octet == 0x0D || octet == 0x09 else { return index }
-            index &+= 1
+    private static func afterWhitespace(_ text: Span<UInt8>, _ position: UInt32) -> UInt32 {
+        var position = position
+        while position < text.count {
+            let octet = text[Int(position)]
+            if octet > 0x20 { return position }
+            guard octet == 0x20 || octet == 0x0A || octet == 0x0D || octet == 0x09 else { return position }
+            position &+= 1
         }
+        return position
     }
 
     /// Moves past a number, RFC 8259 §6, and says whether it has neither fraction nor exponent.
     @inline(__always)
-    private static func number(_ text: Span<UInt8>, _ index: inout Int) throws(JSONError) -> Bool {
-        if text[index] == UInt8(ascii: "-") { index &+= 1 }
-        if index < text.count, text[index] == UInt8(ascii: "0") {
-            index &+= 1
+    private static func number(_ text: Span<UInt8>, _ position: inout UInt32) throws(JSONError) -> Bool {
+        if text[Int(position)] == UInt8(ascii: "-") { position &+= 1 }
+        if position < text.count, text[Int(position)] == UInt8(ascii: "0") {
+            position &+= 1
         } else {
-            try digits(text, &index)
+            try digits(text, &position)
         }
-        guard index < text.count, text[index] == UInt8(ascii: ".") || text[index] | 0x20 == UInt8(ascii: "e") else {
-            return true
-        }
-        try fractionAndExponent(text, &index)
+        guard position < text.count else { return true }
+        let octet = text[Int(position)]
+        guard octet == UInt8(ascii: ".") || octet | 0x20 == UInt8(ascii: "e") else { return true }
+        try fractionAndExponent(text, &position)
         return false
     }
 
     @inline(never)
-    private static func fractionAndExponent(_ text: Span<UInt8>, _ index: inout Int) throws(JSONError) {
-        if text[index] == UInt8(ascii: ".") {
-            index &+= 1
-            try digits(text, &index)
+    private static func fractionAndExponent(_ text: Span<UInt8>, _ position: inout UInt32) throws(JSONError) {
+        if text[Int(position)] == UInt8(ascii: ".") {
+            position &+= 1
+            try digits(text, &position)
         }
-        if index < text.count, text[index] | 0x20 == UInt8(ascii: "e") {
-            index &+= 1
-            if index < text.count, text[index] == UInt8(ascii: "+") || text[index] == UInt8(ascii: "-") {
-                index &+= 1
+        if position < text.count, text[Int(position)] | 0x20 == UInt8(ascii: "e") {
+            position &+= 1
+            if position < text.count,
+                text[Int(position)] == UInt8(ascii: "+") || text[Int(position)] == UInt8(ascii: "-")
+            {
+                position &+= 1
             }
-            try digits(text, &index)
+            try digits(text, &position)
         }
     }
 
     @inline(__always)
-    private static func digits(_ text: Span<UInt8>, _ index: inout Int) throws(JSONError) {
-        let start = index
-        index &= 0x7FFF_FFFF
+    private static func digits(_ text: Span<UInt8>, _ position: inout UInt32) throws(JSONError) {
+        let start = position
+        let index = Int(position)
         if index &+ 16 < text.count {
             let words = text.words(at: index)
-            index &+= clearOctets(notDigits(words.0), notDigits(words.1))
+            position &+= clearOctets(notDigits(words.0), notDigits(words.1))
         }
-        while index < text.count, text[index] &- UInt8(ascii: "0") < 10 { index &+= 1 }
-        guard index > start else {
-            throw error(index < text.count ? .invalidNumber : .unexpectedEnd, index)
+        while position < text.count, text[Int(position)] &- UInt8(ascii: "0") < 10 { position &+= 1 }
+        guard position > start else {
+            throw error(position < text.count ? .invalidNumber : .unexpectedEnd, Int(position))
         }
     }
 
@@ -369,22 +441,18 @@ enum StructureIndexer {
         return (values | (values &+ (ones &* 0x76))) & (ones &* 0x80)
     }
 
-    /// Moves past `null`, `true` or `false`, given as its last four octets, the first of them lowest.
-    ///
-    /// - Parameter before: How many octets come before those; they were looked at.
+    /// The end of `null`, `true` or `false`, given as its last four octets, the first of them lowest.
     @inline(__always)
     private static func literal(
         _ octets: UInt32,
-        _ before: Int,
         _ text: Span<UInt8>,
-        _ position: inout Int
-    ) throws(JSONError) {
-        // As in `StringSyntax.end(of:from:)`.
-        let index = (position &+ before) & 0x7FFF_FFFF
+        _ position: UInt32
+    ) throws(JSONError) -> UInt32 {
+        let index = Int(position)
         guard index &+ 4 <= text.count, text.halfWord(at: index) == octets else {
             throw malformedLiteral(octets, text, index)
         }
-        position = index &+ 4
+        return position &+ 4
     }
 
     @inline(never)

@@ -65,6 +65,30 @@ import WireJSON
         #expect(refusal(#"{"a":1,"b":2,"c":3}"#, limits: limits)?.reason == .tooManyNodes(limit: 5))
     }
 
+    /// An even limit, which the last pair of an object reaches or exceeds by its value alone.
+    @Test func countsTheLastPair() {
+        var limits = JSONLimits()
+        limits.maximumNodes = 4
+        #expect(refusal(#"[{"a":1}]"#, limits: limits) == nil)
+        #expect(refusal(#"{"a":1,"b":2}"#, limits: limits)?.reason == .tooManyNodes(limit: 4))
+        #expect(refusal(#"{"a":1,"b":2}"#, limits: limits)?.offset == 11)
+    }
+
+    /// More names than there is room for at first, in one object and in objects within each other.
+    @Test(arguments: [119, 120, 121, 500])
+    func manyNamesAtOnce(_ count: Int) throws {
+        let flat = "{" + (0..<count).map { #""\#($0)":\#($0)"# }.joined(separator: ",") + "}"
+        let object = try JSONDocument(parsing: Array(flat.utf8)).root.object()
+        #expect(try object.required(MemberName("\(count - 1)")).int64() == Int64(count - 1))
+        #expect(object.count == count)
+        var limits = JSONLimits()
+        limits.maximumDepth = count + 1
+        let nested = String(repeating: #"{"a":0,"b":"#, count: count) + flat + String(repeating: "}", count: count)
+        var inner = try JSONDocument(parsing: Array(nested.utf8), limits: limits).root.object()
+        for _ in 0..<count { inner = try inner.required("b").object() }
+        #expect(inner.count == count)
+    }
+
     @Test func manyNodesAreRefusedUnlessSet() {
         let bytes = Array(("[" + String(repeating: "1,", count: 200_000) + "1]").utf8)
         #expect(refusal(bytes)?.reason == .tooManyNodes(limit: 1 << 17))

@@ -98,26 +98,6 @@ import WireJSON
         #expect(object["c"]?.rawUTF8Range == nil)
     }
 
-    @Test func partOfALargerBuffer() throws {
-        let before = Array("garbage ".utf8)
-        let text = Array(#"{"a":["x",1.5]}"#.utf8)
-        let buffer = before + text + Array(" more".utf8)
-        let document = try JSONDocument(parsing: buffer[before.count..<before.count + text.count])
-        #expect(Array(document.root.rawBytes) == text)
-        let values = try Array(document.root.object().required("a").array())
-        let range = try #require(values[0].rawUTF8Range)
-        #expect(Array(buffer[range]) == [UInt8(ascii: "x")])
-        #expect(values[1].offset == 10)
-        #expect(Array(values[1].rawBytes) == Array("1.5".utf8))
-        let other = refusal(Array("[x]".utf8))
-        do throws(JSONError) {
-            _ = try JSONDocument(parsing: (before + Array("[x]".utf8))[before.count...])
-            Issue.record("accepted")
-        } catch {
-            #expect(error == other)
-        }
-    }
-
     @Test func sourceOfEveryKind() throws {
         let text = #"{"n" : null , "t":true,"f":false,"i":-1.5e3 ,"s" : "a\n" ,"a":[ 1 , 2 ] ,"o":{ "x" : [] } }"#
         let object = try parse(text).object()

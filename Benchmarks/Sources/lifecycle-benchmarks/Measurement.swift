@@ -1,7 +1,19 @@
 import AllocationCount
 import Foundation
 
-typealias Work = () async throws -> Void
+/// What is measured: so many runs of it, one after the other.
+struct Work {
+    let run: (_ times: Int) async throws -> Void
+
+    init(_ once: @escaping () throws -> Void) {
+        run = { times in for _ in 0..<times { try once() } }
+    }
+
+    /// What may wait takes an allocation and a few calls of the runtime for each run, also where it never does.
+    init(waiting once: @escaping () async throws -> Void) {
+        run = { times in for _ in 0..<times { try await once() } }
+    }
+}
 
 /// Times pieces of work in turn, A B C A B C …, so that all meet the same machine.
 ///
@@ -13,11 +25,11 @@ struct Measurement {
     /// - Parameter peer: nanoseconds for one run by another program, a round at a time, in turn with the others.
     init(rounds: Int = 31, iterations: Int, _ works: [Work], peer: Peer? = nil) async throws {
         seconds = Array(repeating: [], count: works.count + (peer == nil ? 0 : 1))
-        for work in works { for _ in 0..<iterations { try await work() } }
+        for work in works { try await work.run(iterations) }
         for _ in 0..<rounds {
             for (index, work) in works.enumerated() {
                 let start = Self.processorTime
-                for _ in 0..<iterations { try await work() }
+                try await work.run(iterations)
                 seconds[index].append((Self.processorTime - start) / Double(iterations))
             }
             if let peer { seconds[works.count].append(try peer.round()) }
@@ -39,9 +51,9 @@ struct Measurement {
 
     /// How many blocks of memory one run asks for.
     static func allocations(_ work: Work) async throws -> UInt {
-        for _ in 0..<3 { try await work() }
+        try await work.run(3)
         let before = allocation_count()
-        for _ in 0..<10 { try await work() }
+        try await work.run(10)
         return (allocation_count() - before) / 10
     }
 }

@@ -8,15 +8,18 @@ struct Providers {
     let subjects: Subjects
 
     /// A row for proving and decoding, and one for all of it.
-    private func rows<Adapter>(
-        _ subject: Subject<Adapter>,
+    private func rows(
+        _ works: SubjectWorks,
         floor: (name: String, work: Work),
         peer: (name: String, peer: Peer?),
         iterations: Int,
         target: (_ measured: Measurement) -> String
     ) async throws {
-        let works: [Work] = [subject.normalize, subject.authenticate, subject.normalizeAndDigest, floor.work]
-        let measured = try await Measurement(iterations: iterations, works, peer: peer.peer)
+        let measured = try await Measurement(
+            iterations: iterations,
+            [works.normalize, works.authenticate, works.normalizeAndDigest, floor.work],
+            peer: peer.peer
+        )
         let absent = peer.name == "none" ? "" : "not there"
         let peerTime = peer.peer == nil ? absent : microseconds(measured.median(4))
         func timesPeer(_ index: Int) -> Double? { peer.peer == nil ? nil : measured.ratio(4, to: index) }
@@ -25,7 +28,7 @@ struct Providers {
             ours: microseconds(measured.median(1)),
             floor: microseconds(measured.median(3)),
             timesFloor: measured.ratio(1, to: 3),
-            allocations: try await Measurement.allocations(subject.authenticate)
+            allocations: try await Measurement.allocations(works.authenticate)
         )
         Table.row(
             "verified, decoded, normalised",
@@ -34,7 +37,7 @@ struct Providers {
             timesFloor: measured.ratio(0, to: 3),
             peer: peerTime,
             timesPeer: timesPeer(0),
-            allocations: try await Measurement.allocations(subject.normalize),
+            allocations: try await Measurement.allocations(works.normalize),
             target: target(measured)
         )
         Table.row(
@@ -53,10 +56,10 @@ struct Providers {
         Table.title("Stripe, customer.subscription.updated, \(body.count) bytes")
         let file = try Scratch.file("stripe.json", body)
         try await rows(
-            subjects.stripe,
+            subjects.stripe.works,
             floor: (
                 "one raw HMAC-SHA-256 of the body and one pass over it, whether it is UTF-8",
-                {
+                Work {
                     try RawFloor.hmac(body)
                     guard try UTF8Span(validating: body.span).count == body.count else {
                         throw BenchmarkError("the body is cut off")
@@ -70,8 +73,11 @@ struct Providers {
             iterations: 200,
             target: { _ in "÷ peer ≥ 2, × floor ≤ 3" }
         )
-        try await python("stripe", [file, Subjects.stripeSecret], subjects.stripe.normalize)
-        let raw = try await Measurement(iterations: 200, [{ try RawFloor.hmac(body) }, { try RawFloor.sha256(body) }])
+        try await python("stripe", [file, Subjects.stripeSecret], subjects.stripe.works.normalize)
+        let raw = try await Measurement(
+            iterations: 200,
+            [Work { try RawFloor.hmac(body) }, Work { try RawFloor.sha256(body) }]
+        )
         Table.row("one raw HMAC-SHA-256 of the body", floor: microseconds(raw.median(0)))
         Table.row("one raw SHA-256 of the body", floor: microseconds(raw.median(1)))
     }
@@ -81,8 +87,8 @@ struct Providers {
         Table.title("RevenueCat, RENEWAL, \(body.count) bytes, authorization")
         let file = try Scratch.file("revenuecat.json", body)
         try await rows(
-            subjects.revenueCat,
-            floor: ("one raw SHA-256 of the body", { try RawFloor.sha256(body) }),
+            subjects.revenueCat.works,
+            floor: ("one raw SHA-256 of the body", Work { try RawFloor.sha256(body) }),
             peer: ("Node's JSON.parse of the body alone", Peer.node("peer.js", ["json", file])),
             iterations: 500,
             target: { _ in "÷ peer ≥ 1" }
@@ -96,8 +102,8 @@ struct Providers {
         let floor = try RawFloor(rsaLength: subjects.googleSignedLength)
         let peer = Peer.node("peer.js", ["json", file])
         try await rows(
-            subjects.google,
-            floor: ("one raw RSA-2048 verification", { try floor.verify() }),
+            subjects.google.waitingWorks,
+            floor: ("one raw RSA-2048 verification", Work { try floor.verify() }),
             peer: ("Node's JSON.parse of the envelope alone", peer),
             iterations: 100,
             target: { measured in
@@ -112,8 +118,8 @@ struct Providers {
         Table.title("Apple, notification with transaction and renewal info, \(apple.delivery.body.count) bytes")
         let floor = try RawFloor(lengths: try signedLengths())
         try await rows(
-            apple,
-            floor: ("three raw P-256 verifications over the same lengths", { try floor.verify() }),
+            apple.works,
+            floor: ("three raw P-256 verifications over the same lengths", Work { try floor.verify() }),
             peer: ("none", nil),
             iterations: 30,
             target: { _ in "× floor ≤ 1.35" }
@@ -126,10 +132,10 @@ struct Providers {
             rounds: 15,
             iterations: 8,
             [
-                {
-                    try await cold[next % cold.count].normalize()
+                Work {
+                    try cold[next % cold.count].normalized()
                     next += 1
-                }, { try floor.verify() },
+                }, Work { try floor.verify() },
             ]
         )
         Table.row(
@@ -141,11 +147,11 @@ struct Providers {
         )
         let root = try Scratch.file("apple.der", simulator.rootCertificate)
         let file = try Scratch.file("apple.json", apple.delivery.body)
-        try await python("apple", [file, root, simulator.bundleId, "\(simulator.appAppleId)"], apple.normalize)
+        try await python("apple", [file, root, simulator.bundleId, "\(simulator.appAppleId)"], apple.works.normalize)
     }
 
     /// The provider's own library for Python.
-    private func python(_ name: String, _ arguments: [String], _ ours: @escaping Work) async throws {
+    private func python(_ name: String, _ arguments: [String], _ ours: Work) async throws {
         let title = "the provider's own library for Python"
         guard let peer = Peer.python("peer.py", [name] + arguments) else {
             Table.row(title, peer: "not there")

@@ -24,7 +24,7 @@ struct ReaderBenchmark {
         let body = try Subjects.fixture("customer.subscription.updated")
         let data = Data(body)
         Table.title("JSON, \(body.count) bytes, eight members read; floor: checked and indexed alone; peer: JSONDecoder")
-        let read: Work = {
+        let read = Work {
             let event = try ObjectReader(parsing: body)
             let object = try ObjectReader(ObjectReader(event.value("data")).value("object"))
             _ = try (event.string("id"), event.string("type"), event.int64("created"), event.bool("livemode"))
@@ -33,7 +33,10 @@ struct ReaderBenchmark {
         let decoder = JSONDecoder()
         let measured = try await Measurement(
             iterations: 200,
-            [read, { _ = try JSONDocument(parsing: body) }, { _ = try decoder.decode(Event.self, from: data) }]
+            [
+                read, Work { _ = try JSONDocument(parsing: body) },
+                Work { _ = try decoder.decode(Event.self, from: data) },
+            ]
         )
         Table.row(
             "parsed and read",

@@ -14,10 +14,10 @@ struct StateBenchmark {
             let measured = try await Measurement(
                 iterations: 50,
                 [
-                    {
+                    Work {
                         var copy = state
                         _ = copy.apply(next)
-                    }, { _ = state.access(at: next.occurredAt) },
+                    }, Work { _ = state.access(at: next.occurredAt) },
                 ]
             )
             Table.row(
@@ -36,11 +36,11 @@ struct StateBenchmark {
         let duplicates = try await Measurement(
             iterations: 50,
             [
-                {
+                Work {
                     var copy = after
                     _ = copy.apply(duplicate)
                 },
-                {
+                Work {
                     var copy = state
                     _ = copy.apply(duplicate)
                 },

@@ -19,17 +19,60 @@ struct Subject<Adapter: ProviderAdapter>: Sendable {
     /// Proves, decodes and maps, and asks nobody.
     func normalize() async throws {
         let resolved = try await adapter.resolve(try await adapter.authenticate(delivery))
-        let result = try adapter.normalize(resolved)
-        guard !result.events.isEmpty || result.noChange != nil else { throw BenchmarkError("nothing came of it") }
+        try check(try adapter.normalize(resolved))
     }
 
     /// The same, and the digest of the body, which is computed only where it is read.
     func normalizeAndDigest() async throws {
         let resolved = try await adapter.resolve(try await adapter.authenticate(delivery))
-        let result = try adapter.normalize(resolved)
-        guard !resolved.digest.isEmpty, !result.events.isEmpty || result.noChange != nil else {
-            throw BenchmarkError("nothing came of it")
-        }
+        try check(try adapter.normalize(resolved))
+        guard !resolved.digest.isEmpty else { throw BenchmarkError("there is no digest") }
+    }
+}
+
+/// What is measured of a subject.
+struct SubjectWorks {
+    let authenticate: Work
+    let normalize: Work
+    let normalizeAndDigest: Work
+}
+
+/// An adapter whose steps need no waiting: its users call them without `await`.
+protocol SynchronousAdapter: ProviderAdapter where Resolved == Notification {
+    func authenticate(_ delivery: Delivery) throws(DeliveryError) -> Authenticated<Notification>
+}
+
+extension AppleAdapter: SynchronousAdapter {}
+extension RevenueCatAdapter: SynchronousAdapter {}
+extension StripeAdapter: SynchronousAdapter {}
+
+extension Subject where Adapter: SynchronousAdapter {
+    var works: SubjectWorks {
+        SubjectWorks(
+            authenticate: Work { _ = try adapter.authenticate(delivery) },
+            normalize: Work { try normalized() },
+            normalizeAndDigest: Work {
+                let notification = try adapter.authenticate(delivery)
+                try check(try adapter.normalize(notification))
+                guard !notification.digest.isEmpty else { throw BenchmarkError("there is no digest") }
+            }
+        )
+    }
+
+    func normalized() throws { try check(try adapter.normalize(try adapter.authenticate(delivery))) }
+}
+
+extension Subject {
+    var waitingWorks: SubjectWorks {
+        SubjectWorks(
+            authenticate: Work(waiting: authenticate),
+            normalize: Work(waiting: normalize),
+            normalizeAndDigest: Work(waiting: normalizeAndDigest)
+        )
+    }
+
+    private func check(_ result: Normalization) throws {
+        guard !result.events.isEmpty || result.noChange != nil else { throw BenchmarkError("nothing came of it") }
     }
 }
 

@@ -1,7 +1,7 @@
 import Foundation
 
 // With the name of a benchmark, that one alone. `single` is all that take one thread, `memory [COUNT]` is one long process,
-// and `counted NAME` does a fixed amount of work for Scripts/budget.
+// `counted NAME` does a fixed amount of work for Scripts/budget, and `loop COUNT` is Stripe's part for a profiler.
 let arguments = Array(CommandLine.arguments.dropFirst())
 let subjects = try Subjects()
 let providers = Providers(subjects: subjects)
@@ -16,6 +16,8 @@ case "json": try await ReaderBenchmark().run()
 case "state": try await StateBenchmark().run()
 case "memory": try await MemoryBenchmark(subjects: subjects).run(count: arguments.dropFirst().first.flatMap { Int($0) } ?? 100_000)
 case "counted": try CountedWork(subjects: subjects).run(arguments.dropFirst().first ?? "")
+case "loop":
+    try await subjects.stripe.works.normalize.run(arguments.dropFirst().first.flatMap { Int($0) } ?? 100_000)
 case "single":
     try await providers.apple()
     try await providers.google()

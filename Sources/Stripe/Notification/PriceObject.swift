@@ -27,20 +27,20 @@ final class PriceObject: Sendable {
             return
         }
         var reader = try ObjectReader(value)
-        id = try reader.string("id")
-        product = try reader.reference("product")
-        currency = try reader.optionalString("currency")
+        id = try reader.string(.id)
+        product = try reader.reference(.product)
+        currency = try reader.optionalString(.currency)
         unitAmount = try Self.unitAmount(in: reader)
         // A price keeps these under `recurring`, a plan at its top.
-        if var recurring = try reader.reader("recurring") {
-            interval = recurring.descriptiveString("interval")
-            intervalCount = recurring.descriptiveInt64("interval_count") ?? 1
-            isMetered = recurring.descriptiveString("usage_type") == "metered"
+        if var recurring = try reader.reader(.recurring) {
+            interval = recurring.descriptiveString(.interval)
+            intervalCount = recurring.descriptiveInt64(.intervalCount) ?? 1
+            isMetered = recurring.descriptiveString(.usageType) == "metered"
             anomalies = recurring.anomalies
         } else {
-            interval = reader.descriptiveString("interval")
-            intervalCount = reader.descriptiveInt64("interval_count") ?? 1
-            isMetered = reader.descriptiveString("usage_type") == "metered"
+            interval = reader.descriptiveString(.interval)
+            intervalCount = reader.descriptiveInt64(.intervalCount) ?? 1
+            isMetered = reader.descriptiveString(.usageType) == "metered"
             anomalies = reader.anomalies
         }
     }
@@ -56,8 +56,8 @@ final class PriceObject: Sendable {
     }
 
     private static func unitAmount(in reader: ObjectReader) throws(JSONError) -> ExactDecimal? {
-        if let amount = try reader.optionalInt64("unit_amount") { return ExactDecimal(amount) }
-        if let amount = try reader.optionalInt64("amount") { return ExactDecimal(amount) }
+        if let amount = try reader.optionalInt64(.unitAmount) { return ExactDecimal(amount) }
+        if let amount = try reader.optionalInt64(.amount) { return ExactDecimal(amount) }
         if let exact = try reader.optionalString("unit_amount_decimal") { return ExactDecimal(exact) }
         return try reader.optionalString("amount_decimal").flatMap { ExactDecimal($0) }
     }

@@ -107,18 +107,18 @@ public struct StripeNotification: Sendable {
         init(reading body: [UInt8]) throws(JSONError) {
             let document = try JSONDocument(parsing: body, limits: .ofAnyLength)
             let reader = try ObjectReader(document.root)
-            let kind = try reader.value("object")
+            let kind = try reader.value(.object)
             question = nil
             isThin = kind.isString("v2.core.event")
             guard isThin || kind.isString("event") else {
                 throw kind.error(.unexpectedKind(expected: .string, found: kind.kind))
             }
             self.body = body
-            id = try reader.string("id")
-            type = try reader.string("type")
-            guard !id.isEmpty else { throw try reader.value("id").error(.missing) }
-            guard !type.isEmpty else { throw try reader.value("type").error(.missing) }
-            let created = try reader.value("created")
+            id = try reader.string(.id)
+            type = try reader.string(.type)
+            guard !id.isEmpty else { throw try reader.value(.id).error(.missing) }
+            guard !type.isEmpty else { throw try reader.value(.type).error(.missing) }
+            let created = try reader.value(.created)
             if isThin {
                 guard let milliseconds = RFC3339.milliseconds(try created.string()),
                     Limits.milliseconds.contains(milliseconds)
@@ -127,25 +127,25 @@ public struct StripeNotification: Sendable {
             } else {
                 self.created = try created.seconds()
             }
-            isLive = try reader.optionalBool("livemode")
-            context = try reader.optionalString("context")
-            apiVersion = try reader.optionalString("api_version")
+            isLive = try reader.optionalBool(.livemode)
+            context = try reader.optionalString(.context)
+            apiVersion = try reader.optionalString(.apiVersion)
             // The context is a path of ids, whose last account is the one.
             let named = context.flatMap { $0.split(separator: "/").last { $0.hasPrefix("acct_") }.map(String.init) }
-            account = try reader.optionalString("account") ?? named
-            snapshotEvent = try reader.optionalString("snapshot_event")
-            if let related = try reader.reader("related_object") {
+            account = try reader.optionalString(.account) ?? named
+            snapshotEvent = try reader.optionalString(.snapshotEvent)
+            if let related = try reader.reader(.relatedObject) {
                 relatedObject = RelatedObject(
-                    id: try related.string("id"),
-                    type: try related.string("type"),
+                    id: try related.string(.id),
+                    type: try related.string(.type),
                     path: try related.string("url")
                 )
             } else {
                 relatedObject = nil
             }
-            let data = try reader.reader("data")
-            object = isThin ? nil : data?.optionalValue("object")
-            previous = isThin ? nil : data?.optionalValue("previous_attributes")
+            let data = try reader.reader(.data)
+            object = isThin ? nil : data?.optionalValue(.object)
+            previous = isThin ? nil : data?.optionalValue(.previousAttributes)
         }
     }
 
@@ -154,7 +154,7 @@ public struct StripeNotification: Sendable {
 
     /// Which of Stripe's worlds the object of a question lives in.
     private var answeredMode: Bool? {
-        subject.flatMap { try? ObjectReader($0).optionalBool("livemode") } ?? nil
+        subject.flatMap { try? ObjectReader($0).optionalBool(.livemode) } ?? nil
     }
 
     /// The type without the prefix that thin events of the first API generation have.

@@ -46,18 +46,18 @@ final class SubscriptionObject: WireObject, Sendable {
         init?(_ value: JSONValue, twin: Item? = nil) throws(JSONError) {
             let reader = try ObjectReader(value)
             // Subscriptions from before the Prices API have the plan alone.
-            var price = reader.optionalValue("price")
-            if price == nil { price = reader.optionalValue("plan") }
+            var price = reader.optionalValue(.price)
+            if price == nil { price = reader.optionalValue(.plan) }
             guard let price else { return nil }
             if let twin, twin.price.bytes == price.rawBytes {
                 self.price = twin.price
             } else {
                 self.price = try PriceObject(price)
             }
-            quantity = try reader.optionalInt64("quantity")
-            start = try reader.time("current_period_start")
-            end = try reader.time("current_period_end")
-            trialEnd = try reader.reader("current_trial")?.time("end_date")
+            quantity = try reader.optionalInt64(.quantity)
+            start = try reader.time(.currentPeriodStart)
+            end = try reader.time(.currentPeriodEnd)
+            trialEnd = try reader.reader(.currentTrial)?.time("end_date")
         }
 
         init(price: PriceObject, quantity: Int64?) {
@@ -126,7 +126,7 @@ final class SubscriptionObject: WireObject, Sendable {
         canceledAt = try fields.time(.canceledAt)
         endedAt = try fields.time(.endedAt)
         var details = try fields.reader(.cancellationDetails)
-        cancellationReason = details?.descriptiveString("reason")
+        cancellationReason = details?.descriptiveString(.reason)
         trialEnd = try fields.time(.trialEnd)
         latestInvoice = try fields.reference(.latestInvoice)
         schedule = try fields.reference(.schedule)
@@ -164,7 +164,7 @@ final class SubscriptionObject: WireObject, Sendable {
                 billed.append((nil, until))
                 continue
             }
-            for price in prices { billed.append((try ObjectReader(price).reference("price"), until)) }
+            for price in prices { billed.append((try ObjectReader(price).reference(.price), until)) }
         }
         return billed
     }

@@ -77,13 +77,13 @@ extension MemberSource {
     func list(_ name: Name) throws(JSONError) -> JSONArray? {
         guard let value = optionalValue(name) else { return nil }
         if value.kind == .array { return try value.array() }
-        return try ObjectReader(value).optionalArray("data")
+        return try ObjectReader(value).optionalArray(.data)
     }
 
     /// Whether a list shows its first elements only.
     func hasMore(_ name: Name) throws(JSONError) -> Bool {
         guard let value = optionalValue(name), value.kind == .object else { return false }
-        return try ObjectReader(value).optionalBool("has_more") ?? false
+        return try ObjectReader(value).optionalBool(.hasMore) ?? false
     }
 
     /// The object under a name, unless it is absent or null.
@@ -96,7 +96,7 @@ extension MemberSource {
 extension JSONValue {
     func referenceID() throws(JSONError) -> String? {
         if kind == .string { return try string() }
-        return try ObjectReader(self).optionalString("id")
+        return try ObjectReader(self).optionalString(.id)
     }
 
     func seconds() throws(JSONError) -> Milliseconds {

@@ -1,0 +1,33 @@
+import WireJSON
+
+// Names that are asked for in most events, and so computed once.
+extension MemberName {
+    static let account: MemberName = "account"
+    static let amount: MemberName = "amount"
+    static let apiVersion: MemberName = "api_version"
+    static let context: MemberName = "context"
+    static let created: MemberName = "created"
+    static let currency: MemberName = "currency"
+    static let currentPeriodEnd: MemberName = "current_period_end"
+    static let currentPeriodStart: MemberName = "current_period_start"
+    static let currentTrial: MemberName = "current_trial"
+    static let data: MemberName = "data"
+    static let hasMore: MemberName = "has_more"
+    static let id: MemberName = "id"
+    static let interval: MemberName = "interval"
+    static let intervalCount: MemberName = "interval_count"
+    static let livemode: MemberName = "livemode"
+    static let object: MemberName = "object"
+    static let plan: MemberName = "plan"
+    static let previousAttributes: MemberName = "previous_attributes"
+    static let price: MemberName = "price"
+    static let product: MemberName = "product"
+    static let quantity: MemberName = "quantity"
+    static let reason: MemberName = "reason"
+    static let recurring: MemberName = "recurring"
+    static let relatedObject: MemberName = "related_object"
+    static let snapshotEvent: MemberName = "snapshot_event"
+    static let type: MemberName = "type"
+    static let unitAmount: MemberName = "unit_amount"
+    static let usageType: MemberName = "usage_type"
+}
