@@ -70,8 +70,11 @@ enum StringSyntax {
                 let words = text.words(at: Int(next))
                 let first = remarkable(words.0)
                 let second = remarkable(words.1)
+                if first | second == 0 {
+                    next &+= 16
+                    continue
+                }
                 next &+= clearOctets(first, second)
-                if first | second == 0 { continue }
             }
             let index = Int(next)
             guard index < text.count else { throw JSONError(.unexpectedEnd, offset: text.count) }

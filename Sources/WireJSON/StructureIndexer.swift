@@ -181,12 +181,17 @@ enum StructureIndexer {
             }
 
             let index = Int(end)
-            // Mostly a comma, and a line that begins as the last one did.
-            if scope.depth > 0, index &+ 2 &+ Indentation.maximum < text.count, text[index] == UInt8(ascii: ","),
-                text[index &+ 1] == 0x0A, indentation.begins(text.words(at: index &+ 2))
-            {
-                let next = end &+ 2 &+ indentation.count
-                octet = text[Int(next)]
+            // Mostly a comma, and after it a line that begins as the last one did, a space, or what comes next.
+            if scope.depth > 0, index &+ 2 &+ Indentation.maximum < text.count, text[index] == UInt8(ascii: ",") {
+                var next = end &+ 1
+                octet = text[index &+ 1]
+                if octet == 0x0A, indentation.begins(text.words(at: index &+ 2)) {
+                    next = end &+ 2 &+ indentation.count
+                    octet = text[Int(next)]
+                } else if octet == 0x20 {
+                    next = end &+ 2
+                    octet = text[index &+ 2]
+                }
                 if octet > 0x20 {
                     scope.count &+= 1
                     position = next
