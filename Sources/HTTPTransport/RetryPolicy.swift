@@ -45,8 +45,8 @@ public struct RetryPolicy: Sendable {
         self.verdict = verdict
     }
 
-    /// One attempt, no more.
-    public static let never = RetryPolicy(maximumAttempts: 1)
+    /// One attempt, no more, with the request's own time-out.
+    public static let never = RetryPolicy(maximumAttempts: 1, deadline: nil)
 
     /// Retries what is transient: retryable errors and 408, 429, 500, 502, 503 and 504.
     ///

@@ -96,6 +96,12 @@ struct PubSubAPITests {
         #expect(transport.requests.map { $0.headers["Authorization"] } == ["Bearer token-1", "Bearer token-2"])
     }
 
+    @Test func aPullMayWaitForAsLongAsItIsTold() async throws {
+        transport.on(.any, respond: HTTPTransportResponse(status: 200, body: Array("{}".utf8)))
+        _ = try await api().pull(1, timeout: .seconds(600), maximumBytes: 1 << 20)
+        #expect(transport.requests.map(\.timeout) == [.seconds(600)])
+    }
+
     @Test(arguments: [(true, "transient"), (false, "denied")])
     func withoutAnAccessTokenNothingIsSent(_ isRetryable: Bool, _ kind: String) async throws {
         #expect(try await pulling(api(FailingTokens(isRetryable: isRetryable))) == kind)

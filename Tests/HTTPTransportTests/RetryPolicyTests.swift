@@ -197,6 +197,13 @@ private struct Constant: RandomNumberGenerator {
         #expect(transport.requests.count == 6)
     }
 
+    @Test func oneAttemptHasItsOwnTime() async throws {
+        let transport = StubTransport()
+        transport.on(.any, respond: HTTPTransportResponse(status: 200))
+        _ = try await transport.send(request(.seconds(600)), retrying: .never, clock: TestClock())
+        #expect(transport.requests.map(\.timeout) == [.seconds(600)])
+    }
+
     @Test func deadlineShortensTheAttempts() async throws {
         let clock = TestClock()
         let transport = StubTransport()
