@@ -42,6 +42,11 @@ static inline CURLcode lifecycle_curl_get_long(CURL *handle, CURLINFO informatio
     return (curl_easy_getinfo)(handle, information, value);
 }
 
+// For information of CURLINFO_OFF_T.
+static inline CURLcode lifecycle_curl_get_offset(CURL *handle, CURLINFO information, curl_off_t *value) {
+    return (curl_easy_getinfo)(handle, information, value);
+}
+
 // For CURLINFO_PRIVATE.
 static inline CURLcode lifecycle_curl_get_pointer(CURL *handle, CURLINFO information, void **value) {
     return (curl_easy_getinfo)(handle, information, value);

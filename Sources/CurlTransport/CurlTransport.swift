@@ -4,8 +4,8 @@ public import HTTPTransport
 ///
 /// TLS is at least 1.2, certificate and name are always verified, only https is spoken, no redirect is followed, no
 /// cookie, `.netrc` or proxy variable is looked at. Connections are kept and reused, and HTTP/2 carries many requests on
-/// one; none is begun on a connection that has left another without an answer in time. Make one transport for a process
-/// and share it.
+/// one; none is begun on a connection that has left another without an answer in time, or has brought nothing while requests
+/// that were canceled have waited on it for a second. Make one transport for a process and share it.
 public final class CurlTransport: HTTPTransport {
     private let loop: TransferLoop
 

@@ -116,6 +116,11 @@ import HTTPTransport
         return unsafe lifecycle_curl_get_long(handle, information, &value) == CURLE_OK ? value : nil
     }
 
+    func information(offset information: CURLINFO) -> Int64? {
+        var value: curl_off_t = 0
+        return unsafe lifecycle_curl_get_offset(handle, information, &value) == CURLE_OK ? Int64(value) : nil
+    }
+
     // An option that libcurl does not take would otherwise silently stay off.
     private func check(_ code: CURLcode, _ option: CURLoption) throws(HTTPTransportError) {
         guard code == CURLE_OK else {

@@ -14,6 +14,8 @@ final class Transfer {
     private let headerList: HeaderList
     private let errorText: ErrorText
     private let continuation: Continuation
+    private let silence: ConnectionSilence
+    private let start = ContinuousClock.now
     /// Whether no kept connection may carry it.
     let isOnNewConnection: Bool
     private let url: HTTPSURL
@@ -31,10 +33,12 @@ final class Transfer {
         until deadline: ContinuousClock.Instant,
         onNewConnection isOnNewConnection: Bool,
         _ configuration: CurlTransport.Configuration,
+        endingA silence: ConnectionSilence,
         _ continuation: Continuation
     ) throws(HTTPTransportError) {
         self.ticket = ticket
         self.deadline = deadline
+        self.silence = silence
         self.continuation = continuation
         // On a kept connection that turns out to be closed, libcurl sends a request once more by itself.
         self.isOnNewConnection = isOnNewConnection || !request.isIdempotent
@@ -149,6 +153,7 @@ final class Transfer {
     private static let brokenOff = -1
 
     private func receiveBody(_ octets: UnsafeRawBufferPointer) -> Bool {
+        silence.end(on: connection)
         guard octets.count <= limit - body.count else {
             refusal = HTTPTransportError(.responseTooLarge, "\(url): body has more than \(limit) bytes")
             return false
@@ -170,6 +175,7 @@ final class Transfer {
         if line.last == 0x0A { line.removeLast() }
         if line.last == 0x0D { line.removeLast() }
         if line.starts(with: Array("HTTP/".utf8)) {
+            silence.end(on: connection)
             headers = HTTPTransportHeaders()
             isHeaderComplete = false
             return true
@@ -205,6 +211,23 @@ final class Transfer {
 
     /// Where the connections are kept that it may use.
     var origin: String { url.description }
+
+    private var connection: ConnectionSilence.Connection {
+        ConnectionSilence.Connection(origin: origin, localPort: easy.information(CURLINFO_LOCAL_PORT) ?? 0)
+    }
+
+    /// When it was sent, or somewhat before: a wait for a connection is not taken off; nil where it was not.
+    private var sentAt: ContinuousClock.Instant? {
+        guard let microseconds = easy.information(offset: CURLINFO_PRETRANSFER_TIME_T), microseconds > 0 else {
+            return nil
+        }
+        return start + .microseconds(microseconds)
+    }
+
+    /// Whether the connection that it is on is not to be used any more, now that it is given up.
+    func findsConnectionSilent() -> Bool {
+        sentAt.map { silence.isTooLong(on: connection, since: $0) } ?? false
+    }
 
     /// Has the connection closed as soon as no other request is on it. Call it before the transfer leaves the multi handle.
     func giveConnectionUp() {

@@ -110,13 +110,14 @@ final class TransferLoop: Sendable {
         /// Where a request has waited in vain on a connection that others may be waiting on still. Of a network that has
         /// lost a connection nobody is told, and HTTP/2 would put every further request on it for a quarter of an hour.
         var mistrusted: Set<String> = []
+        let silence = ConnectionSilence()
 
         while failure == nil {
             let (starts, cancellations, isStopping) = takeMail()
             for start in starts {
                 if isStopping {
                     start.continuation.resume(returning: .failure(Self.shutDown))
-                } else if let transfer = begin(start, on: multi, avoiding: mistrusted) {
+                } else if let transfer = begin(start, on: multi, avoiding: mistrusted, endingA: silence) {
                     transfers[ObjectIdentifier(transfer.ticket)] = transfer
                     nextDeadline = min(nextDeadline ?? start.deadline, start.deadline)
                 }
@@ -124,6 +125,7 @@ final class TransferLoop: Sendable {
             for ticket in cancellations {
                 // It may have been answered meanwhile.
                 guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(ticket)) else { continue }
+                if transfer.findsConnectionSilent() { mistrusted.insert(transfer.origin) }
                 if mistrusted.contains(transfer.origin) { transfer.giveConnectionUp() }
                 multi.remove(transfer)
                 transfer.finish(failing: HTTPTransportError(.canceled, "canceled under way"))
@@ -171,7 +173,12 @@ final class TransferLoop: Sendable {
         }
     }
 
-    private func begin(_ start: Start, on multi: MultiHandle, avoiding mistrusted: Set<String>) -> Transfer? {
+    private func begin(
+        _ start: Start,
+        on multi: MultiHandle,
+        avoiding mistrusted: Set<String>,
+        endingA silence: ConnectionSilence
+    ) -> Transfer? {
         guard !start.ticket.isCanceled else {
             start.continuation.resume(returning: .failure(HTTPTransportError(.canceled, "canceled before it was sent")))
             return nil
@@ -184,6 +191,7 @@ final class TransferLoop: Sendable {
                 until: start.deadline,
                 onNewConnection: mistrusted.contains(start.request.url.description),
                 configuration,
+                endingA: silence,
                 start.continuation
             )
         } catch {

@@ -113,6 +113,61 @@ extension Loopback {
             #expect(server.acceptedConnections == accepted)
         }
 
+        /// Callers have less patience than the request's own time-out, as a rule.
+        @Test func connectionThatHasGoneSilentIsNotUsedForEverByCallersWhoGiveUpEarlier() async throws {
+            let connections = Milestone()
+            let tls = LoopbackServer.TLS(try Loopback.identity.get(), offersHTTP2: true)
+            let server = try LoopbackServer(tls) { connection in
+                connections.reach()
+                let isFirst = connections.count == 1
+                while let event = connection.next() {
+                    guard case .request(let stream) = event, !isFirst || stream == 1 else { continue }
+                    connection.respond(stream: stream, body: [])
+                }
+            }
+            defer { server.stop() }
+            let transport = try Loopback.transport()
+            _ = try await transport.send(server.request())
+            var given = 0
+            while given < 10 {
+                let task = Task { try await transport.send(server.request()).status }
+                let patience = Task {
+                    try await Task.sleep(for: .milliseconds(400))
+                    task.cancel()
+                }
+                defer { patience.cancel() }
+                if (try? await task.value) == 200 { break }
+                given += 1
+            }
+            #expect((1..<10).contains(given))
+            #expect(server.acceptedConnections == 2)
+        }
+
+        /// One that answers somebody is not silent, however long another waits.
+        @Test func connectionThatAnswersOthersOutlivesWhoGivesUp() async throws {
+            let tls = LoopbackServer.TLS(try Loopback.identity.get(), offersHTTP2: true)
+            let unanswered = Milestone()
+            let server = try LoopbackServer(tls) { connection in
+                while let event = connection.next() {
+                    guard case .request(let stream) = event else { continue }
+                    if stream == 3 { unanswered.reach() } else { connection.respond(stream: stream, body: []) }
+                }
+            }
+            defer { server.stop() }
+            let transport = try Loopback.transport()
+            _ = try await transport.send(server.request())
+            let waiting = Task { await transport.failure(try server.request()) }
+            await unanswered.wait()
+            for _ in 0..<15 {
+                try await Task.sleep(for: .milliseconds(100))
+                _ = try await transport.send(server.request())
+            }
+            waiting.cancel()
+            #expect(try await waiting.value == .canceled)
+            _ = try await transport.send(server.request())
+            #expect(server.acceptedConnections == 1)
+        }
+
         @Test func brokenHTTP2StreamIsAnError() async throws {
             let tls = LoopbackServer.TLS(try Loopback.identity.get(), offersHTTP2: true)
             let server = try LoopbackServer(tls) { connection in
