@@ -237,7 +237,11 @@ final class Transfer {
 
     /// Wakes the waiting task because its time is over. Call it once, after the transfer has left the multi handle.
     func finishLate() {
-        finish(failing: HTTPTransportError(.timeout, "\(url): no complete answer in time"))
+        finish(
+            failing: sentAt == nil
+                ? HTTPTransportError(.connectionFailed, "\(url): no connection in time")
+                : HTTPTransportError(.timeout, "\(url): no complete answer in time")
+        )
     }
 
     /// Wakes the waiting task with an error. Call it once, after the transfer has left the multi handle.
@@ -269,14 +273,13 @@ extension HTTPTransportError.Code {
     init(_ code: CURLcode) {
         switch code {
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT, CURLE_PROXY,
-            CURLE_INTERFACE_FAILED:
+            CURLE_INTERFACE_FAILED, CURLE_OPERATION_TIMEDOUT:
+            // The only time-out that libcurl is told is the one for the connection.
             self = .connectionFailed
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM,
             CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS,
             CURLE_SSL_CLIENTCERT, CURLE_USE_SSL_FAILED:
             self = .tls
-        case CURLE_OPERATION_TIMEDOUT:
-            self = .timeout
         case CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2,
             CURLE_HTTP2_STREAM, CURLE_SSL_SHUTDOWN_FAILED:
             self = .connectionLost

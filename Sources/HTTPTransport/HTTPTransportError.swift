@@ -12,13 +12,13 @@ public struct HTTPTransportError: Error, Sendable {
 
         /// The request was refused before anything was sent.
         public static let invalidRequest = Code(rawValue: "invalidRequest")
-        /// No connection came about, so the server has seen nothing of the request.
+        /// No connection came about, or none in time, so the server has seen nothing of the request.
         public static let connectionFailed = Code(rawValue: "connectionFailed")
         /// The connection broke after the request, or a part of it, may have been sent.
         public static let connectionLost = Code(rawValue: "connectionLost")
         /// TLS could not be agreed on, or the server's certificate is not one for this host that we trust.
         public static let tls = Code(rawValue: "tls")
-        /// The time was over before the answer was complete.
+        /// The time was over before the answer was complete, and the request, or a part of it, may have been sent.
         public static let timeout = Code(rawValue: "timeout")
         /// The answer is larger than the request allows.
         public static let responseTooLarge = Code(rawValue: "responseTooLarge")

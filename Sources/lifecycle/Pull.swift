@@ -75,10 +75,7 @@ struct Pull: AsyncParsableCommand {
 
         let (adapter, worker, transport): (GooglePlayAdapter, PullWorker, CurlTransport)
         do {
-            // A pull that runs out of time soon is one without messages, and a connection that does not come about is not.
-            transport = try CurlTransport(
-                .init(trustRoots: settings.trustRoots, connectTimeout: .seconds(once ? 2 : 5))
-            )
+            transport = try CurlTransport(.init(trustRoots: settings.trustRoots))
             adapter = try settings.adapter(transport)
             worker = try settings.pullWorker(transport)
         } catch {

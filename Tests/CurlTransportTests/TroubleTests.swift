@@ -187,7 +187,7 @@ extension Loopback {
             let first = Task { await transport.failure(try server.request()) }
             await hung.wait()
             let second = try server.request(timeout: .milliseconds(300))
-            #expect(await transport.failure(second) == .timeout)
+            #expect(await transport.failure(second) == .connectionFailed)
             first.cancel()
             #expect(try await first.value == .canceled)
         }
@@ -197,8 +197,17 @@ extension Loopback {
             let server = try LoopbackServer(nil) { $0.respond(200) }
             defer { server.stop() }
             let transport = try Loopback.transport { $0.connectTimeout = .milliseconds(300) }
-            #expect(await transport.failure(try server.request()) == .timeout)
+            #expect(await transport.failure(try server.request()) == .connectionFailed)
             #expect(server.requestCount == 0)
+        }
+
+        /// Where nothing was sent, no server is slow.
+        @Test(arguments: [(Duration.milliseconds(300), Duration.seconds(5)), (.seconds(5), .milliseconds(300))])
+        func networkThatDropsEverythingIsNoSlowAnswer(timeout: Duration, connectTimeout: Duration) async throws {
+            let hole = try FullListener()
+            let transport = try Loopback.transport { $0.connectTimeout = connectTimeout }
+            let request = try HTTPTransportRequest(.get, HTTPSURL(host: "127.0.0.1", port: hole.port), timeout: timeout)
+            #expect(await transport.failure(request) == .connectionFailed)
         }
 
         @Test func nobodyListens() async throws {
