@@ -61,6 +61,7 @@ struct PubSubAPITests {
             (Answers.error(400, status: "INVALID_ARGUMENT"), "invalid", 1, 1), (Answers.error(408), "transient", 1, 3),
             (Answers.error(409, status: "ABORTED"), "transient", 1, 1),
             (Answers.error(429, status: "RESOURCE_EXHAUSTED"), "transient", 1, 3),
+            (Answers.error(499, status: "CANCELLED"), "transient", 1, 1),
             (Answers.error(503, status: "UNAVAILABLE"), "transient", 1, 3),
             (HTTPTransportResponse(status: 302, headers: ["Location": "https://evil.example/"]), "transient", 1, 1),
         ] as [(HTTPTransportResponse, String, Int, Int)]

@@ -214,7 +214,8 @@ struct PubSubAPI: Sendable {
         case 403 where error.isAboutQuota: return .transient(message)
         case 401, 403: return .permanent(PullError(cause: .denied, message: message))
         case 404: return .permanent(PullError(cause: .notFound, message: message))
-        case 408, 409, 429: return .transient(message)
+        // Google's APIs call a request that was broken off on their side 499, CANCELLED.
+        case 408, 409, 429, 499: return .transient(message)
         case 400..<500: return .permanent(PullError(cause: .invalid, message: message))
         default: return .transient(message)
         }
