@@ -576,6 +576,21 @@ struct PullWorkerTests {
         #expect(transport.requests.count { $0.url.path.hasSuffix(":acknowledge") } == 1)
     }
 
+    /// Nobody tries them again once the worker has ended.
+    @Test func acknowledgementsThatAreLeftInTheEndAreReported() async throws {
+        let acknowledge = StubTransport.Pattern(where: { $0.url.path.hasSuffix(":acknowledge") })
+        let transport = StubTransport()
+        transport.on(acknowledge, fail: .tls)
+        let inner = subscription.transport
+        transport.on(.any) { (request) throws(HTTPTransportError) in try await inner.send(request) }
+        subscription.publish(["a", "b"])
+        _ = try await run(worker(transport: transport), until: 2) { _ in .acknowledge }
+        let lost = reports.all.withLock { all in
+            all.reduce(0) { if case .acknowledgementsLost(let count) = $1 { $0 + count } else { $0 } }
+        }
+        #expect(lost == 2)
+    }
+
     @Test func acknowledgementsAreTriedAgain() async throws {
         let acknowledge = StubTransport.Pattern(where: { $0.url.path.hasSuffix(":acknowledge") })
         let transport = StubTransport()

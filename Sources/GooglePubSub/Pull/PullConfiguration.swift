@@ -99,7 +99,7 @@ public enum PullReport: Sendable, Hashable {
     case unreadable
     /// A request failed, for the reason given; it is repeated where that makes sense.
     case trouble(PullRequest, String)
-    /// So many acknowledgements were given up. The messages will come again.
+    /// So many acknowledgements were given up, also those that could not be sent in the end. The messages will come again.
     case acknowledgementsLost(Int)
 }
 

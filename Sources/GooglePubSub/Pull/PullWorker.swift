@@ -127,6 +127,8 @@ public final class PullWorker: Sendable {
         await holding.value
         // A task of its own, which is not canceled where this one is.
         await Task { await self.tellNews() }.value
+        let lost = state.withLock { $0.outstanding.takeAcknowledgements(.max).count }
+        if lost > 0 { configuration.report?(.acknowledgementsLost(lost)) }
         if let failure { throw failure }
     }
 
