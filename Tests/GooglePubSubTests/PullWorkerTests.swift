@@ -381,6 +381,35 @@ struct PullWorkerTests {
         }
     }
 
+    @Test func endsWithTheTransportOfItsTokens() async throws {
+        let endpoint = StubTransport()
+        endpoint.on(.any, times: 1, fail: .shutDown)
+        endpoint.on(.any, respond: ServiceAccountTokenSourceTests.error(400, "invalid_grant"))
+        let worker = try PullWorker(
+            PullConfiguration(subscription: Google.subscription),
+            transport: subscription.transport,
+            tokens: ServiceAccountTokenSource(
+                KeyFile.account(),
+                scopes: [.pubSub],
+                transport: endpoint,
+                clock: clock,
+                now: { Google.receivedAt }
+            ),
+            clock: clock,
+            now: { Google.receivedAt }
+        )
+        let driver = driveClock()
+        defer { driver.cancel() }
+        let error = await #expect(throws: PullError.self) {
+            try await worker.run { _ in
+                .acknowledge
+            } quarantine: { _ in
+            }
+        }
+        #expect(error?.cause == .shutDown)
+        #expect(endpoint.requests.count == 1)
+    }
+
     @Test func stopFinishesWhatIsInHand() async throws {
         subscription.publish(["a", "b", "c"])
         let worker = try worker()

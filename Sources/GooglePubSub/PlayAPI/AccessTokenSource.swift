@@ -1,3 +1,4 @@
+public import HTTPTransport
 public import Normalizer
 
 /// Where access tokens for Google's APIs come from (RFC 6750).
@@ -23,11 +24,14 @@ public struct AccessTokenError: Error, Sendable, CustomStringConvertible {
     public var isRetryable: Bool
     /// What went wrong; never a token or a key.
     public var message: String
+    /// Why there was no answer, where a transport said so: then nothing is known of the account and its rights.
+    public var underlying: HTTPTransportError?
 
     /// Makes an error.
-    public init(_ message: String, isRetryable: Bool) {
+    public init(_ message: String, isRetryable: Bool, underlying: HTTPTransportError? = nil) {
         self.message = message
         self.isRetryable = isRetryable
+        self.underlying = underlying
     }
 
     /// The message.

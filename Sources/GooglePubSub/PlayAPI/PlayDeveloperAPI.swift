@@ -191,7 +191,8 @@ extension PlayDeveloperAPI {
         do throws(AccessTokenError) {
             token = try await tokens.accessToken()
         } catch {
-            return (PlayAnswer(error.isRetryable ? .unavailable : .denied, status: 0, reason: error.message), false)
+            let isUnavailable = error.isRetryable || error.underlying != nil
+            return (PlayAnswer(isUnavailable ? .unavailable : .denied, status: 0, reason: error.message), false)
         }
         // The address is one already: only the access token can keep the request from being made.
         guard let request = try? request(method, url, body, token) else {

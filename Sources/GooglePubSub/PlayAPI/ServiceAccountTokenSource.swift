@@ -107,7 +107,7 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
     /// A token that is valid for some time to come.
     ///
     /// - Throws: ``AccessTokenError``, which can be retried where Google could not be reached or had trouble, and cannot
-    ///   where it refuses the account, its key or its scopes.
+    ///   where it refuses the account, its key or its scopes, and where the transport was shut down.
     public func accessToken() async throws(AccessTokenError) -> Secret {
         switch step() {
         case .answer(let outcome): return try outcome.get()
@@ -175,10 +175,14 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
         do throws(HTTPTransportError) {
             response = try await transport.send(request, retrying: retry, clock: clock)
         } catch {
-            throw AccessTokenError("token endpoint: \(error.code)", isRetryable: true)
+            throw Self.failure(error)
         }
         guard response.status == 200 else { throw Self.refusal(response, issuedAt: issuedAt) }
         return try Self.token(response.body, requestedAt: start)
+    }
+
+    private static func failure(_ error: HTTPTransportError) -> AccessTokenError {
+        AccessTokenError("token endpoint: \(error.code)", isRetryable: error.code != .shutDown, underlying: error)
     }
 
     private func request(issuedAt: Int64) throws(AccessTokenError) -> HTTPTransportRequest {

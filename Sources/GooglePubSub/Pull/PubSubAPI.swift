@@ -182,8 +182,9 @@ struct PubSubAPI: Sendable {
         do throws(AccessTokenError) {
             token = try await tokens?.accessToken()
         } catch {
-            guard error.isRetryable else { throw .permanent(PullError(cause: .denied, message: error.message)) }
-            throw .transient(error.message)
+            if error.isRetryable { throw .transient(error.message) }
+            let cause: PullError.Cause = error.underlying?.code == .shutDown ? .shutDown : .denied
+            throw .permanent(PullError(cause: cause, message: error.message))
         }
         do throws(HTTPTransportError) {
             let url = try base.appending(path: [
