@@ -381,6 +381,33 @@ struct PullWorkerTests {
         }
     }
 
+    /// The endpoint for access tokens can keep a worker waiting as well.
+    @Test func stopInterruptsAWaitForAnAccessToken() async throws {
+        let endpoint = StubTransport()
+        endpoint.on(hang: .any)
+        let worker = try PullWorker(
+            PullConfiguration(subscription: Google.subscription),
+            transport: subscription.transport,
+            tokens: ServiceAccountTokenSource(
+                KeyFile.account(),
+                scopes: [.pubSub],
+                transport: endpoint,
+                clock: clock,
+                now: { Google.receivedAt }
+            ),
+            clock: clock,
+            now: { Google.receivedAt }
+        )
+        async let running: Void = worker.run { _ in
+            .acknowledge
+        } quarantine: { _ in
+        }
+        while endpoint.requests.isEmpty { await Task.yield() }
+        worker.stop()
+        try await running
+        #expect(subscription.transport.requests.isEmpty)
+    }
+
     @Test func endsWithTheTransportOfItsTokens() async throws {
         let endpoint = StubTransport()
         endpoint.on(.any, times: 1, fail: .shutDown)

@@ -40,7 +40,7 @@ struct RemoteKeySourceTests {
         transport.on(.any, respond: try Self.answer(["current"]))
         #expect(transport.requests.isEmpty)
         #expect(await code("current") == nil)
-        clock.advance(by: .seconds(3599))
+        clock.advance(by: .seconds(3239))
         #expect(await code("current") == nil)
         #expect(transport.requests.map(\.url.absoluteString) == ["https://www.googleapis.com/oauth2/v3/certs"])
         // A push waits for it, for no more than ten seconds.
@@ -48,7 +48,49 @@ struct RemoteKeySourceTests {
         #expect(transport.requests.first?.maximumResponseBytes == JSONWebKeySet.maximumBytes)
         clock.advance(by: .seconds(1))
         #expect(await code("current") == nil)
+        while transport.requests.count < 2 { await Task.yield() }
+        clock.advance(by: .seconds(3600))
+        #expect(await code("current") == nil)
+        #expect(transport.requests.count == 3)
+    }
+
+    /// A set that is valid serves, however long another one takes.
+    @Test func nobodyWaitsForARenewalWhileTheSetIsValid() async throws {
+        let answer = try Self.answer(["current"])
+        transport.on(.any, times: 1) { (_) throws(HTTPTransportError) in answer }
+        transport.on(hang: .any)
+        #expect(await code("current") == nil)
+        clock.advance(by: .seconds(3240))
+        for _ in 0..<10 { #expect(await code("current") == nil) }
+        while transport.requests.count < 2 { await Task.yield() }
+        clock.advance(by: .milliseconds(359_999))
+        #expect(await code("current") == nil)
         #expect(transport.requests.count == 2)
+    }
+
+    /// Whoever asks again waits; those who come meanwhile do not, as long as known keys are used at all.
+    @Test func anOutageIsWaitedForByOneAtATime() async throws {
+        let answer = try Self.answer(["current"])
+        transport.on(.any, times: 1) { (_) throws(HTTPTransportError) in answer }
+        transport.on(.any, times: 1, fail: .timeout)
+        transport.on(hang: .any)
+        #expect(await code("current") == nil)
+        clock.advance(by: .seconds(3600))
+        #expect(await code("current") == nil)
+        clock.advance(by: .seconds(5))
+        let first = Task { await code("current") }
+        while transport.requests.count < 3 { await Task.yield() }
+        for _ in 0..<10 { #expect(await code("current") == nil) }
+        first.cancel()
+        #expect(await first.value == .unavailable)
+    }
+
+    @Test func whoIsCanceledLeavesAtOnce() async throws {
+        transport.on(hang: .any)
+        let task = Task { await code("current") }
+        while transport.requests.isEmpty { await Task.yield() }
+        task.cancel()
+        #expect(await task.value == .unavailable)
     }
 
     @Test(
@@ -67,10 +109,11 @@ struct RemoteKeySourceTests {
     func lifetime(_ headers: HTTPTransportHeaders, _ seconds: Int) async throws {
         transport.on(.any, respond: try Self.answer(["current"], headers))
         #expect(await code("current") == nil)
-        clock.advance(by: .seconds(seconds) - .milliseconds(1))
+        // Another set is asked for when a tenth of the time is left.
+        clock.advance(by: .seconds(seconds) / 10 * 9 - .milliseconds(1))
         #expect(await code("current") == nil)
         #expect(transport.requests.count == 1)
-        clock.advance(by: .milliseconds(1))
+        clock.advance(by: .seconds(seconds) / 10 + .milliseconds(1))
         #expect(await code("current") == nil)
         #expect(transport.requests.count == 2)
     }

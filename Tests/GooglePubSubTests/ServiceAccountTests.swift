@@ -173,6 +173,15 @@ struct ServiceAccountTokenSourceTests {
         String(decoding: try await source.accessToken().bytes, as: UTF8.self)
     }
 
+    /// Waits for the token that is asked for meanwhile; the suite's time limit says where none comes.
+    func renewal(of token: String, _ source: ServiceAccountTokenSource) async throws -> String {
+        while true {
+            let now = try await self.token(source)
+            if now != token { return now }
+            await Task.yield()
+        }
+    }
+
     func failure(_ source: ServiceAccountTokenSource) async -> AccessTokenError? {
         do throws(AccessTokenError) {
             _ = try await source.accessToken()
@@ -215,9 +224,43 @@ struct ServiceAccountTokenSourceTests {
         #expect(try await token(source) == "a")
         clock.advance(by: .seconds(3599 - 225) - .milliseconds(1))
         #expect(try await token(source) == "a")
+        #expect(transport.requests.count == 1)
         clock.advance(by: .milliseconds(1))
-        #expect(try await token(source) == "b")
+        #expect(try await renewal(of: "a", source) == "b")
         #expect(transport.requests.count == 2)
+    }
+
+    /// A token that is valid is given out, however long another one takes.
+    @Test func nobodyWaitsForARenewalWhileTheTokenIsValid() async throws {
+        transport.on(.any, times: 1) { (_) throws(HTTPTransportError) in Self.answer("a") }
+        transport.on(hang: .any)
+        let source = try source()
+        #expect(try await token(source) == "a")
+        clock.advance(by: .seconds(3599 - 225))
+        for _ in 0..<10 { #expect(try await token(source) == "a") }
+        while transport.requests.count < 2 { await Task.yield() }
+        clock.advance(by: .seconds(224))
+        #expect(try await token(source) == "a")
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test func whoIsCanceledLeavesAtOnce() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        transport.on(.any) { (_) throws(HTTPTransportError) in
+            for await _ in gate {}
+            return Self.answer("a")
+        }
+        let source = try source()
+        let leaving = Task { await failure(source) }
+        let staying = Task { try await token(source) }
+        while transport.requests.isEmpty { await Task.yield() }
+        leaving.cancel()
+        let error = try #require(await leaving.value)
+        #expect(error.message == "token endpoint: canceled")
+        #expect(error.isRetryable)
+        open.finish()
+        #expect(try await staying.value == "a")
+        #expect(transport.requests.count == 1)
     }
 
     @Test func oneRequestServesAll() async throws {
@@ -243,10 +286,10 @@ struct ServiceAccountTokenSourceTests {
         #expect(try await token(source) == "a")
         clock.advance(by: .seconds(3599 - 100))
         #expect(try await token(source) == "a")
-        let requests = transport.requests.count
-        #expect(requests > 1)
-        #expect(try await token(source) == "a")
-        #expect(transport.requests.count == requests)
+        // One attempt, and two more after waits.
+        while transport.requests.count < 4 { await Task.yield() }
+        for _ in 0..<100 { #expect(try await token(source) == "a") }
+        #expect(transport.requests.count == 4)
         clock.advance(by: .seconds(100))
         #expect(await failure(source)?.isRetryable == true)
     }
@@ -307,7 +350,7 @@ struct ServiceAccountTokenSourceTests {
         let source = try source()
         #expect(try await token(source) == "a")
         clock.advance(by: .seconds(max(seconds - 225, 0)))
-        #expect(try await token(source) == "b")
+        #expect(try await renewal(of: "a", source) == "b")
     }
 
     /// Google counts from when it was asked.
@@ -321,7 +364,7 @@ struct ServiceAccountTokenSourceTests {
         let source = try source()
         #expect(try await token(source) == "a")
         clock.advance(by: .seconds(3599 - 225 - 9))
-        #expect(try await token(source) == "b")
+        #expect(try await renewal(of: "a", source) == "b")
     }
 
     @Test(arguments: [#""token_type":"Bearer""#, #""token_type":"bearer""#, #""token_type":null"#, #""x":1"#])

@@ -3,7 +3,8 @@ public import Normalizer
 
 /// Google's published keys, fetched when they are needed and kept for as long as Google says.
 ///
-/// One fetch serves all who wait. A key id that is not in the set causes another fetch at most once a minute, since
+/// One fetch serves all who wait. A set is fetched anew when a tenth of its time is left, and nobody waits for that; whoever is
+/// canceled leaves at once. A key id that is not in the set causes another fetch at most once a minute, since
 /// whoever calls the endpoint chooses it. When Google cannot be reached, known keys are used for an hour beyond their
 /// time; whatever could only be decided with the keys is `unavailable`, and never accepted or refused for good.
 public final class RemoteKeySource: KeySource {
@@ -35,6 +36,8 @@ public final class RemoteKeySource: KeySource {
     private struct State {
         var set: JSONWebKeySet?
         var expiry: Duration = .zero
+        /// From when on another set is fetched while this one serves.
+        var renewal: Duration = .zero
         /// When the last fetch ended, and why it failed if it did.
         var lastFetch: (at: Duration, failure: String?)?
         var flight: Task<Fetched, Never>?
@@ -88,13 +91,15 @@ public final class RemoteKeySource: KeySource {
         case .answer(let answer): return try answer.get()
         case .wait(let task): flight = task
         }
-        switch await flight.value {
-        case .success(let set):
+        switch await flight.valueUnlessCanceled {
+        case .success(let set)?:
             guard let key = set.key(id) else { throw .unknownKey }
             return key
-        case .failure(let reason):
+        case .failure(let reason)?:
             guard let key = tolerated(id) else { throw Self.unavailable(reason) }
             return key
+        case nil:
+            throw Self.unavailable(HTTPTransportError.Code.canceled.rawValue)
         }
     }
 
@@ -102,25 +107,42 @@ public final class RemoteKeySource: KeySource {
         state.withLock { state in
             let now = time.now
             let isCurrent = state.set != nil && now < state.expiry
-            if isCurrent, let key = state.set?.key(id) { return .answer(.success(key)) }
-            if let flight = state.flight { return .wait(flight) }
-            if let last = state.lastFetch {
-                let age = now - last.at
-                if let failure = last.failure, age < policy.failureInterval {
-                    guard let key = tolerated(id, state, now) else {
-                        return .answer(.failure(Self.unavailable(failure)))
-                    }
+            if isCurrent, let key = state.set?.key(id) {
+                if now >= state.renewal, state.flight == nil, failure(state, now) == nil { takeOff(&state) }
+                return .answer(.success(key))
+            }
+            if let flight = state.flight {
+                // It is known that there is trouble: who asked anew waits to see whether it is over, and nobody else.
+                if state.lastFetch?.failure != nil, let key = tolerated(id, state, now) {
                     return .answer(.success(key))
                 }
-                if isCurrent, age < policy.unknownKeyInterval {
-                    return .answer(.failure(last.failure.map(Self.unavailable) ?? .unknownKey))
-                }
+                return .wait(flight)
             }
-            // Not a child of whoever asked first: the others must not lose it when that one is canceled.
-            let flight = Task { await self.fetch() }
-            state.flight = flight
-            return .wait(flight)
+            if let failure = failure(state, now) {
+                guard let key = tolerated(id, state, now) else {
+                    return .answer(.failure(Self.unavailable(failure)))
+                }
+                return .answer(.success(key))
+            }
+            if isCurrent, let last = state.lastFetch, now - last.at < policy.unknownKeyInterval {
+                return .answer(.failure(last.failure.map(Self.unavailable) ?? .unknownKey))
+            }
+            return .wait(takeOff(&state))
         }
+    }
+
+    /// Why the last fetch failed, where that is too new for another one.
+    private func failure(_ state: borrowing State, _ now: Duration) -> String? {
+        guard let last = state.lastFetch, now - last.at < policy.failureInterval else { return nil }
+        return last.failure
+    }
+
+    @discardableResult
+    private func takeOff(_ state: inout State) -> Task<Fetched, Never> {
+        // Not a child of whoever asked first: the others must not lose it when that one is canceled.
+        let flight = Task { await self.fetch() }
+        state.flight = flight
+        return flight
     }
 
     private func tolerated(_ id: String) -> JSONWebKey? {
@@ -146,6 +168,7 @@ public final class RemoteKeySource: KeySource {
             case .success((let set, let lifetime)):
                 state.set = set
                 state.expiry = now + lifetime
+                state.renewal = state.expiry - lifetime / 10
                 state.lastFetch = (now, nil)
                 return .success(set)
             case .failure(let error):

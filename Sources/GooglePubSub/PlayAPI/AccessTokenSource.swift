@@ -6,7 +6,7 @@ public import Normalizer
 /// ``ServiceAccountTokenSource`` signs for them with a key file. A host with a credential of another kind, such as a
 /// workload identity, conforms a type of its own.
 public protocol AccessTokenSource: Sendable {
-    /// A token that is valid for some time to come.
+    /// A token that is valid now. Whoever is canceled should not have to wait for it.
     func accessToken() async throws(AccessTokenError) -> Secret
 
     /// Says that Google has refused this token, so that it is not given out again.

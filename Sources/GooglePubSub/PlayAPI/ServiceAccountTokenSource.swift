@@ -4,9 +4,9 @@ public import Normalizer
 import SignatureCore
 import WireJSON
 
-/// Access tokens for a service account (RFC 7523), kept until shortly before their end.
+/// Access tokens for a service account (RFC 7523), renewed shortly before their end.
 ///
-/// One request serves all who wait. While a new token cannot be had, the old one is given out as long as it is valid.
+/// One request serves all who wait, and nobody waits as long as there is a token that is valid. Whoever is canceled leaves at once.
 public final class ServiceAccountTokenSource: AccessTokenSource {
     /// What a token is for.
     public struct Scope: Hashable, Sendable {
@@ -104,14 +104,19 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
         )
     }
 
-    /// A token that is valid for some time to come.
+    /// A token that is valid now. Another one is asked for when less than 225 seconds of it are left.
     ///
-    /// - Throws: ``AccessTokenError``, which can be retried where Google could not be reached or had trouble, and cannot
-    ///   where it refuses the account, its key or its scopes, and where the transport was shut down.
+    /// - Throws: ``AccessTokenError``, which can be retried where Google could not be reached or had trouble, and where the
+    ///   task was canceled; it cannot where Google refuses the account, its key or its scopes, and where the transport was shut
+    ///   down.
     public func accessToken() async throws(AccessTokenError) -> Secret {
         switch step() {
         case .answer(let outcome): return try outcome.get()
-        case .wait(let flight): return try await flight.value.get()
+        case .wait(let flight):
+            guard let outcome = await flight.valueUnlessCanceled else {
+                throw Self.failure(HTTPTransportError(.canceled, "canceled while an access token was asked for"))
+            }
+            return try outcome.get()
         }
     }
 
@@ -125,24 +130,20 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
     private func step() -> Step {
         state.withLock { state in
             let now = time.now
-            if let token = state.token, now < token.expiry - Self.refreshMargin {
-                return .answer(.success(token.secret))
+            let valid = state.token.flatMap { now < $0.expiry ? $0 : nil }
+            if let valid, now < valid.expiry - Self.refreshMargin { return .answer(.success(valid.secret)) }
+            let flight: Task<Outcome, Never>
+            if let underWay = state.flight {
+                flight = underWay
+            } else if let failure = state.lastFailure, now - failure.at < Self.failureInterval {
+                return .answer(valid.map { .success($0.secret) } ?? .failure(failure.error))
+            } else {
+                // Not a child of whoever asked first: the others must not lose it when that one is canceled.
+                flight = Task { await self.fetch() }
+                state.flight = flight
             }
-            if let flight = state.flight { return .wait(flight) }
-            if let failure = state.lastFailure, now - failure.at < Self.failureInterval {
-                return .answer(Self.fallback(state.token, now) ?? .failure(failure.error))
-            }
-            // Not a child of whoever asked first: the others must not lose it when that one is canceled.
-            let flight = Task { await self.fetch() }
-            state.flight = flight
-            return .wait(flight)
+            return valid.map { .answer(.success($0.secret)) } ?? .wait(flight)
         }
-    }
-
-    /// The token that is there, while it is valid.
-    private static func fallback(_ token: Token?, _ now: Duration) -> Outcome? {
-        guard let token, now < token.expiry else { return nil }
-        return .success(token.secret)
     }
 
     private func fetch() async -> Outcome {
@@ -155,14 +156,10 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
         return state.withLock { state in
             state.flight = nil
             switch outcome {
-            case .success(let token):
-                state.token = token
-                return .success(token.secret)
-            case .failure(let error):
-                let now = time.now
-                state.lastFailure = (now, error)
-                return Self.fallback(state.token, now) ?? .failure(error)
+            case .success(let token): state.token = token
+            case .failure(let error): state.lastFailure = (time.now, error)
             }
+            return outcome.map(\.secret)
         }
     }
 

@@ -182,6 +182,7 @@ struct PubSubAPI: Sendable {
         do throws(AccessTokenError) {
             token = try await tokens?.accessToken()
         } catch {
+            if Task.isCancelled { throw .canceled }
             if error.isRetryable { throw .transient(error.message) }
             let cause: PullError.Cause = error.underlying?.code == .shutDown ? .shutDown : .denied
             throw .permanent(PullError(cause: cause, message: error.message))
