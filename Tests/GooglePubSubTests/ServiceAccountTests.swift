@@ -304,6 +304,24 @@ struct ServiceAccountTokenSourceTests {
         #expect(try await token(source) == "b")
     }
 
+    /// A new one is refused as well, where it is not the token that is at fault.
+    @Test func refusedTokensDoNotHammerTheEndpoint() async throws {
+        transport.on(.any, respond: Self.answer("a"), Self.answer("b"), Self.answer("c"), Self.answer("d"))
+        let source = try source()
+        for token in ["a", "b"] {
+            #expect(try await self.token(source) == token)
+            source.discard(Secret(token))
+        }
+        for _ in 0..<20 { #expect(await failure(source)?.isRetryable == true) }
+        #expect(transport.requests.count == 2)
+        clock.advance(by: .seconds(5))
+        #expect(try await token(source) == "c")
+        // One that was taken for long is replaced at once.
+        clock.advance(by: .seconds(60))
+        source.discard(Secret("c"))
+        #expect(try await token(source) == "d")
+    }
+
     @Test(arguments: [
         (error(400, "invalid_grant"), false, 1), (error(401, "invalid_client"), false, 1),
         (error(400, "invalid_scope"), false, 1), (error(403, "unauthorized_client"), false, 1),

@@ -32,6 +32,8 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
     private struct State {
         var token: Token?
         var lastFailure: (at: Duration, error: AccessTokenError)?
+        /// When a token was last refused.
+        var lastRefusal: Duration?
         var flight: Task<Outcome, Never>?
     }
 
@@ -44,6 +46,8 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
     private static let refreshMargin: Duration = .seconds(225)
     /// How long a failure is given as the answer before Google is asked again.
     private static let failureInterval: Duration = .seconds(5)
+    /// Where tokens are refused again within this time, it is not the token that is at fault.
+    private static let refusalInterval: Duration = .seconds(60)
 
     private let account: ServiceAccount
     private let scopes: [Scope]
@@ -106,9 +110,9 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
 
     /// A token that is valid now. Another one is asked for when less than 225 seconds of it are left.
     ///
-    /// - Throws: ``AccessTokenError``, which can be retried where Google could not be reached or had trouble, and where the
-    ///   task was canceled; it cannot where Google refuses the account, its key or its scopes, and where the transport was shut
-    ///   down.
+    /// - Throws: ``AccessTokenError``, which can be retried where Google could not be reached or had trouble, where it refuses
+    ///   the tokens that it gives, and where the task was canceled; it cannot where Google refuses the account, its key or its
+    ///   scopes, and where the transport was shut down.
     public func accessToken() async throws(AccessTokenError) -> Secret {
         switch step() {
         case .answer(let outcome): return try outcome.get()
@@ -121,9 +125,18 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
     }
 
     /// Forgets the token, if it is still the one that is given out.
+    ///
+    /// The first time, another one is asked for at once. Where that is refused as well, Google is asked every five seconds at most.
     public func discard(_ token: Secret) {
         state.withLock { state in
-            if let known = state.token, known.secret.bytes == token.bytes { state.token = nil }
+            guard let known = state.token, known.secret.bytes == token.bytes else { return }
+            state.token = nil
+            let now = time.now
+            if let last = state.lastRefusal, now - last < Self.refusalInterval {
+                let error = AccessTokenError("access tokens are refused as soon as they are given", isRetryable: true)
+                state.lastFailure = (now, error)
+            }
+            state.lastRefusal = now
         }
     }
 
