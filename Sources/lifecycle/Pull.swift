@@ -16,7 +16,8 @@ struct Pull: AsyncParsableCommand {
             object a line. A message is acknowledged after its lines are written. One that Google cannot answer about \
             now comes again later, so that after a crash, or where two processes pull, a line may come twice: act once \
             on each `id`. What gives no event and must not be lost is appended to the quarantine file, which is made \
-            readable for its owner only since it has purchase tokens in it.
+            readable for its owner only since it has purchase tokens in it. Where either ends within a line, as after a \
+            crash, that line is ended first: its message was not acknowledged and comes again.
 
             The configuration is a JSON object:
 
@@ -62,6 +63,7 @@ struct Pull: AsyncParsableCommand {
         }
         if once { settings.worker.pullTimeout = .seconds(5) }
         let kept = try QuarantineFile(path: quarantine)
+        try StandardOutput.endTornLine()
         let stopping = StopSwitch()
         let ends = once
         settings.worker.report = { report in
@@ -134,15 +136,23 @@ private final class EventSink: Sendable {
         let name = message.content.messageID ?? "message"
         let acknowledgement = adapter.acknowledgement(for: outcome)
         do {
-            if case .success(let normalization) = outcome {
-                var lines: [UInt8] = []
-                for event in normalization.events { lines += try CanonicalJSON.bytes(event) + [0x0A] }
-                try state.withLock { _ in try FileHandle.standardOutput.writeThrough(lines) }
+            try state.withLock { state in
+                // What could not be written may have left a part of a line, and what came next would be in that line.
+                guard !state.hasFailed else { throw ExitCode.cannotWrite }
+                do {
+                    var lines: [UInt8] = []
+                    if case .success(let normalization) = outcome {
+                        for event in normalization.events { lines += try CanonicalJSON.bytes(event) + [0x0A] }
+                    }
+                    try FileHandle.standardOutput.writeThrough(lines)
+                    if acknowledgement.decision == .acceptAndQuarantine { try quarantine.keep(message, outcome) }
+                } catch {
+                    state.hasFailed = true
+                    throw error
+                }
             }
-            if acknowledgement.decision == .acceptAndQuarantine { try quarantine.keep(message, outcome) }
         } catch {
             StandardError.write("\(name): not written")
-            state.withLock { $0.hasFailed = true }
             stopping.stop()
             throw error
         }
@@ -187,6 +197,16 @@ private final class QuarantineFile: Sendable {
         guard let handle = FileHandle(forUpdatingAtPath: path) else {
             throw ValidationError("\(path) cannot be written")
         }
+        do {
+            // Another process may append to it as well.
+            guard fcntl(handle.fileDescriptor, F_SETFL, O_APPEND) == 0 else { throw ExitCode.cannotWrite }
+            if try handle.isWithinLine(at: handle.seekToEnd()) {
+                StandardError.write("\(path) ends within a line; what comes next begins another")
+                try handle.writeThrough([0x0A])
+            }
+        } catch {
+            throw ValidationError("\(path) cannot be written")
+        }
         file = Mutex(handle)
     }
 
@@ -203,14 +223,42 @@ private final class QuarantineFile: Sendable {
             reason: reason
         )
         let bytes = try CanonicalJSON.bytes(line) + [0x0A]
-        try file.withLock { file in
-            try file.seekToEnd()
-            try file.writeThrough(bytes)
+        try file.withLock { file in try file.writeThrough(bytes) }
+    }
+}
+
+extension StandardOutput {
+    /// Has what is printed begin a line of its own, where it is appended to a file that ends within one.
+    fileprivate static func endTornLine() throws(ExitCode) {
+        let output = FileHandle.standardOutput
+        // A pipe or a terminal has no offset, and nothing that was there before.
+        guard let offset = try? output.offset(), isWithinLine(offset) else { return }
+        StandardError.write("standard output ends within a line; what comes next begins another")
+        do {
+            try output.writeThrough([0x0A])
+        } catch {
+            StandardError.write("standard output cannot be written")
+            throw .cannotWrite
         }
+    }
+
+    private static func isWithinLine(_ offset: UInt64) -> Bool {
+        // A shell opens it for writing only. What cannot be seen may be torn, and an empty line does no harm.
+        guard let file = FileHandle(forReadingAtPath: "/proc/self/fd/1"), let end = try? file.seekToEnd() else {
+            return true
+        }
+        let isAppending = fcntl(FileHandle.standardOutput.fileDescriptor, F_GETFL) & O_APPEND != 0
+        return (try? file.isWithinLine(at: isAppending ? end : offset)) ?? true
     }
 }
 
 extension FileHandle {
+    fileprivate func isWithinLine(at offset: UInt64) throws -> Bool {
+        guard offset > 0 else { return false }
+        try seek(toOffset: offset - 1)
+        return try read(upToCount: 1) != Data([0x0A])
+    }
+
     /// Writes, and for a file waits until it is on the disk: what was acknowledged is not delivered again.
     fileprivate func writeThrough(_ bytes: [UInt8]) throws {
         guard !bytes.isEmpty else { return }

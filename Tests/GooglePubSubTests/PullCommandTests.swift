@@ -10,8 +10,10 @@ private final class PullProcess: Sendable {
     let folder: URL
     private let process = Process()
 
-    /// - Parameter output: where standard output goes, unless to a file in the folder.
-    init(_ arguments: [String], in folder: URL, output: String? = nil) throws {
+    /// - Parameters:
+    ///   - output: where standard output goes, unless to a file in the folder.
+    ///   - written: what that file ends with already; it is then appended to, as a shell's `>>` does.
+    init(_ arguments: [String], in folder: URL, output: String? = nil, behind written: String? = nil) throws {
         self.folder = folder
         let folders = CommandLine.arguments.map { URL(fileURLWithPath: $0).deletingLastPathComponent() }
         let executable = folders.map { $0.appendingPathComponent("lifecycle") }
@@ -19,10 +21,12 @@ private final class PullProcess: Sendable {
         let url: URL = try #require(executable, "it is built with --traits CommandLineTool")
         process.executableURL = url
         process.arguments = ["pull"] + arguments
-        for name in ["output", "errors"] { try Data().write(to: folder.appendingPathComponent(name)) }
+        try Data().write(to: folder.appendingPathComponent("errors"))
+        try Data((written ?? "").utf8).write(to: folder.appendingPathComponent("output"))
         process.standardInput = FileHandle.nullDevice
         let handle = FileHandle(forWritingAtPath: output ?? folder.appendingPathComponent("output").path)
         let destination: FileHandle = try #require(handle)
+        if written != nil { _ = fcntl(destination.fileDescriptor, F_SETFL, O_WRONLY | O_APPEND) }
         process.standardOutput = destination
         process.standardError = try FileHandle(forWritingTo: folder.appendingPathComponent("errors"))
         try process.run()
@@ -144,11 +148,17 @@ private final class PlayedGoogle: Sendable {
         return path("config.json")
     }
 
-    func pull(_ arguments: [String] = ["--once"], output: String? = nil, config: String? = nil) throws -> PullProcess {
+    func pull(
+        _ arguments: [String] = ["--once"],
+        output: String? = nil,
+        behind written: String? = nil,
+        config: String? = nil
+    ) throws -> PullProcess {
         try PullProcess(
             ["--config", config ?? configuration(), "--quarantine", path("quarantine")] + arguments,
             in: folder,
-            output: output
+            output: output,
+            behind: written
         )
     }
 
@@ -268,6 +278,51 @@ struct PullCommandTests {
         let run = try google.pull([], output: "/dev/full")
         #expect(run.status() == 74)
         #expect(google.log.all.map(\.verb) == ["modifyAckDeadline"])
+    }
+
+    /// What was being written when the machine went down was not acknowledged, and comes again.
+    @Test("goes on behind a line that was torn off, and not within it", arguments: ["{\"torn", "{}\n", ""])
+    func tornLines(_ written: String) throws {
+        let google = try PlayedGoogle(
+            [PlayedGoogle.message("good"), PlayedGoogle.message("broken", "{")],
+            play: PlayedGoogle.subscribed
+        )
+        defer { google.stop() }
+        try Data(written.utf8).write(to: URL(fileURLWithPath: google.path("quarantine")))
+        let run = try google.pull(behind: written)
+        #expect(run.status() == 0, "\(run.errors)")
+        let isTorn = !written.isEmpty && !written.hasSuffix("\n")
+        for (name, key) in [("output", #""kind":"renewed""#), ("quarantine", #""message_id":"broken""#)] {
+            let text = try run.text(name)
+            let added = written + (isTorn ? "\n" : "")
+            #expect(text.hasPrefix(added + "{"))
+            let line = text.dropFirst(added.count)
+            #expect(line.contains(key))
+            #expect(line.hasSuffix("}\n") && line.count { $0 == "\n" } == 1)
+        }
+        #expect(run.errors.contains("standard output ends within a line") == isTorn)
+        #expect(run.errors.contains("quarantine ends within a line") == isTorn)
+    }
+
+    /// A part of a line can get onto a disk that is full, and what comes behind it would be within that line.
+    @Test("writes and acknowledges nothing more once something could not be written")
+    func nothingBehindATornLine() throws {
+        let errors = Locked<URL?>(nil)
+        let messages = ["torn", "later"].map { PlayedGoogle.message($0, Google.notification(type: 2, token: $0)) }
+        let google = try PlayedGoogle(messages, holds: true) { exchange in
+            guard exchange.request.target.hasSuffix("/later") else { return PlayedGoogle.subscribed(&exchange) }
+            let file = errors.withLock { $0 }
+            while let file, (try? Data(contentsOf: file).isEmpty) == true { usleep(10_000) }
+            exchange.respond(404)
+        }
+        defer { google.stop() }
+        errors.withLock { $0 = google.folder.appendingPathComponent("errors") }
+        let run = try google.pull([], output: "/dev/full")
+        #expect(run.status() == 74)
+        #expect(run.errors.contains("torn: not written"))
+        #expect(try run.text("quarantine").isEmpty)
+        #expect(Set(google.log.all.map(\.verb)) == ["modifyAckDeadline"])
+        #expect(google.log.all.flatMap(\.ids).sorted() == ["0", "1"])
     }
 
     @Test("a subscription that does not exist ends it")
