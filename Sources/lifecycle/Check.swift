@@ -11,7 +11,7 @@ struct Check: AsyncParsableCommand {
         discussion: """
             Prints one line a case: {"id","outcome","code"?,"message"?,"answer","events","matched"?}, in the order of \
             the files whatever the number of jobs. The summary goes to standard error. Exit status 1 when any case \
-            differs from its expectation or a line is no case.
+            differs from its expectation, a line is no case, or a file has none.
             """
     )
 
@@ -27,12 +27,15 @@ struct Check: AsyncParsableCommand {
 
     func run() async throws {
         var lines: [(place: String, line: ArraySlice<UInt8>)] = []
+        var empty: [String] = []
         for file in files {
             let bytes = try contents(of: file)
+            let count = lines.count
             for (number, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated()
             where !line.allSatisfy({ $0 == 0x20 || $0 == 0x0D }) {
                 lines.append(("\(file):\(number + 1)", line))
             }
+            if lines.count == count { empty.append(file) }
         }
         var summary = Summary()
         try await eachInOrder(lines, jobs: jobs) { entry in
@@ -44,8 +47,9 @@ struct Check: AsyncParsableCommand {
         } consume: { result in
             try summary.report(result)
         }
+        for file in empty { StandardError.write("\(file): no case") }
         StandardError.write(summary.text)
-        if summary.differing + summary.invalid > 0 { throw ExitCode(1) }
+        if summary.differing + summary.invalid + empty.count > 0 { throw ExitCode(1) }
     }
 }
 

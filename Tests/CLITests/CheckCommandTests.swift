@@ -69,8 +69,26 @@ struct CheckCommandTests {
 
     @Test("More jobs than cases are no more than the cases")
     func jobs() throws {
-        let run = try CommandLineRun(shell: "timeout 60 \"$0\" check --jobs \(Int.max) -")
-        #expect(run.status == 0, "\(run.errors)")
+        let run = try CommandLineRun(
+            shell: "timeout 60 \"$0\" check --jobs \(Int.max) -",
+            input: Data(try line(expect: "reject").utf8)
+        )
+        #expect(run.status == 1, "\(run.errors)")
+    }
+
+    @Test("A file without a case is no success, alone or beside others", arguments: ["", "\n \r\n"])
+    func nothingToRun(_ content: String) throws {
+        let alone = try CommandLineRun(["check", "-"], input: Data(content.utf8))
+        #expect(alone.status == 1)
+        #expect(alone.errors.contains("-: no case"))
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("cases-\(UUID().uuidString).jsonl")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(content.utf8).write(to: file)
+        let vector = try line(expect: "accept", #","events":[{"kind":"started"}],"match":"subset""#)
+        let beside = try CommandLineRun(["check", "-", file.path], input: Data(vector.utf8))
+        #expect(beside.status == 1)
+        #expect(beside.errors.contains("\(file.lastPathComponent): no case"))
+        #expect(beside.errors.contains("1 as expected"))
     }
 
     @Test("A line that is no case is reported and counts")
