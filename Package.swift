@@ -289,6 +289,7 @@ let package = Package(
             dependencies: [
                 "ConformanceVectors",
                 "CurlTransport",
+                "GooglePubSub",
                 "HTTPTransport",
                 "LoopbackServer",
                 "Normalizer",

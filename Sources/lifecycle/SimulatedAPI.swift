@@ -48,7 +48,7 @@ final class SimulatedAPI: Sendable {
                 "google",
                 [
                     "jwks_uri": .string("\(base)/oauth2/v3/certs"), "token_uri": .string("\(base)/token"),
-                    "play_api": .string("\(base)/androidpublisher/v3"),
+                    "play_api": .string(base),
                     "service_account_key_file": .string(keyFile.path), "access_token": .string(stage.accessToken),
                 ]
             )

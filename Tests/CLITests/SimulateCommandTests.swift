@@ -1,6 +1,7 @@
 import ConformanceVectors
 import CurlTransport
 import Foundation
+import GooglePubSub
 import HTTPTransport
 @testable import LoopbackServer
 import NotificationSimulator
@@ -233,6 +234,15 @@ struct SimulateCommandTests {
                 try HTTPTransportRequest(.put, try HTTPSURL(base + "/simulator/position"), body: Array("1".utf8))
             )
             #expect(moved.status == 204)
+            // The address that is printed is the one that a client of the API is made with.
+            let api = try PlayDeveloperAPI(
+                transport: transport,
+                tokens: FixedAccessToken(Secret(token)),
+                base: HTTPSURL(try #require(try place["google"]?.object()["play_api"]?.string()))
+            )
+            let purchase = try #require(resource.path.split(separator: "/").last.map(String.init))
+            let asked = await api.subscription(purchaseToken: purchase, packageName: simulator.packageName)
+            #expect(asked.body == resource.body)
             let first = try await get(resource.path, token: token)
             #expect(first.body == resource.body)
             #expect(first.headers["Date"] == "Mon, 05 Jan 2026 10:00:02 GMT")
