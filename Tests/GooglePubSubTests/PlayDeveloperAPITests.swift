@@ -157,7 +157,7 @@ struct PlayDeveloperAPITests {
             (error(403, status: "PERMISSION_DENIED", detail: "RATE_LIMIT_EXCEEDED"), .unavailable, 3),
             (error(403, status: "PERMISSION_DENIED", detail: "SERVICE_DISABLED"), .denied, 1),
             (error(401, status: "PERMISSION_DENIED"), .denied, 1), (error(401, status: "UNAUTHENTICATED"), .denied, 2),
-            (error(409), .unavailable, 3),
+            (error(409), .unavailable, 3), (error(499, status: "CANCELLED"), .unavailable, 3),
             (error(408), .unavailable, 3), (error(500), .unavailable, 3), (error(502), .unavailable, 3),
             (error(503), .unavailable, 3), (error(504), .unavailable, 3), (error(405), .denied, 1),
             (error(501), .unavailable, 1),

@@ -329,6 +329,7 @@ struct ServiceAccountTokenSourceTests {
         (error(400, "temporarily_unavailable"), true, 3), (error(400, "x", "internal_failure"), true, 3),
         (error(500, "x"), true, 3), (error(502, "x"), true, 3), (error(503, "x"), true, 3), (error(429, "x"), true, 3),
         (error(408, "x"), true, 3), (error(504, "x"), true, 3), (HTTPTransportResponse(status: 404), false, 1),
+        (error(499, "x"), true, 1),
         (HTTPTransportResponse(status: 302, headers: ["Location": "https://evil.example/"]), true, 1),
         (HTTPTransportResponse(status: 200), true, 1),
         (HTTPTransportResponse(status: 200, body: Array("<html>secret".utf8)), true, 1),

@@ -49,7 +49,7 @@ extension PlayAnswer {
     /// Whether the same request may fare better later.
     static func isTransient(_ response: HTTPTransportResponse) -> Bool {
         switch response.status {
-        case 408, 409, 429, 500, 502, 503, 504: true
+        case 408, 409, 429, 499, 500, 502, 503, 504: true
         case 403: APIErrorBody(response.body).isAboutQuota
         default: false
         }

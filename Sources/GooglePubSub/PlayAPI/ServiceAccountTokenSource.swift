@@ -252,7 +252,7 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
     }
 
     private static func isTransient(_ status: Int) -> Bool {
-        [408, 429, 500, 502, 503, 504].contains(status) || 300..<400 ~= status
+        [408, 429, 499, 500, 502, 503, 504].contains(status) || 300..<400 ~= status
     }
 
     private static func verdict(

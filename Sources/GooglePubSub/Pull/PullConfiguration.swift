@@ -122,7 +122,7 @@ public struct PullError: Error, Sendable, CustomStringConvertible {
         case invalid
         /// The worker runs already, or has run.
         case alreadyRun = "already_run"
-        /// The transport was shut down.
+        /// The transport was shut down, or that of the access tokens.
         case shutDown = "shut_down"
     }
 
