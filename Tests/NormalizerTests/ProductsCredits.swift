@@ -763,6 +763,83 @@ struct ProductsCredits {
         #expect(play([pro, basic]).included == 200)
     }
 
+    @Test("what a subscription includes ends with its period, also where the next one's product gives nothing")
+    func nextGivesNothing() {
+        let basic = Self.begins("t1", "basic", from: 0, to: 31)
+        let lite = Self.begins("t2", "lite", from: 31, to: 62, at: 30.5, isRenewal: true)
+        let next = Self.begins("t3", "lite", from: 62, to: 93, isRenewal: true)
+        for story in [
+            [basic, lite], [basic, lite, next], [basic, next], [basic, lite, basic],
+            [lite, Self.received(basic, at: 30.6)],
+        ] {
+            let balance = play(story, spending: [0: 80])
+            #expect((balance.included, balance.bought) == (0, 0))
+            #expect(balance.waiting == [])
+        }
+        let back = Self.begins("t3", "basic", from: 62, to: 93, isRenewal: true)
+        #expect(play([basic, lite, back, lite], spending: [0: 80]).included == 200)
+        // Known late, over a period that has paid out.
+        #expect(play([basic, back, Self.received(lite, at: 70)], spending: [1: 80]).included == 120)
+    }
+
+    @Test("a change to a product that gives nothing keeps what is left as any change does", arguments: [true, false])
+    func changeToNothing(carriesOver: Bool) {
+        let basic = Self.begins("t1", "basic", from: 0, to: 30)
+        let lite = Self.begins("t2", "lite", from: 15, to: 45, isRenewal: true)
+        var policy = Self.policy
+        policy.carriesOver = carriesOver
+        var host = Host()
+        var state = SubscriptionState(Self.lineage)
+        for event in [basic, lite] { host.perform(policy.actions(for: state.apply(event), in: state)) }
+        #expect(host.balance.included == 0)
+        #expect(host.balance.bought == (carriesOver ? 200 : 0))
+    }
+
+    @Test("a period that a relay tells of without its base plan takes nothing from what the store says that it gives")
+    func unknownBasePlan() {
+        let policy = CreditPolicy(["sub:basic": .init(credits: 200)])
+        let lineage = SubscriptionID(store: .playStore, environment: .production, id: "GPA.1")
+        func begins(
+            _ order: String,
+            _ product: String,
+            _ days: ClosedRange<Double>,
+            told: Double,
+            by provider: Provider
+        )
+            -> NormalizedEvent
+        {
+            let period = ServicePeriod(start: Self.day(days.lowerBound), end: Self.day(days.upperBound))
+            var event = Self.event(
+                .renewed(.init(cause: .scheduled, phase: .regular, period: period)),
+                at: Self.day(told),
+                order,
+                product: product,
+                facts: [.period(.init(period, product: product, phase: .regular, transaction: order))]
+            )
+            (event.provider, event.store, event.subscription) = (provider, .playStore, lineage)
+            event.origin.notificationID = "\(order) \(product)"
+            return event
+        }
+        let first = begins("GPA.1", "sub:basic", 0...30, told: 0, by: .google)
+        for told in [30.0, 29.5] {
+            let relayed = begins("GPA.1..0", "sub", 30...60, told: told, by: .revenuecat)
+            let stated = begins("GPA.1..0", "sub:basic", 30...60, told: told + 0.1, by: .google)
+            for order in [[first, relayed, stated], [first, stated, relayed], [relayed, first, stated]] {
+                var state = SubscriptionState(lineage)
+                var balance = CreditBalance()
+                var done: Set<String> = []
+                for event in order {
+                    for action in policy.actions(for: state.apply(event), in: state)
+                    where done.insert(action.id).inserted {
+                        balance.perform(action, at: event.receivedAt)
+                    }
+                }
+                balance.settle(at: Self.day(31), by: policy, in: state)
+                #expect((balance.included, balance.bought) == (200, 0))
+            }
+        }
+    }
+
     @Test("an early renewal pays out when its period begins, not before")
     func earlyRenewal() throws {
         var state = SubscriptionState(Self.lineage)

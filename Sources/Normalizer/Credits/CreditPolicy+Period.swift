@@ -73,7 +73,13 @@ extension CreditPolicy {
         default:
             break
         }
-        return payout(period, stated, before, event, lineage, state)
+        guard credits(of: period, stated, event) != nil else {
+            return lapse(period, before, timeline, event, lineage, state)
+        }
+        let payout = payout(period, stated, before, event, lineage, state)
+        // When that one was told of, it was not known that there would be anything left.
+        guard let later, credits(of: later) == nil else { return payout }
+        return payout + lapse(later, period, timeline, event, lineage, state)
     }
 
     /// Whether a period of Stripe's is told of as what it began as, and became something else since, as by an upgrade between
@@ -245,6 +251,26 @@ extension CreditPolicy {
         let effect: CreditAction.Effect =
             isKept ? .grant(credits) : carriesOver ? .carryOver(to: credits) : .prorate(to: credits)
         return [action("payout", effect, period, event, lineage)]
+    }
+
+    /// What is left of an earlier period's credits, when one begins whose product gives none. It is no payout: a relay may know
+    /// the product without its base plan, and the store's word of the same period then pays out.
+    private func lapse(
+        _ period: PeriodTimeline.Period,
+        _ before: PeriodTimeline.Period?,
+        _ timeline: PeriodTimeline,
+        _ event: NormalizedEvent,
+        _ lineage: SubscriptionID,
+        _ state: SubscriptionState
+    ) -> [CreditAction] {
+        let earlier = timeline.periods.filter { $0.start < period.start && credits(of: $0) != nil }
+        guard !earlier.isEmpty, !earlier.contains(where: { $0.goesOn(at: period.start) }), isPaid(period, state),
+            !isSpent(period, event)
+        else { return [] }
+        let isChange = replaced(by: period, before, event, state) != nil
+        if isChange, isChargedInFull(event) == false { return [] }
+        let effect: CreditAction.Effect = isChange && carriesOver ? .carryOver(to: 0) : .revoke
+        return [action("lapse", effect, period, event, lineage)]
     }
 
     /// A period that was paid for while one of something else goes on, as months do beside a year: what is left of that

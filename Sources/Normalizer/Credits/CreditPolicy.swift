@@ -37,7 +37,7 @@ public struct CreditPolicy: Hashable, Sendable, Codable {
         }
     }
 
-    /// What each product gives; others give nothing.
+    /// What each product gives; others give nothing, and a period of theirs ends what is left of the one before.
     public var allowances: [String: Allowance]
     /// How prorated credits become whole.
     public var rounding: Rounding
@@ -108,15 +108,19 @@ extension CreditPolicy {
     }
 
     /// Whether an action that waited for its time has nothing to do any more: the period that was charged ahead does not
-    /// begin, since another product took its place or its money went back.
+    /// begin, since another product took its place or its money went back. So has one that takes what is left, if the period
+    /// turns out to give credits.
     ///
     /// Ask when the time of an action has come that lay ahead when it was issued, and drop what is void.
     ///
     /// - Parameter state: the state of the action's lineage, as it is when the time has come.
     public func isVoid(_ action: CreditAction, in state: SubscriptionState) -> Bool {
+        let periods = PeriodTimeline(state).periods
         // With a change that is planned on Google Play, a period goes on under another token, and is paid out once.
-        let periods = PeriodTimeline(state).periods.filter { id("payout", $0, action.subscription) == action.id }
-        return !periods.isEmpty && periods.allSatisfy { $0.accessEnd <= $0.start }
+        let paidOut = periods.filter { id("payout", $0, action.subscription) == action.id }
+        if !paidOut.isEmpty { return paidOut.allSatisfy { $0.accessEnd <= $0.start } }
+        let lapsed = periods.filter { id("lapse", $0, action.subscription) == action.id }
+        return !lapsed.isEmpty && lapsed.allSatisfy { $0.accessEnd <= $0.start || credits(of: $0) != nil }
     }
 
     private func isWithinPeriod(_ event: NormalizedEvent, _ timeline: PeriodTimeline) -> Bool {
