@@ -67,8 +67,11 @@ public struct AppleConfiguration: Sendable {
     public var maximumFutureSkew: Duration = .seconds(300)
     /// How far `signedDate` may lie before the time of receipt; nil for any age. Apple repeats a notification for about
     /// a week with its first signature, so anything shorter loses events. What comes through the channel `history` may be
-    /// of any age.
+    /// of any age, and what clients upload is held against ``maximumUploadAge`` instead.
     public var maximumAge: Duration?
+    /// How far the `signedDate` of what a client uploads may lie before the time of receipt; nil for any age. A device hands in
+    /// what was signed when it last asked the App Store: years ago, where something was bought for good.
+    public var maximumUploadAge: Duration?
     /// The longest body that is read, in bytes.
     public var maximumBodyBytes: Int = 1 << 20
     /// How many certificate chains are remembered as valid. Apple uses very few at a time.
@@ -99,7 +102,7 @@ public struct AppleConfiguration: Sendable {
         where ![.production, .sandbox, .xcode, .localTesting].contains(environment) {
             throw ConfigurationError("environment \(environment) is not one of Apple's")
         }
-        guard maximumFutureSkew >= .zero, maximumAge.map({ $0 >= .zero }) ?? true else {
+        guard [maximumFutureSkew, maximumAge, maximumUploadAge].allSatisfy({ $0.map { $0 >= .zero } ?? true }) else {
             throw ConfigurationError("a tolerance is negative")
         }
         guard maximumBodyBytes > 0, chainCacheCapacity > 0 else {

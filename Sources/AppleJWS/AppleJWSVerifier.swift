@@ -16,6 +16,7 @@ public struct AppleJWSVerifier: Sendable {
     private(set) var verification: SignedDataVerification
     private let apps: [AppleConfiguration.App]
     private let environments: Set<AppleEnvironment>
+    private let maximumUploadAge: Int64?
 
     /// Prepares verification.
     ///
@@ -26,6 +27,7 @@ public struct AppleJWSVerifier: Sendable {
         verification = try SignedDataVerification(configuration)
         apps = configuration.apps
         environments = configuration.environments
+        maximumUploadAge = configuration.maximumUploadAge?.wholeMilliseconds
     }
 
     /// Proves a signed transaction (`signedTransactionInfo`, or StoreKit's `jwsRepresentation`).
@@ -40,7 +42,7 @@ public struct AppleJWSVerifier: Sendable {
         channel: Origin.Channel = .clientUpload
     ) throws(DeliveryError) -> Authenticated<AppleTransaction> {
         let jws = Array(jws)
-        let (transaction, evidence) = try transaction(jws, jws.indices, receivedAt)
+        let (transaction, evidence) = try taking(channel).transaction(jws, jws.indices, receivedAt)
         return authenticated(transaction, jws, receivedAt, channel, evidence)
     }
 
@@ -55,7 +57,7 @@ public struct AppleJWSVerifier: Sendable {
         channel: Origin.Channel = .clientUpload
     ) throws(DeliveryError) -> Authenticated<AppleRenewalInfo> {
         let jws = Array(jws)
-        let (renewalInfo, evidence) = try renewalInfo(jws, jws.indices, receivedAt)
+        let (renewalInfo, evidence) = try taking(channel).renewalInfo(jws, jws.indices, receivedAt)
         return authenticated(renewalInfo, jws, receivedAt, channel, evidence)
     }
 
@@ -68,7 +70,7 @@ public struct AppleJWSVerifier: Sendable {
         channel: Origin.Channel = .clientUpload
     ) throws(DeliveryError) -> Authenticated<AppleAppTransaction> {
         let jws = Array(jws)
-        let (appTransaction, evidence) = try appTransaction(jws, jws.indices, receivedAt)
+        let (appTransaction, evidence) = try taking(channel).appTransaction(jws, jws.indices, receivedAt)
         return authenticated(appTransaction, jws, receivedAt, channel, evidence)
     }
 
@@ -86,11 +88,14 @@ public struct AppleJWSVerifier: Sendable {
     }
 
     /// What the verifier is for a channel: Apple's record of past notifications holds what was signed long ago, and who
-    /// reads it has it from Apple.
+    /// reads it has it from Apple; and a device keeps what it was given.
     func taking(_ channel: Origin.Channel) -> AppleJWSVerifier {
-        guard channel == .history else { return self }
         var verifier = self
-        verifier.verification = verification.forAnyAge
+        switch channel {
+        case .history: verifier.verification.maximumAge = nil
+        case .clientUpload: verifier.verification.maximumAge = maximumUploadAge
+        default: break
+        }
         return verifier
     }
 

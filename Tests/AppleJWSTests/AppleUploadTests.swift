@@ -55,6 +55,43 @@ struct AppleUploadTests {
 
     private typealias Moment = AppleStory.Moment
 
+    @Test(
+        "a device keeps what was signed years ago, and may hand it in, unless a maximum age of uploads says otherwise"
+    )
+    func age() throws {
+        let simulator = try AppleSimulator(seed: "age")
+        let received = AppleFixture.start.addingTimeInterval(3 * 365 * 86_400)
+        let story = try AppleStory("age", "A purchase.", [Moment(.after(.zero), .subscribe(.basicMonthly))])
+            .notifications(from: AppleFixture.start)
+        guard case .data(let data) = story[0].content else { throw CancellationError() }
+        let transaction = try simulator.signed(#require(data.transactionInfo), at: AppleFixture.start)
+        let renewalInfo = try simulator.signed(#require(data.renewalInfo), at: AppleFixture.start)
+        func adapter(_ change: (inout AppleConfiguration) -> Void) throws -> AppleAdapter {
+            try AppleFixture.adapter(trusting: simulator, change)
+        }
+        func receive(_ adapter: AppleAdapter) throws -> [LifecycleEvent.Kind] {
+            try adapter.receive(signedTransaction: transaction, signedRenewalInfo: renewalInfo, receivedAt: received)
+                .events.map(\.event.kind)
+        }
+        let ofNotifications = try adapter { $0.maximumAge = .seconds(14 * 86_400) }
+        #expect(try receive(ofNotifications) == [.started])
+        // What a server asked Apple for was signed just now.
+        let error = #expect(throws: DeliveryError.self) {
+            try ofNotifications.verifier.transaction(transaction, receivedAt: received, channel: .refetch)
+        }
+        #expect(error?.code == .stale)
+        for (age, isTaken) in [(3 * 365 * 86_400, true), (3 * 365 * 86_400 - 1, false)] {
+            let adapter = try adapter { $0.maximumUploadAge = .seconds(age) }
+            if isTaken {
+                #expect(try receive(adapter) == [.started])
+            } else {
+                let error = #expect(throws: DeliveryError.self) { try receive(adapter) }
+                #expect(error?.code == .stale)
+            }
+        }
+        #expect(throws: ConfigurationError.self) { try adapter { $0.maximumUploadAge = .seconds(-1) } }
+    }
+
     @Test("renewal info of another lineage, or of another environment, says nothing of a transaction")
     func unrelated() throws {
         let simulator = try AppleSimulator(seed: "unrelated")

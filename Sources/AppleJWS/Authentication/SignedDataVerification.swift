@@ -26,7 +26,8 @@ struct SignedDataVerification: Sendable {
     let cache: ChainCache
     private let certificateTime: AppleConfiguration.CertificateTime
     private let futureSkew: Int64
-    private var maximumAge: Int64?
+    /// In milliseconds; nil for any age.
+    var maximumAge: Int64?
 
     init(_ configuration: AppleConfiguration) throws(ConfigurationError) {
         isSigned = configuration.environments.contains(where: \.isSigned)
@@ -43,13 +44,6 @@ struct SignedDataVerification: Sendable {
         certificateTime = configuration.certificateTime
         futureSkew = configuration.maximumFutureSkew.wholeMilliseconds
         maximumAge = configuration.maximumAge?.wholeMilliseconds
-    }
-
-    /// The same for data of any age.
-    var forAnyAge: SignedDataVerification {
-        var verification = self
-        verification.maximumAge = nil
-        return verification
     }
 
     /// - Parameters:
