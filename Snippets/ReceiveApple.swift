@@ -16,14 +16,18 @@ func makeApple(rootG3: [UInt8]) throws -> AppleAdapter {
 
 func receive(_ body: [UInt8], with apple: AppleAdapter, into store: any Store) async -> Int {
     // snippet.show
+    let delivery = Delivery(body: body, receivedAt: Date())
+    let answer: Acknowledgement
     do {
-        let result = try await apple.receive(Delivery(body: body, receivedAt: Date()))
+        let result = try await apple.receive(delivery)
         // One transaction: reads the states that the result is about, writes them back, and what is news to an outbox.
         try await store.update(for: result) { ledger, isFirst in
             ledger.apply(result).filter { $0.isNews && isFirst($0.event.id) }
         }
-        return apple.acknowledgement(for: .success(result)).status
-    } catch { return apple.acknowledgement(for: .failure(error)).status }
+        answer = apple.acknowledgement(for: .success(result))
+    } catch { answer = apple.acknowledgement(for: .failure(error)) }
+    if answer.decision == .acceptAndQuarantine, await !store.keep(delivery) { return 503 }
+    return answer.status
     // snippet.hide
 }
 
@@ -51,4 +55,9 @@ protocol Store: Sendable {
         for result: Normalization,
         _ news: (_ ledger: inout AccountLedger, _ isFirst: (EventID) -> Bool) -> [AppliedEvent]
     ) async throws(DeliveryError)
+
+    /// Keeps what is Apple's and cannot be taken in yet, such as by this version.
+    ///
+    /// - Returns: whether it is kept.
+    func keep(_ delivery: Delivery) async -> Bool
 }

@@ -21,6 +21,7 @@ struct Backend {
             packageName: environment["GOOGLE_PACKAGE"],
             now: { Date() }
         )
+        try await routes.takeInKept()
         let port = environment["PORT"].flatMap(Int.init) ?? 8080
         try await Application(
             router: routes.router(),

@@ -7,11 +7,10 @@ struct CreditBook: Sendable {
     let policy: CreditPolicy
 
     /// Does what an event asks for, each action once.
-    func perform(_ applied: AppliedEvent, in ledger: AccountLedger, _ db: Database) throws {
+    func perform(_ applied: AppliedEvent, in ledger: AccountLedger, at now: Date, _ db: Database) throws {
         guard let lineage = applied.event.subscription, let state = ledger[lineage] else { return }
-        let actions = try policy.actions(for: applied, in: state).filter { try insert($0, db) }
+        let actions = try policy.actions(for: applied, in: state, at: now).filter { try insert($0, db) }
         if actions.isEmpty { return }
-        let now = applied.event.receivedAt
         var balance = try balance(of: state, at: now, db)
         for action in actions { balance.perform(action, at: now) }
         try write(balance, of: state, db)

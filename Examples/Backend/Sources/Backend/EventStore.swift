@@ -48,6 +48,12 @@ struct EventStore: Sendable {
           subscription TEXT PRIMARY KEY,
           balance      TEXT NOT NULL
         );
+        CREATE TABLE IF NOT EXISTS quarantine (
+          provider     TEXT NOT NULL,
+          digest       TEXT NOT NULL,
+          delivery     TEXT NOT NULL,
+          PRIMARY KEY (provider, digest)
+        );
         -- What this backend has yet to act upon, such as mails. Whoever takes a row acts first, and deletes it then.
         CREATE TABLE IF NOT EXISTS outbox (
           number       INTEGER PRIMARY KEY,
@@ -59,17 +65,19 @@ struct EventStore: Sendable {
 
     /// Keeps what a delivery came to, all of it or nothing.
     ///
+    /// - Parameter now: when it is taken in, which may be long after it was received.
     /// - Throws: `unavailable` where nothing was kept, so that the provider sends the delivery again.
-    func update(for result: Normalization) async throws(DeliveryError) {
+    func update(for result: Normalization, at now: Date) async throws(DeliveryError) {
         do {
-            // It begins with BEGIN IMMEDIATE: writers come one after the other, and none overwrites what another has joined.
-            try await database.write { try update(for: result, $0) }
+            // It begins with BEGIN IMMEDIATE: writers come one after the other, and none overwrites what another has joined
+            // or used. That is why states and balances have no version here.
+            try await database.write { try update(for: result, at: now, $0) }
         } catch {
             throw DeliveryError(.unavailable, "the events could not be stored", underlying: error)
         }
     }
 
-    private func update(for result: Normalization, _ db: Database) throws {
+    private func update(for result: Normalization, at now: Date, _ db: Database) throws {
         let first = Set(try result.events.filter { try Self.insert($0, db) }.map(\.id))
         for statement in result.statements {
             for case .link(let other) in statement.facts {
@@ -87,7 +95,7 @@ struct EventStore: Sendable {
                 let event = try CanonicalJSON.text(applied.event)
                 try db.execute(sql: "INSERT INTO outbox (event) VALUES (?)", arguments: [event])
             }
-            try credits.perform(applied, in: ledger, db)
+            try credits.perform(applied, in: ledger, at: now, db)
         }
         for lineage in result.lineages {
             if let state = ledger[lineage] { try Self.write(state, of: lineage, db) }
@@ -136,6 +144,48 @@ struct EventStore: Sendable {
                     ON CONFLICT DO NOTHING
                     """,
                 arguments: [account.lookupKey, lineage.description]
+            )
+        }
+    }
+
+    // MARK: What cannot be taken in
+
+    /// Keeps a delivery with what proves it.
+    ///
+    /// - Returns: whether it is kept, so that the provider need not send it again.
+    func keep(_ delivery: Delivery, of provider: String) async -> Bool {
+        do {
+            try await database.write { db in
+                try db.execute(
+                    sql: """
+                        INSERT INTO quarantine (provider, digest, delivery) VALUES (?, ?, ?)
+                        ON CONFLICT DO NOTHING
+                        """,
+                    arguments: [provider, delivery.digest, CanonicalJSON.text(delivery)]
+                )
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// What is kept, in the order in which it came.
+    func kept() async throws -> [(provider: String, delivery: Delivery)] {
+        try await database.read { db in
+            try Row.fetchAll(db, sql: "SELECT provider, delivery FROM quarantine ORDER BY rowid").map { row in
+                let delivery: String = row["delivery"]
+                return (row["provider"], try CanonicalJSON.value(from: Array(delivery.utf8)))
+            }
+        }
+    }
+
+    /// Keeps a delivery no longer.
+    func release(_ delivery: Delivery, of provider: String) async throws {
+        try await database.write { db in
+            try db.execute(
+                sql: "DELETE FROM quarantine WHERE provider = ? AND digest = ?",
+                arguments: [provider, delivery.digest]
             )
         }
     }

@@ -17,12 +17,18 @@ struct Routes: Sendable {
     func router() -> Router<BasicRequestContext> {
         let router = Router()
         router.post("hooks/:provider") { request, context in
-            guard let adapter = adapters[try context.parameters.require("provider")] else { throw HTTPError(.notFound) }
+            let provider = try context.parameters.require("provider")
+            guard let adapter = adapters[provider] else { throw HTTPError(.notFound) }
             // The exact bytes: what is signed is these, and not what they mean.
             let body = try await request.body.collect(upTo: 1 << 20)
             let headers = Delivery.Headers(request.headers.map { ($0.name.rawName, $0.value) })
             let delivery = Delivery(headers: headers, body: Array(buffer: body), receivedAt: now())
-            return Response(status: .init(code: await status(for: delivery, by: adapter)))
+            let answer = await takeIn(delivery, by: adapter)
+            // Nobody sends again what is answered with 200.
+            if answer.decision == .acceptAndQuarantine, await !store.keep(delivery, of: provider) {
+                return Response(status: .serviceUnavailable)
+            }
+            return Response(status: .init(code: answer.status))
         }
         router.post("uploads/:provider/:kind/:account") { request, context -> HTTPResponse.Status in
             let body = try await request.body.collect(upTo: 1 << 16)
@@ -66,7 +72,7 @@ struct Routes: Sendable {
     ) async -> HTTPResponse.Status {
         do throws(DeliveryError) {
             guard let result = try await receive() else { return .notFound }
-            try await store.update(for: result)
+            try await store.update(for: result, at: now())
             return result.noChange?.reason == .purchaseGone ? .notFound : .ok
         } catch {
             return error.code == .unavailable || error.code == .denied ? .serviceUnavailable : .badRequest
@@ -111,13 +117,23 @@ struct Routes: Sendable {
         return name
     }
 
-    private func status(for delivery: Delivery, by adapter: any ProviderAdapter) async -> Int {
+    private func takeIn(_ delivery: Delivery, by adapter: any ProviderAdapter) async -> Acknowledgement {
         do {
             let result = try await adapter.receive(delivery)
-            try await store.update(for: result)
-            return adapter.acknowledgement(for: .success(result)).status
+            try await store.update(for: result, at: now())
+            return adapter.acknowledgement(for: .success(result))
         } catch {
-            return adapter.acknowledgement(for: .failure(error)).status
+            return adapter.acknowledgement(for: .failure(error))
+        }
+    }
+
+    /// Takes in what was kept because it could not be read, as after an update or a change of the configuration.
+    func takeInKept() async throws {
+        for (provider, delivery) in try await store.kept() {
+            guard let adapter = adapters[provider] else { continue }
+            if await takeIn(delivery, by: adapter).decision == .accept {
+                try await store.release(delivery, of: provider)
+            }
         }
     }
 }

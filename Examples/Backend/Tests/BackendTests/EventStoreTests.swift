@@ -28,7 +28,10 @@ struct EventStoreTests {
         let file = try TemporaryDatabase()
         let store = try EventStore(DatabasePool(path: file.path), policy: policy)
         try await withThrowingTaskGroup { group in
-            for result in (results + results).shuffled() { group.addTask { try await store.update(for: result) } }
+            for result in (results + results).shuffled() {
+                let now = result.events.map(\.receivedAt).max() ?? Teller.start
+                group.addTask { try await store.update(for: result, at: now) }
+            }
             try await group.waitForAll()
         }
         for account in expected.accounts {
@@ -120,7 +123,7 @@ struct EventStoreTests {
                 )
             )
             let result = Normalization([event])
-            try await store.update(for: result)
+            try await store.update(for: result, at: Teller.start)
             _ = ledger.apply(result)
         }
 

@@ -1,3 +1,4 @@
+import AppleJWS
 import Foundation
 import GRDB
 import HTTPTypes
@@ -71,6 +72,7 @@ struct RoutesTests {
             #expect(status == (name == "stripe" ? 400 : 401))
         }
         #expect(try await store.outbox() == [])
+        #expect(try await store.kept().isEmpty)
     }
 
     /// Hands something in for somebody who is signed in.
@@ -190,7 +192,7 @@ struct RoutesTests {
         let account = try #require(event.account)
         let product = try #require(event.product?.id)
         let store = try EventStore(DatabaseQueue(), policy: CreditPolicy([product: .init(credits: 50)]))
-        for result in results { try await store.update(for: result) }
+        for result in results { try await store.update(for: result, at: Self.now) }
         let routes = Routes(adapters: [:], store: store, now: { Self.now })
         try await Application(router: routes.router()).test(.router) { client in
             let uri = "/credits/\(account.source)/\(account.id)"
@@ -219,6 +221,42 @@ struct RoutesTests {
         // As another process finds it.
         let news = try await EventStore(DatabaseQueue(path: file.path)).outbox()
         #expect(news.map(\.event.kind) == [.started])
+    }
+
+    @Test("What is genuine and cannot be taken is kept, once, until a backend can take it")
+    func quarantine() async throws {
+        let teller = try Teller("apple")
+        let apple = try AppleSimulator(seed: "backend")
+        let ofAnotherApp = try AppleAdapter(
+            AppleConfiguration(
+                apps: [.init(bundleID: "com.example.other", appAppleID: 1)],
+                environments: [.production],
+                trustAnchors: AppleTrustAnchors(der: [apple.rootCertificate])
+            )
+        )
+        let story = try #require(Story.named("initial-purchase"))
+        let told = try #require(try teller.simulator.notifications(story, from: Teller.start).first)
+        let delivery = try teller.simulator.delivery(of: told, sentAt: Self.now)
+        let database = try DatabaseQueue(path: file.path)
+        var routes = Routes(adapters: ["apple": ofAnotherApp], store: store, now: { Self.now })
+        try await Application(router: routes.router()).test(.router) { client in
+            try await database.write { try $0.execute(sql: "ALTER TABLE quarantine RENAME TO away") }
+            let status = try await post(delivery, to: "apple", by: client)
+            #expect(status == 503)
+            try await database.write { try $0.execute(sql: "ALTER TABLE away RENAME TO quarantine") }
+            for _ in 1...2 { #expect(try await post(delivery, to: "apple", by: client) == 200) }
+        }
+        #expect(try await store.outbox() == [])
+        try await routes.takeInKept()
+        let kept = try await store.kept()
+        #expect(kept.map(\.provider) == ["apple"])
+        #expect(kept.map(\.delivery.body) == [delivery.body])
+        routes = Routes(adapters: ["apple": try teller.adapter([])], store: store, now: { Self.now + 86_400 })
+        for _ in 1...2 { try await routes.takeInKept() }
+        #expect(try await store.kept().isEmpty)
+        let news = try await store.outbox()
+        #expect(news.map(\.event.kind) == [.started])
+        #expect(news.map(\.receivedAt) == [Self.now])
     }
 
     @Test("No address but a configured provider's takes anything")
