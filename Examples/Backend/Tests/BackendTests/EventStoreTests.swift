@@ -96,10 +96,44 @@ struct EventStoreTests {
             store = try EventStore(DatabaseQueue(), policy: policy)
         }
 
+        init(store: EventStore) { self.store = store }
+
         mutating func tell(_ event: LifecycleEvent, of lineage: SubscriptionID? = nil, _ facts: [Fact] = [])
             async throws
         {
             let name = "\(ledger.states.count)-\(lineage?.id ?? "")"
+            let result = Self.result(event, name, of: lineage, facts)
+            try await store.update(for: result, at: Teller.start)
+            _ = ledger.apply(result)
+        }
+
+        /// Something that is bought once, beside the periods of a lineage.
+        static func pack(_ transaction: String, of lineage: String) -> Normalization {
+            let purchase = LifecycleEvent.OneTimePurchase(type: .consumable, quantity: 1)
+            let fact = Fact.OneTimePurchase(
+                transaction: transaction,
+                product: "coins",
+                purchase: purchase,
+                at: Teller.start
+            )
+            return result(
+                .oneTimePurchased(purchase),
+                transaction,
+                of: SubscriptionID(store: .appStore, environment: .production, id: lineage),
+                [.purchase(fact)],
+                product: "coins",
+                transaction: transaction
+            )
+        }
+
+        private static func result(
+            _ event: LifecycleEvent,
+            _ name: String,
+            of lineage: SubscriptionID?,
+            _ facts: [Fact],
+            product: String? = nil,
+            transaction: String? = nil
+        ) -> Normalization {
             let scope = lineage ?? SubscriptionID(store: .appStore, environment: .production, id: "")
             let event = NormalizedEvent(
                 id: .notified(scope, by: .revenuecat, notification: name),
@@ -108,6 +142,8 @@ struct EventStoreTests {
                 store: .appStore,
                 environment: .production,
                 subscription: lineage,
+                transaction: transaction,
+                product: product.map { PurchasedProduct(id: $0) },
                 occurredAt: Teller.start,
                 effectiveAt: Teller.start,
                 assertedAt: Teller.start,
@@ -122,9 +158,7 @@ struct EventStoreTests {
                     mapper: "test/1"
                 )
             )
-            let result = Normalization([event])
-            try await store.update(for: result, at: Teller.start)
-            _ = ledger.apply(result)
+            return Normalization([event])
         }
 
         /// A period between so many days after the start.
@@ -235,5 +269,114 @@ struct EventStoreTests {
         #expect(try await credits(3) == 40)
         try await told.tellOfPeriod("2", 1..<30, [.link(old)], transaction: "relayed")
         #expect(try await credits(3) == 40)
+    }
+
+    /// The statements of a block of the page, by what they begin with.
+    private static func documented(_ start: String) throws -> [String] {
+        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("docs/model.md")
+        return try String(contentsOf: page, encoding: .utf8).components(separatedBy: "```sql\n").dropFirst()
+            .flatMap { $0.components(separatedBy: "```")[0].components(separatedBy: ";") }
+            .map { $0.split(separator: "\n").filter { !$0.hasPrefix("--") }.joined(separator: "\n") }
+            .filter { $0.hasPrefix(start) }
+    }
+
+    /// Databases that let writers in side by side have to compare what they read with what is there.
+    @Test("In the documented tables, credits that are used and credits that are given at once are not there twice")
+    func documentedBalances() throws {
+        let database = try DatabaseQueue()
+        let (table, delete, insert) = try (
+            #require(Self.documented("CREATE TABLE credit_balance").first),
+            #require(Self.documented("DELETE FROM credit_balance").first),
+            #require(Self.documented("INSERT INTO credit_balance").first)
+        )
+        /// One of two who each have read all rows, and write when the other may have written.
+        struct Writer {
+            var rows: [String: Int]
+            var balance = CreditBalance()
+
+            init(_ db: Database) throws {
+                rows = [:]
+                for row in try Row.fetchAll(db, sql: "SELECT * FROM credit_balance") {
+                    let text: String = row["balance"]
+                    balance.merge(try CanonicalJSON.value(from: Array(text.utf8)))
+                    rows[row["subscription"]] = row["version"]
+                }
+            }
+
+            /// Whether it may write, as far as the statements say.
+            func write(to subscription: String, _ delete: String, _ insert: String, _ db: Database) throws -> Bool {
+                var isSwapped = true
+                try db.inSavepoint {
+                    for (name, version) in rows {
+                        try db.execute(sql: delete, arguments: ["subscription": name, "version": version])
+                        if db.changesCount != 1 { isSwapped = false }
+                    }
+                    let version = (rows.values.max() ?? 0) + 1
+                    try db.execute(
+                        sql: insert,
+                        arguments: [
+                            "subscription": subscription, "version": version, "balance": CanonicalJSON.text(balance),
+                        ]
+                    )
+                    if db.changesCount != 1 { isSwapped = false }
+                    return isSwapped ? .commit : .rollback
+                }
+                return isSwapped
+            }
+        }
+        // Under the two names of one purchase, one of which has no row yet, and then under one.
+        for names in [["A", "B"], ["B", "A"], ["A", "A"]] {
+            try database.write { db in
+                try db.execute(sql: "DROP TABLE IF EXISTS credit_balance; " + table)
+                var first = try Writer(db)
+                first.balance.bought += 100
+                #expect(try first.write(to: "A", delete, insert, db))
+                var (given, used) = (try Writer(db), try Writer(db))
+                given.balance.bought += 30
+                #expect(used.balance.use(upTo: 60, hasAccess: true) == 60)
+                #expect(try given.write(to: names[0], delete, insert, db))
+                #expect(try !used.write(to: names[1], delete, insert, db))
+                used = try Writer(db)
+                #expect(used.balance.use(upTo: 60, hasAccess: true) == 60)
+                #expect(try used.write(to: names[1], delete, insert, db))
+                #expect(try Writer(db).balance == CreditBalance(bought: 70))
+            }
+        }
+    }
+
+    @Test(
+        "Who uses credits while others are given, under another name of the purchase and by another process, uses each once"
+    )
+    func usedBesideGiven() async throws {
+        let account = Account.Identifier("user-17", .appUserID)
+        let old = SubscriptionID(store: .appStore, environment: .production, id: "1")
+        let policy = CreditPolicy(["coins": .init(credits: 10), "pro": .init(credits: 100)])
+        let file = try TemporaryDatabase()
+        var waiting = Configuration()
+        waiting.busyMode = .timeout(30)
+        let stores = try (0..<2).map { _ in
+            try EventStore(DatabasePool(path: file.path, configuration: waiting), policy: policy)
+        }
+        var told = try Told(store: stores[0])
+        try await told.tellOfPeriod("1", 0..<30, [.owner(Account(account.id, account.source))])
+        try await told.tellOfPeriod("2", 30..<60, [.link(old)])
+        let packs = (0..<20).map { Told.pack("coins-\($0)", of: ["1", "2"][$0 % 2]) }
+        let used = try await withThrowingTaskGroup { group in
+            for pack in packs {
+                group.addTask {
+                    try await stores[1].update(for: pack, at: Teller.start)
+                    return false
+                }
+                for store in stores {
+                    group.addTask { try await store.use(7, of: account, in: .production, at: Teller.start) }
+                }
+            }
+            return try await group.reduce(into: Int64(0)) { $0 += $1 ? 7 : 0 }
+        }
+        #expect(used > 0)
+        let left = try await stores[0].credits(of: account, in: .production, at: Teller.start)
+        #expect(left + used == 300)
     }
 }
