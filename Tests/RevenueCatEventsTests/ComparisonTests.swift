@@ -119,6 +119,41 @@ struct ComparisonTests {
         )
     }
 
+    @Test("grace that ran out is access for both, however much later the store says that the purchase ended")
+    func lapsedGrace() throws {
+        let channels = try TwoChannelTests.channels(
+            AppleStory(
+                "grace-expiry",
+                "A charge fails, the grace period ends, and no payment comes.",
+                [
+                    .init(.after(.zero), .subscribe(.basicMonthly)),
+                    .init(.atPeriodEnd, .failToRenew(grace: .seconds(16 * 86_400))),
+                    .init(.atGraceEnd, .endGrace), .init(.after(.seconds(44 * 86_400)), .expire(.billingRetry)),
+                ]
+            )
+        )
+        let failure = try #require(channels.relayed.first { $0.kind == .billingIssue })
+        // RevenueCat says that it ended when grace did, and counts grace to the period.
+        let relayed = channels.relayed.map { event in
+            guard event.kind == .expired, case .billingIssue(let issue) = failure.event,
+                case .grace(let until) = issue.access
+            else { return event }
+            var event = event
+            (event.occurredAt, event.effectiveAt, event.assertedAt) = (until, until, until.addingTimeInterval(1))
+            event.facts = event.facts.map { fact in
+                guard case .periodEnded(var end) = fact else { return fact }
+                end.at = until
+                return .periodEnded(end)
+            }
+            return event
+        }
+        for (first, second) in [(relayed, channels.apple), (channels.apple, relayed)] {
+            let comparison = ChannelComparison(first, second)
+            #expect(comparison.access == [])
+            #expect(comparison.isAgreement, "\(comparison)")
+        }
+    }
+
     @Test("what one side missed is named, and what follows for access")
     func missed() throws {
         let channels = try Self.channels()

@@ -83,7 +83,7 @@ extension SubscriptionState {
             }
             var grounds: [Explanation.Ground] = []
             if grant.basis == .grace, let grace = period.grace {
-                grounds.append(.init(says: "a charge failed, grace until \(RFC3339.string(grace.until))", by: grace.by))
+                grounds.append(ground(grace))
             }
             if let cut = period.cut {
                 grounds.append(.init(says: "ends \(RFC3339.string(cut.at)), \(cut.reason.rawValue)", by: cut.by))
@@ -95,7 +95,11 @@ extension SubscriptionState {
             )
             return grounds
         case .denied(_, let denial):
-            var grounds = denial.evidence.map { Explanation.Ground(says: "ended, \(denial.reason.rawValue)", by: $0) }
+            let grace = timeline.lastBegun(by: moment).flatMap { timeline.periods[$0].grace }
+            var grounds = denial.evidence.map { citation in
+                if let grace, grace.by == citation { return ground(grace) }
+                return Explanation.Ground(says: "ended, \(denial.reason.rawValue)", by: citation)
+            }
             if let last = grounds.popLast() {
                 let says =
                     denial.evidence.count > 1 || denial.reason == .renewalDue || denial.reason == .notBegun
@@ -104,6 +108,10 @@ extension SubscriptionState {
             }
             return grounds
         }
+    }
+
+    private func ground(_ grace: PeriodTimeline.Grace) -> Explanation.Ground {
+        .init(says: "a charge failed, grace until \(RFC3339.string(grace.until))", by: grace.by)
     }
 }
 

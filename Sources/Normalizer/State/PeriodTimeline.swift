@@ -73,9 +73,15 @@ struct PeriodTimeline {
         var accessEnd: Int64 {
             guard end > start else { return start }
             var accessEnd = max(end, grace?.until ?? .min)
-            if let cut { accessEnd = min(accessEnd, cut.at) }
+            if let cut, !isEndAfterGrace(cut) { accessEnd = min(accessEnd, cut.at) }
             if let replacement { accessEnd = min(accessEnd, replacement.at) }
             return accessEnd
+        }
+
+        /// Whether an end is the paid one, and was told when grace had run out.
+        private func isEndAfterGrace(_ cut: Cut) -> Bool {
+            guard let grace else { return false }
+            return abs(cut.at - end) <= ServicePeriod.startTolerance && grace.until <= cut.by.milliseconds
         }
 
         /// Whether it never begins: it was charged ahead, and another product came before.
@@ -117,7 +123,7 @@ struct PeriodTimeline {
         applyRefunds(of: state)
         applyEarlyChanges()
         for (lineage, registers) in state.registers {
-            if let billing = registers.billing { applyGrace(billing, lineage: lineage) }
+            applyGrace(registers, lineage: lineage)
         }
         applyReplacements()
     }
@@ -283,12 +289,15 @@ struct PeriodTimeline {
         }
     }
 
-    // A failed charge is about the period whose renewal is outstanding. Once a newer one was stated it is settled.
-    private mutating func applyGrace(_ register: Register<Fact.Billing>, lineage: SubscriptionID) {
-        guard register.value.status != .settled, let until = register.value.graceUntil,
-            let index = subject(of: register, lineage: lineage), index == newestIndex
+    // A failed charge is about the period whose renewal is outstanding. Once a newer one was stated it is settled. What is said
+    // when grace has run out, such as that the purchase ended, does not undo it.
+    private mutating func applyGrace(_ registers: SubscriptionState.Registers, lineage: SubscriptionID) {
+        guard let said = registers.billing, let stated = registers.grace ?? registers.billing,
+            let until = stated.value.graceUntil?.millisecondsSince1970,
+            said.latest == stated.latest ? said.value.status != .settled : said.by.milliseconds >= until,
+            let index = subject(of: stated, lineage: lineage), index == newestIndex
         else { return }
-        let grace = Grace(until: until.millisecondsSince1970, by: register.by)
+        let grace = Grace(until: until, by: stated.by)
         if let known = periods[index].grace, grace.by.precedes(known.by) { return }
         periods[index].grace = grace
     }

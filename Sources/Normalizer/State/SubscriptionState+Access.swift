@@ -159,7 +159,8 @@ extension SubscriptionState {
         if let last = begun.last(where: { !$0.isForestalled }) ?? begun.last {
             let (reason, by) = endReason(of: last, timeline)
             let since = begun.filter { $0.accessEnd > $0.start }.map(\.accessEnd).max()
-            return denied(since: since ?? last.accessEnd, reason, product: last.fact.product, [by, last.by])
+            let grace = last.grace.flatMap { $0.until == last.accessEnd && $0.by != by ? $0.by : nil }
+            return denied(since: since ?? last.accessEnd, reason, product: last.fact.product, [by, grace, last.by])
         }
         let ends = timeline.unmatchedEnds.sorted { $0.latest.precedes($1.latest) }
         if let end = ends.last(where: { $0.value.at.millisecondsSince1970 <= time }) {

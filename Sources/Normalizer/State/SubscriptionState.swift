@@ -14,6 +14,8 @@ public struct SubscriptionState: Hashable, Sendable {
         package var intent: Register<Fact.RenewalIntent>?
         package var nextProduct: Register<Fact.NextProduct>?
         package var billing: Register<Fact.Billing>?
+        /// The last failed charge that had grace: what is said when that has run out does not undo it.
+        package var grace: Register<Fact.Billing>?
         package var pause: Register<Fact.PauseState>?
         package var priceChange: Register<Fact.PriceChangeState>?
 
@@ -21,12 +23,13 @@ public struct SubscriptionState: Hashable, Sendable {
             intent.merge(other.intent)
             nextProduct.merge(other.nextProduct)
             billing.merge(other.billing)
+            grace.merge(other.grace)
             pause.merge(other.pause)
             priceChange.merge(other.priceChange)
         }
 
         private enum CodingKeys: String, CodingKey {
-            case billing, pause
+            case billing, grace, pause
             case intent = "renewal_intent"
             case nextProduct = "next_product"
             case priceChange = "price_change"
@@ -232,6 +235,9 @@ public struct SubscriptionState: Hashable, Sendable {
             registers[lineage]?.nextProduct.insert(Assertion(product, by: citation))
         case .billing(let billing):
             registers[lineage]?.billing.insert(Assertion(billing, by: citation))
+            if billing.status != .settled, billing.graceUntil != nil {
+                registers[lineage]?.grace.insert(Assertion(billing, by: citation))
+            }
         case .pause(let pause):
             registers[lineage]?.pause.insert(Assertion(pause, by: citation))
         case .priceChange(let change):

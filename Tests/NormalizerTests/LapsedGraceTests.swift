@@ -1,0 +1,131 @@
+import FoundationEssentials
+import Testing
+
+@testable import Normalizer
+
+/// A period of thirty days whose renewal fails, with grace until day 46, which runs out.
+@Suite("Grace that ran out")
+struct LapsedGraceTests {
+    private static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "O1")
+    private static func day(_ days: Double) -> Date { AccountStories.day(days) }
+
+    private static func statement(_ type: String, at days: Double, _ facts: [Fact]) -> StoreStatement {
+        StoreStatement(
+            subscription: lineage,
+            provider: .apple,
+            assertedAt: day(days),
+            facts: facts,
+            origin: Origin(type: type, channel: .webhook, evidence: .init(.unchecked), digest: type, mapper: "test/1")
+        )
+    }
+
+    private static func ended(_ days: Double, _ reason: LifecycleEvent.Expired.Reason = .billing) -> Fact {
+        .periodEnded(.init(start: day(0), transaction: "t1", at: day(days), reason: reason))
+    }
+
+    private static let period = statement(
+        "BEGAN",
+        at: 0,
+        [
+            .period(
+                .init(
+                    ServicePeriod(start: day(0), end: day(30)),
+                    product: "pro",
+                    phase: .regular,
+                    transaction: "t1"
+                )
+            )
+        ]
+    )
+    private static let failed = statement("FAILED", at: 30, [.billing(.init(.grace, graceUntil: day(46)))])
+    private static let lapsed = statement("LAPSED", at: 46, [.billing(.init(.suspended))])
+    private static let expired = statement("EXPIRED", at: 90, [.billing(.init(.settled)), ended(30)])
+
+    private static func state(_ statements: [StoreStatement]) -> SubscriptionState {
+        var state = SubscriptionState(lineage)
+        for statement in statements { state.apply(statement) }
+        return state
+    }
+
+    @Test("gave access until then, whatever is said of it afterwards, in any order")
+    func remembered() throws {
+        let told = [Self.failed, Self.lapsed, Self.expired]
+        for story in [[0], [0, 1], [0, 2], [0, 1, 2]].map({ [Self.period] + $0.map { told[$0] } }) {
+            for order in [story, story.reversed(), Array(story.dropFirst() + story.prefix(1))] {
+                let state = Self.state(order)
+                #expect(
+                    [29, 31, 45.9, 46, 91].map { state.access(at: Self.day($0)).isGranted } == [
+                        true, true, true, false, false,
+                    ]
+                )
+                guard case .denied(let since, let denial) = state.access(at: Self.day(91)) else {
+                    Issue.record("granted")
+                    continue
+                }
+                #expect(since == Self.day(46))
+                #expect(denial.reason == .billing)
+                let grounds = state.explain(at: Self.day(91)).grounds
+                #expect(grounds.contains { $0.by.type == "FAILED" && $0.says.contains("grace until") }, "\(grounds)")
+                #expect(try CanonicalJSON.value(SubscriptionState.self, from: CanonicalJSON.bytes(state)) == state)
+            }
+        }
+        let halves = [Self.state([Self.period, Self.expired]), Self.state([Self.lapsed, Self.failed])]
+        for (var one, other) in [(halves[0], halves[1]), (halves[1], halves[0])] {
+            one.merge(other)
+            #expect(one == Self.state([Self.period, Self.failed, Self.lapsed, Self.expired]))
+        }
+    }
+
+    @Test("is none where the store ends it, or the period, before it runs out")
+    func endedBefore() {
+        for statement in [
+            Self.statement("SUSPENDED", at: 35, [.billing(.init(.suspended))]),
+            Self.statement("SETTLED", at: 35, [.billing(.init(.settled))]),
+            Self.statement("EXPIRED EARLY", at: 35, [.billing(.init(.settled)), Self.ended(30, .customer)]),
+            Self.statement("ENDED", at: 35, [Self.ended(30, .customer)]),
+            Self.statement("REFUNDED", at: 90, [.billing(.init(.settled)), Self.ended(20, .refunded)]),
+        ] {
+            for order in [[Self.period, Self.failed, statement], [statement, Self.failed, Self.period]] {
+                let state = Self.state(order)
+                #expect(!state.access(at: Self.day(36)).isGranted, "\(statement.origin.type)")
+                #expect(!state.access(at: Self.day(31)).isGranted, "\(statement.origin.type)")
+            }
+        }
+    }
+
+    @Test("ends where the store says that it ended, and not with a period that came since")
+    func bounds() {
+        let cut = Self.statement("ENDED", at: 90, [.billing(.init(.settled)), Self.ended(40)])
+        let state = Self.state([Self.period, Self.failed, cut])
+        #expect([39, 41].map { state.access(at: Self.day($0)).isGranted } == [true, false])
+        let next = Fact.Period(
+            ServicePeriod(start: Self.day(60), end: Self.day(90)),
+            product: "pro",
+            phase: .regular,
+            transaction: "t2"
+        )
+        let renewed = Self.statement("RENEWED", at: 60, [.period(next), .billing(.init(.settled))])
+        let later = Self.state([Self.period, Self.failed, Self.lapsed, renewed])
+        #expect([61, 89, 91].map { later.access(at: Self.day($0)).isGranted } == [true, true, false])
+    }
+
+    @Test("leaves no credits, also where its end is told of late and dated to what was paid for")
+    func credits() {
+        var state = Self.state([Self.period, Self.failed])
+        let applied = state.apply(
+            AccountStories.event(
+                .expired(.init(reason: .billing)),
+                "t1",
+                at: 90,
+                effective: 30,
+                of: "O1",
+                [.billing(.init(.settled)), Self.ended(30)]
+            )
+        )
+        var ended = applied
+        ended.event.occurredAt = Self.day(30)
+        let actions = CreditPolicy(["pro": .init(credits: 100)]).actions(for: ended, in: state)
+        #expect(actions.map(\.effect) == [.revoke])
+        #expect(actions.map(\.effectiveAt) == [Self.day(46)])
+    }
+}
