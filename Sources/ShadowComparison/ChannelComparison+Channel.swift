@@ -30,13 +30,16 @@ extension ChannelComparison {
         }
 
         /// Whether an event of the channel only says in other words what the same channel says with another: a failed
-        /// charge as an end of renewal, a refund as an expiration, or a change of product, whose time the channel did
-        /// not know, that took effect within the minute.
+        /// charge as an end of renewal, and by a relay as an expiration, a refund as an expiration, or a change of product,
+        /// whose time the channel did not know, that took effect within the minute.
         func saysOtherwise(_ event: NormalizedEvent) -> Bool {
             guard let lineage = event.subscription, let others = byLineage[lineage] else { return false }
             switch event.event {
             case .autoRenewDisabled(let detail) where detail.reason == .billing:
                 return others.contains { $0.kind == .billingIssue && distance($0, event) <= 60_000 }
+            // A store says so when it has given up trying, and not at all where it is paid in the end.
+            case .expired(let detail) where detail.reason == .billing && event.provider == .revenuecat:
+                return others.contains { $0.kind == .billingIssue && $0.transaction == event.transaction }
             case .expired(let detail) where detail.reason == .refunded:
                 return others.contains { $0.kind == .refunded && $0.transaction == event.transaction }
             case .productChangeScheduled(let change) where change.basis == .inferred:

@@ -154,6 +154,44 @@ struct ComparisonTests {
         }
     }
 
+    @Test("an end for want of payment says of a relay what its failed charge says, and is nobody's miss")
+    func relayedEnd() throws {
+        let channels = try TwoChannelTests.channels(
+            AppleStory(
+                "retry-recovery",
+                "A charge fails without grace, and succeeds later.",
+                [
+                    .init(.after(.zero), .subscribe(.basicMonthly)), .init(.atPeriodEnd, .failToRenew(grace: nil)),
+                    .init(.after(.seconds(9 * 86_400)), .recover),
+                ]
+            )
+        )
+        var end = try #require(channels.relayed.first { $0.kind == .billingIssue })
+        let period = try #require(channels.relayed.first?.period)
+        end.event = .expired(.init(reason: .billing))
+        end.id = EventID(provider: .revenuecat, environment: .production, notification: "expiration")
+        end.origin.type = "EXPIRATION"
+        end.facts = [
+            .periodEnded(
+                .init(
+                    start: period.start,
+                    transaction: end.transaction,
+                    at: try #require(period.end),
+                    reason: .billing
+                )
+            )
+        ]
+        for (first, second) in [(channels.relayed + [end], channels.apple), (channels.apple, channels.relayed + [end])]
+        {
+            let comparison = ChannelComparison(first, second)
+            #expect(comparison.isAgreement, "\(comparison)")
+            #expect(comparison.withoutCounterpart.contains { $0.id == end.id })
+        }
+        // Whoever tells of no failed charge is told of an end that the other has missed.
+        let silent = channels.relayed.filter { $0.kind != .billingIssue } + [end]
+        #expect(ChannelComparison(silent, channels.apple).onlyFirst.contains { $0.id == end.id })
+    }
+
     @Test("what one side missed is named, and what follows for access")
     func missed() throws {
         let channels = try Self.channels()
