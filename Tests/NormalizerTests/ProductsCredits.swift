@@ -763,6 +763,43 @@ struct ProductsCredits {
         #expect(play([pro, basic]).included == 200)
     }
 
+    @Test("a product that is changed to and fro within a period of Stripe's pays out once")
+    func toAndFro() {
+        let lineage = SubscriptionID(store: .stripe, environment: .production, id: "sub_1")
+        let period = ServicePeriod(start: Self.day(0), end: Self.day(30))
+        var state = SubscriptionState(lineage)
+        var host = Host()
+        func tell(_ event: LifecycleEvent, _ product: String, at days: Double) {
+            var event = Self.event(
+                event,
+                at: Self.day(days),
+                "\(days)",
+                product: product,
+                facts: [.period(.init(period, product: product, phase: .regular, transaction: nil))]
+            )
+            (event.provider, event.store, event.subscription, event.transaction) = (.stripe, .stripe, lineage, nil)
+            host.perform(Self.policy.actions(for: state.apply(event), in: state))
+        }
+        tell(.started(.init(origin: .new, phase: .regular, period: period)), "basic", at: 0)
+        for (index, product) in ["pro", "basic", "pro", "basic", "pro"].enumerated() {
+            tell(
+                .productChanged(
+                    .init(
+                        from: product == "pro" ? "basic" : "pro",
+                        to: product,
+                        direction: .unknown,
+                        timing: .immediate,
+                        basis: .store
+                    )
+                ),
+                product,
+                at: 1 + Double(index)
+            )
+        }
+        #expect(host.balance.bought == 200)
+        #expect((251...270).contains(host.balance.included))
+    }
+
     @Test("what a subscription includes ends with its period, also where the next one's product gives nothing")
     func nextGivesNothing() {
         let basic = Self.begins("t1", "basic", from: 0, to: 31)
