@@ -9,7 +9,12 @@ struct LapsedGraceTests {
     private static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "O1")
     private static func day(_ days: Double) -> Date { AccountStories.day(days) }
 
-    private static func statement(_ type: String, at days: Double, _ facts: [Fact]) -> StoreStatement {
+    private static func statement(
+        _ type: String,
+        at days: Double,
+        of lineage: SubscriptionID = lineage,
+        _ facts: [Fact]
+    ) -> StoreStatement {
         StoreStatement(
             subscription: lineage,
             provider: .apple,
@@ -73,6 +78,48 @@ struct LapsedGraceTests {
         for (var one, other) in [(halves[0], halves[1]), (halves[1], halves[0])] {
             one.merge(other)
             #expect(one == Self.state([Self.period, Self.failed, Self.lapsed, Self.expired]))
+        }
+    }
+
+    private static func failed(_ name: String, at days: Double, until end: Double, of lineage: SubscriptionID = lineage)
+        -> StoreStatement
+    {
+        statement(name, at: days, of: lineage, [.billing(.init(.grace, graceUntil: day(end)))])
+    }
+
+    /// What is heard of an older failed charge takes nothing from the newer one that such a state knows alone.
+    @Test(
+        "does not end grace that goes on, in a state that was stored before grace was remembered",
+        arguments: [31.0, 47]
+    )
+    func storedWithout(at days: Double) throws {
+        let stored = Self.state([Self.period, Self.failed("AGAIN", at: days, until: days + 15)])
+        let now = String(decoding: try CanonicalJSON.bytes(stored), as: UTF8.self)
+        let text = now.replacing(#""grace":{"#, with: #""of_a_later_version":{"#)
+        #expect(text != now)
+        var state: SubscriptionState = try CanonicalJSON.value(from: Array(text.utf8))
+        for _ in 0..<2 {
+            #expect(state.access(at: Self.day(days + 3)).isGranted)
+            #expect(!state.access(at: Self.day(days + 15)).isGranted)
+            state.apply(Self.failed)
+        }
+    }
+
+    @Test("does not end grace that goes on by the word of a linked lineage")
+    func linked() {
+        let other = SubscriptionID(store: .appStore, environment: .production, id: "O2")
+        let link = Self.statement("LINK", at: 0, [.link(other)])
+        let one = Self.state([
+            Self.period, link, Self.failed("RELAYED", at: 30.01, until: 46),
+            Self.statement("SUSPENDED", at: 46.01, [.billing(.init(.suspended))]),
+        ])
+        var two = SubscriptionState(other)
+        two.apply(Self.statement("BEGAN", at: 0, of: other, Self.period.facts))
+        two.apply(Self.failed("LONGER", at: 30, until: 60, of: other))
+        for (var state, rest) in [(one, two), (two, one)] {
+            state.merge(rest)
+            #expect(state.access(at: Self.day(50)).isGranted)
+            #expect(!state.access(at: Self.day(60)).isGranted)
         }
     }
 

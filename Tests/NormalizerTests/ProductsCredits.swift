@@ -819,6 +819,46 @@ struct ProductsCredits {
         #expect(play([basic, back, Self.received(lite, at: 70)], spending: [1: 80]).included == 120)
     }
 
+    /// Stripe suspends all of a subscription, also a year that is paid for, and tells of the payment first.
+    @Test("a month that gives nothing takes nothing from the year beside it, once its failed charge succeeds")
+    func monthBesideSuspendedYear() {
+        let year = Self.begins("y1", "basic", from: 0, to: 365)
+        let month = Self.begins("m1", "lite", from: 0, to: 31)
+        let next = Fact.Period(
+            ServicePeriod(start: Self.day(31), end: Self.day(62)),
+            product: "lite",
+            phase: .regular,
+            transaction: "m2"
+        )
+        let suspended = Self.event(
+            .autoRenewEnabled,
+            at: Self.day(31.1),
+            "failed",
+            facts: [.period(next)]
+                + [("y1", 0.0), ("m2", 31)].map { name, start in
+                    .periodEnded(
+                        .init(start: Self.day(start), transaction: name, at: Self.day(start), reason: .billing)
+                    )
+                }
+        )
+        let paid = Self.begins("m2", "lite", from: 31, to: 62, at: 32, isRenewal: true)
+        #expect(play([year, month, suspended, paid], spending: [0: 80]).included == 120)
+    }
+
+    @Test("a period that gives nothing and comes to light late takes nothing of what was paid out since")
+    func lateLapse() {
+        let basic = Self.begins("t1", "basic", from: 0, to: 31)
+        let lite = Self.begins("t2", "lite", from: 31, to: 62, isRenewal: true)
+        var state = SubscriptionState(Self.lineage)
+        var balance = CreditBalance(included: 120, paidOutAt: Self.day(62))
+        for event in [basic, lite] {
+            for action in Self.policy.actions(for: state.apply(event), in: state) {
+                balance.perform(action, at: Self.day(70))
+            }
+        }
+        #expect(balance == CreditBalance(included: 120, paidOutAt: Self.day(62)))
+    }
+
     @Test("a change to a product that gives nothing keeps what is left as any change does", arguments: [true, false])
     func changeToNothing(carriesOver: Bool) {
         let basic = Self.begins("t1", "basic", from: 0, to: 30)

@@ -253,8 +253,8 @@ extension CreditPolicy {
         return [action("payout", effect, period, event, lineage)]
     }
 
-    /// What is left of an earlier period's credits, when one begins whose product gives none. It is no payout: a relay may know
-    /// the product without its base plan, and the store's word of the same period then pays out.
+    /// What is left of an earlier period's credits, when one begins whose product gives none. Its id is not the payout's: a relay
+    /// may know the product without its base plan, and the store's word of the same period then pays out.
     private func lapse(
         _ period: PeriodTimeline.Period,
         _ before: PeriodTimeline.Period?,
@@ -264,13 +264,23 @@ extension CreditPolicy {
         _ state: SubscriptionState
     ) -> [CreditAction] {
         let earlier = timeline.periods.filter { $0.start < period.start && credits(of: $0) != nil }
-        guard !earlier.isEmpty, !earlier.contains(where: { $0.goesOn(at: period.start) }), isPaid(period, state),
-            !isSpent(period, event)
+        guard !earlier.isEmpty, !earlier.contains(where: { mayGoOn($0, at: period.start, state) }),
+            isPaid(period, state), !isSpent(period, event)
         else { return [] }
         let isChange = replaced(by: period, before, event, state) != nil
         if isChange, isChargedInFull(event) == false { return [] }
-        let effect: CreditAction.Effect = isChange && carriesOver ? .carryOver(to: 0) : .revoke
+        let effect: CreditAction.Effect = isChange && carriesOver ? .carryOver(to: 0) : .reset(to: 0)
         return [action("lapse", effect, period, event, lineage)]
+    }
+
+    /// Whether a period that was paid for goes on at a moment, or will once a charge for something else has succeeded, or a pause
+    /// is over.
+    private func mayGoOn(_ period: PeriodTimeline.Period, at time: Int64, _ state: SubscriptionState) -> Bool {
+        if period.goesOn(at: time) { return true }
+        guard period.replacement == nil, period.start <= time, time < period.end, isPaid(period, state) else {
+            return false
+        }
+        return [.billing, .paused].contains(period.cut?.reason)
     }
 
     /// A period that was paid for while one of something else goes on, as months do beside a year: what is left of that

@@ -123,7 +123,10 @@ struct PeriodTimeline {
         applyRefunds(of: state)
         applyEarlyChanges()
         for (lineage, registers) in state.registers {
-            applyGrace(registers, lineage: lineage)
+            if let billing = registers.billing { applyGrace(billing, lineage: lineage) }
+        }
+        if newestIndex.map({ periods[$0].grace == nil }) ?? false {
+            for (lineage, registers) in state.registers { applyLapsedGrace(registers, lineage: lineage) }
         }
         applyReplacements()
     }
@@ -289,15 +292,27 @@ struct PeriodTimeline {
         }
     }
 
-    // A failed charge is about the period whose renewal is outstanding. Once a newer one was stated it is settled. What is said
-    // when grace has run out, such as that the purchase ended, does not undo it.
-    private mutating func applyGrace(_ registers: SubscriptionState.Registers, lineage: SubscriptionID) {
-        guard let said = registers.billing, let stated = registers.grace ?? registers.billing,
-            let until = stated.value.graceUntil?.millisecondsSince1970,
-            said.latest == stated.latest ? said.value.status != .settled : said.by.milliseconds >= until,
-            let index = subject(of: stated, lineage: lineage), index == newestIndex
+    // A failed charge is about the period whose renewal is outstanding. Once a newer one was stated it is settled.
+    private mutating func applyGrace(_ register: Register<Fact.Billing>, lineage: SubscriptionID) {
+        guard register.value.status != .settled else { return }
+        apply(register, lineage: lineage)
+    }
+
+    // What is said when grace has run out, such as that the purchase ended, does not undo it. Nor does grace that has run out
+    // take the place of one that goes on, of a linked lineage or of a state that was stored without it.
+    private mutating func applyLapsedGrace(_ registers: SubscriptionState.Registers, lineage: SubscriptionID) {
+        guard let said = registers.billing, said.value.status == .settled || said.value.graceUntil == nil,
+            let grace = registers.grace, let until = grace.value.graceUntil?.millisecondsSince1970,
+            said.by.milliseconds >= until
         else { return }
-        let grace = Grace(until: until, by: stated.by)
+        apply(grace, lineage: lineage)
+    }
+
+    private mutating func apply(_ register: Register<Fact.Billing>, lineage: SubscriptionID) {
+        guard let until = register.value.graceUntil, let index = subject(of: register, lineage: lineage),
+            index == newestIndex
+        else { return }
+        let grace = Grace(until: until.millisecondsSince1970, by: register.by)
         if let known = periods[index].grace, grace.by.precedes(known.by) { return }
         periods[index].grace = grace
     }
