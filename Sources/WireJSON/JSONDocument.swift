@@ -60,7 +60,7 @@ package final class JSONDocument: Sendable {
             for _ in 0..<entries.count { found.append(0) }
             for index in members.indices {
                 let member = members[index]
-                var place = Int(slots[member.fingerprint.hash])
+                var place = slots[member.fingerprint.hash]
                 while place > 0 {
                     let entry = entries[place &- 1]
                     if member.isLike(entry.name.fingerprint), isName(member.node, entry.name) {

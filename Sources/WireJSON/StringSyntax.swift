@@ -7,6 +7,8 @@ enum StringSyntax {
 
     /// The position of the closing quotation mark of the string whose first octet is at `start`, and whether the string
     /// holds an escape.
+    ///
+    /// A document has less than 2³¹ octets. Positions of 32 bits say so to the optimizer, which then leaves out most checks.
     @inline(__always)
     static func end(of text: Span<UInt8>, from start: UInt32) throws(JSONError) -> (UInt32, hasEscape: Bool) {
         var end = start
