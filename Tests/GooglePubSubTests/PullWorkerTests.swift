@@ -381,11 +381,8 @@ struct PullWorkerTests {
         }
     }
 
-    /// The endpoint for access tokens can keep a worker waiting as well.
-    @Test func stopInterruptsAWaitForAnAccessToken() async throws {
-        let endpoint = StubTransport()
-        endpoint.on(hang: .any)
-        let worker = try PullWorker(
+    private func worker(tokensFrom endpoint: StubTransport) throws -> PullWorker {
+        try PullWorker(
             PullConfiguration(subscription: Google.subscription),
             transport: subscription.transport,
             tokens: ServiceAccountTokenSource(
@@ -398,6 +395,13 @@ struct PullWorkerTests {
             clock: clock,
             now: { Google.receivedAt }
         )
+    }
+
+    /// The endpoint for access tokens can keep a worker waiting as well.
+    @Test func stopInterruptsAWaitForAnAccessToken() async throws {
+        let endpoint = StubTransport()
+        endpoint.on(hang: .any)
+        let worker = try worker(tokensFrom: endpoint)
         async let running: Void = worker.run { _ in
             .acknowledge
         } quarantine: { _ in
@@ -412,19 +416,7 @@ struct PullWorkerTests {
         let endpoint = StubTransport()
         endpoint.on(.any, times: 1, fail: .shutDown)
         endpoint.on(.any, respond: ServiceAccountTokenSourceTests.error(400, "invalid_grant"))
-        let worker = try PullWorker(
-            PullConfiguration(subscription: Google.subscription),
-            transport: subscription.transport,
-            tokens: ServiceAccountTokenSource(
-                KeyFile.account(),
-                scopes: [.pubSub],
-                transport: endpoint,
-                clock: clock,
-                now: { Google.receivedAt }
-            ),
-            clock: clock,
-            now: { Google.receivedAt }
-        )
+        let worker = try worker(tokensFrom: endpoint)
         let driver = driveClock()
         defer { driver.cancel() }
         let error = await #expect(throws: PullError.self) {
