@@ -43,7 +43,8 @@ public struct StripeAdapter: ProviderAdapter {
         /// The connected accounts to take; nil takes all. Events of the endpoint's own account name none and are taken.
         public var accounts: Set<String>?
         /// The id of the endpoint's own account (`acct_…`). Snapshot events of that account do not name it, but event
-        /// destinations of an organization do; with it, both belong to the same lineages.
+        /// destinations of an organization do; with it, both belong to the same lineages. An organization's API key is
+        /// used for it.
         public var ownAccount: String?
         /// The longest body, in bytes.
         public var maximumBodyBytes = 1_048_576
@@ -179,7 +180,9 @@ public struct StripeAdapter: ProviderAdapter {
             throw ConfigurationError("maximum future skew is negative")
         }
         guard configuration.maximumBodyBytes > 0 else { throw ConfigurationError("no body is short enough") }
-        let client = try configuration.lookup.map { (lookup) throws(ConfigurationError) in try LookupClient(lookup) }
+        let client = try configuration.lookup.map { (lookup) throws(ConfigurationError) in
+            try LookupClient(lookup, ownAccount: configuration.ownAccount)
+        }
         setup = Setup(configuration, secrets: secrets, client: client)
     }
 

@@ -129,6 +129,24 @@ extension QuestionTests {
         #expect(result.events.first?.app == "acct_1")
     }
 
+    @Test(
+        "an organization's key names the account, and a connected one behind its platform",
+        arguments: [
+            (own: "acct_1", asked: nil, context: "acct_1"), ("acct_1", "acct_1", "acct_1"),
+            ("acct_1", "acct_2", "acct_1/acct_2"), (nil, "acct_2", "acct_2"), (nil, nil, nil),
+        ] as [(own: String?, asked: String?, context: String?)]
+    )
+    func organization(_ own: String?, _ asked: String?, _ context: String?) async throws {
+        answer(Self.subscription())
+        let adapter = try adapter {
+            $0.ownAccount = own
+            $0.lookup?.apiKey = Secret("sk_org_secret")
+        }
+        _ = try await adapter.receive(subscription: "sub_1", account: asked, receivedAt: date(Self.now))
+        #expect(transport.requests.map { $0.headers["Stripe-Context"] } == [context])
+        #expect(transport.requests.map { $0.headers["Stripe-Account"] } == [nil])
+    }
+
     @Test("an account that is not taken is not asked about")
     func otherAccount() async throws {
         let adapter = try adapter { $0.accounts = ["acct_1"] }

@@ -9,8 +9,10 @@ struct LookupClient: Sendable {
     private let retries: RetryPolicy
     /// Which of Stripe's worlds the key is for; nil where it does not say.
     private let isLive: Bool?
+    /// The platform's own account, where it is known.
+    private let ownAccount: String?
 
-    init(_ lookup: StripeAdapter.Lookup) throws(ConfigurationError) {
+    init(_ lookup: StripeAdapter.Lookup, ownAccount: String?) throws(ConfigurationError) {
         guard !lookup.apiKey.isBlank else { throw ConfigurationError("API key is blank") }
         guard lookup.apiKey.bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw ConfigurationError("API key has characters that none has")
@@ -22,6 +24,7 @@ struct LookupClient: Sendable {
             throw ConfigurationError("look-ups have no attempt, or no time")
         }
         self.lookup = lookup
+        self.ownAccount = ownAccount
         isLive = Self.isLive(lookup.apiKey)
         retries = RetryPolicy(
             maximumAttempts: lookup.maximumAttempts,
@@ -160,6 +163,14 @@ struct LookupClient: Sendable {
             && (try? reader.reference("customer")) == id
     }
 
+    /// An organization's key is for none of its accounts by itself, and names a connected one behind its platform
+    /// (https://docs.stripe.com/context).
+    private func organizationContext(of notification: StripeNotification) -> String? {
+        guard lookup.apiKey.bytes.starts(with: "sk_org_".utf8) else { return nil }
+        guard let account = notification.account, account != ownAccount else { return ownAccount }
+        return ownAccount.map { "\($0)/\(account)" } ?? account
+    }
+
     private func request(
         _ question: LookupRequest,
         for notification: StripeNotification
@@ -173,7 +184,7 @@ struct LookupClient: Sendable {
         try request.setHeader("Authorization", to: lookup.apiKey.bearerCredentials)
         try request.setHeader("Stripe-Version", to: lookup.version)
         // One of the two: the context is the account's successor and can name more than it.
-        if let context = notification.context {
+        if let context = notification.context ?? organizationContext(of: notification) {
             try request.setHeader("Stripe-Context", to: context)
         } else if let account = notification.account {
             try request.setHeader("Stripe-Account", to: account)
