@@ -57,6 +57,11 @@ static inline CURLMcode lifecycle_curl_multi_set_long(CURLM *handle, CURLMoption
     return (curl_multi_setopt)(handle, option, value);
 }
 
+// For CURLSHOPT_SHARE.
+static inline CURLSHcode lifecycle_curl_share_set_data(CURLSH *handle, curl_lock_data value) {
+    return (curl_share_setopt)(handle, CURLSHOPT_SHARE, value);
+}
+
 // libcurl before 7.85 knows the allowed protocols as bits only; later ones have deprecated these.
 static inline CURLcode lifecycle_curl_allow_https_only(CURL *handle) {
 #if LIBCURL_VERSION_NUM >= 0x075500

@@ -4,12 +4,16 @@ import HTTPTransport
 /// The only owner of one `CURL *`. Its transfer must have left the multi handle before it is destroyed.
 @safe struct EasyHandle: ~Copyable {
     private let handle: UnsafeMutableRawPointer
+    /// Where its connection comes from; the multi handle's own unless given. It goes after the handle, since a value's parts
+    /// outlive its `deinit`.
+    let pool: ConnectionPool?
 
-    init() throws(HTTPTransportError) {
+    init(from pool: ConnectionPool? = nil) throws(HTTPTransportError) {
         guard let handle = unsafe curl_easy_init() else {
             throw HTTPTransportError(.transportFailure, "libcurl has no memory for a request")
         }
         unsafe self.handle = unsafe handle
+        self.pool = pool
     }
 
     deinit {
@@ -77,6 +81,10 @@ import HTTPTransport
             unsafe lifecycle_curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, buffer.baseAddress)
         }
         try check(code, CURLOPT_COPYPOSTFIELDS)
+    }
+
+    func usePool() throws(HTTPTransportError) {
+        if let pool { try unsafe set(CURLOPT_SHARE, target: pool.pointer) }
     }
 
     /// What holds for every request, whatever the configuration.

@@ -17,7 +17,7 @@ final class Transfer {
     private let silence: ConnectionSilence
     private let start = ContinuousClock.now
     /// Whether no kept connection may carry it.
-    let isOnNewConnection: Bool
+    private let isOnNewConnection: Bool
     private let url: HTTPSURL
     private let limit: Int
     private var headers = HTTPTransportHeaders()
@@ -31,7 +31,7 @@ final class Transfer {
         _ request: HTTPTransportRequest,
         for ticket: Ticket,
         until deadline: ContinuousClock.Instant,
-        onNewConnection isOnNewConnection: Bool,
+        from pool: ConnectionPool?,
         _ configuration: CurlTransport.Configuration,
         endingA silence: ConnectionSilence,
         _ continuation: Continuation
@@ -41,10 +41,10 @@ final class Transfer {
         self.silence = silence
         self.continuation = continuation
         // On a kept connection that turns out to be closed, libcurl sends a request once more by itself.
-        self.isOnNewConnection = isOnNewConnection || !request.isIdempotent
+        isOnNewConnection = !request.isIdempotent
         url = request.url
         limit = request.maximumResponseBytes
-        easy = try EasyHandle()
+        easy = try EasyHandle(from: pool)
         headerList = try HeaderList(request.headers)
         errorText = ErrorText()
 
@@ -64,6 +64,7 @@ final class Transfer {
         _ configuration: CurlTransport.Configuration,
         timeout: Duration
     ) throws(HTTPTransportError) {
+        try easy.usePool()
         try easy.secure()
         try easy.trust(configuration.trustRoots)
         try easy.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
@@ -209,8 +210,10 @@ final class Transfer {
         continuation.resume(returning: .success(HTTPTransportResponse(status: status, headers: headers, body: body)))
     }
 
-    /// Where the connections are kept that it may use.
+    /// Whose connections it may use.
     var origin: String { url.description }
+    /// Which of them.
+    var pool: ConnectionPool? { easy.pool }
 
     private var connection: ConnectionSilence.Connection {
         ConnectionSilence.Connection(origin: origin, localPort: easy.information(CURLINFO_LOCAL_PORT) ?? 0)
@@ -229,7 +232,7 @@ final class Transfer {
         sentAt.map { silence.isTooLong(on: connection, since: $0) } ?? false
     }
 
-    /// Has the connection closed as soon as no other request is on it. Call it before the transfer leaves the multi handle.
+    /// Has the connection closed as soon as no other request is on it. Call it before the transfer has come to its end.
     func giveConnectionUp() {
         // Where libcurl does not take it, the connection stays, as it would without.
         try? easy.set(CURLOPT_FORBID_REUSE, 1)

@@ -2,6 +2,39 @@ import CLifecycleCurl
 import Glibc
 import HTTPTransport
 
+/// Which connections a new request may use.
+///
+/// Of a network that has lost a connection nobody is told, and HTTP/2 would put every further request on it for a quarter of an
+/// hour. Where a request has waited in vain on a connection that others are waiting on still, those keep it, and all that are
+/// begun from then on share others.
+private struct ConnectionPools {
+    /// More origins than have trouble at once.
+    private static let capacity = 64
+
+    private var pools: [String: ConnectionPool] = [:]
+
+    /// Nil for those that the transport keeps otherwise.
+    subscript(origin: String) -> ConnectionPool? { pools[origin] }
+
+    /// Has nobody use the transfer's connection any more but who is on it. Call it before the transfer leaves the multi handle.
+    mutating func giveUp(the transfer: Transfer, others: some Sequence<Transfer>) {
+        transfer.giveConnectionUp()
+        let origin = transfer.origin
+        // It may have been given up before, for another.
+        guard transfer.pool === pools[origin] else { return }
+        let companions = others.filter { $0.origin == origin && $0.pool === transfer.pool }
+        // Without them it is closed now.
+        guard !companions.isEmpty else { return }
+        for companion in companions { companion.giveConnectionUp() }
+        // Without memory for it, requests go on as before.
+        guard let pool = try? ConnectionPool() else { return }
+        pools[origin] = pool
+        guard pools.count > Self.capacity else { return }
+        let origins = Set(others.map(\.origin))
+        pools = pools.filter { origins.contains($0.key) }
+    }
+}
+
 /// The thread that all transfers of one transport run on, and the mailbox that leads to it.
 final class TransferLoop: Sendable {
     private struct Start {
@@ -107,9 +140,7 @@ final class TransferLoop: Sendable {
         /// No transfer's deadline is before this. Time-outs of libcurl would not do: it forgets them as long as a
         /// request waits for a connection.
         var nextDeadline: ContinuousClock.Instant?
-        /// Where a request has waited in vain on a connection that others may be waiting on still. Of a network that has
-        /// lost a connection nobody is told, and HTTP/2 would put every further request on it for a quarter of an hour.
-        var mistrusted: Set<String> = []
+        var pools = ConnectionPools()
         let silence = ConnectionSilence()
 
         while failure == nil {
@@ -117,7 +148,7 @@ final class TransferLoop: Sendable {
             for start in starts {
                 if isStopping {
                     start.continuation.resume(returning: .failure(Self.shutDown))
-                } else if let transfer = begin(start, on: multi, avoiding: mistrusted, endingA: silence) {
+                } else if let transfer = begin(start, on: multi, from: pools, endingA: silence) {
                     transfers[ObjectIdentifier(transfer.ticket)] = transfer
                     nextDeadline = min(nextDeadline ?? start.deadline, start.deadline)
                 }
@@ -125,8 +156,7 @@ final class TransferLoop: Sendable {
             for ticket in cancellations {
                 // It may have been answered meanwhile.
                 guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(ticket)) else { continue }
-                if transfer.findsConnectionSilent() { mistrusted.insert(transfer.origin) }
-                if mistrusted.contains(transfer.origin) { transfer.giveConnectionUp() }
+                if transfer.findsConnectionSilent() { pools.giveUp(the: transfer, others: transfers.values) }
                 multi.remove(transfer)
                 transfer.finish(failing: HTTPTransportError(.canceled, "canceled under way"))
             }
@@ -141,16 +171,12 @@ final class TransferLoop: Sendable {
             if let deadline = nextDeadline, deadline <= .now {
                 let now = ContinuousClock.now
                 for (key, transfer) in transfers where transfer.deadline <= now {
-                    mistrusted.insert(transfer.origin)
-                    transfer.giveConnectionUp()
-                    multi.remove(transfer)
                     transfers.removeValue(forKey: key)
+                    pools.giveUp(the: transfer, others: transfers.values)
+                    multi.remove(transfer)
                     transfer.finishLate()
                 }
                 nextDeadline = transfers.values.lazy.map(\.deadline).min()
-            }
-            if !mistrusted.isEmpty {
-                mistrusted.formIntersection(transfers.values.lazy.filter { !$0.isOnNewConnection }.map(\.origin))
             }
             if failure == nil { failure = Self.failure(multi.wait(until: nextDeadline)) }
         }
@@ -176,7 +202,7 @@ final class TransferLoop: Sendable {
     private func begin(
         _ start: Start,
         on multi: MultiHandle,
-        avoiding mistrusted: Set<String>,
+        from pools: ConnectionPools,
         endingA silence: ConnectionSilence
     ) -> Transfer? {
         guard !start.ticket.isCanceled else {
@@ -189,7 +215,7 @@ final class TransferLoop: Sendable {
                 start.request,
                 for: start.ticket,
                 until: start.deadline,
-                onNewConnection: mistrusted.contains(start.request.url.description),
+                from: pools[start.request.url.description],
                 configuration,
                 endingA: silence,
                 start.continuation

@@ -113,6 +113,43 @@ extension Loopback {
             #expect(server.acceptedConnections == accepted)
         }
 
+        /// As many as are begun while somebody still waits on the silent one.
+        @Test func requestsBesideASilentConnectionShareAnother() async throws {
+            let connections = Milestone()
+            let unanswered = Milestone()
+            let tls = LoopbackServer.TLS(try Loopback.identity.get(), offersHTTP2: true)
+            let server = try LoopbackServer(tls) { connection in
+                connections.reach()
+                let isFirst = connections.count == 1
+                while let event = connection.next() {
+                    guard case .request(let stream) = event else { continue }
+                    if isFirst, stream > 1 {
+                        unanswered.reach()
+                    } else {
+                        connection.respond(stream: stream, body: [])
+                    }
+                }
+            }
+            defer { server.stop() }
+            let transport = try Loopback.transport()
+            _ = try await transport.send(server.request())
+            let waiting = Task { await transport.failure(try server.request()) }
+            await unanswered.wait()
+            #expect(await transport.failure(try server.request(timeout: .milliseconds(300))) == .timeout)
+            for _ in 0..<3 {
+                let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for _ in 0..<20 { group.addTask { try await transport.send(server.request()).status } }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(statuses == Array(repeating: 200, count: 20))
+            }
+            #expect(server.acceptedConnections == 2)
+            waiting.cancel()
+            #expect(try await waiting.value == .canceled)
+            _ = try await transport.send(server.request())
+            await transport.shutdown()
+        }
+
         /// Callers have less patience than the request's own time-out, as a rule.
         @Test func connectionThatHasGoneSilentIsNotUsedForEverByCallersWhoGiveUpEarlier() async throws {
             let connections = Milestone()
