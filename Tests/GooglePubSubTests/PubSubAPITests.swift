@@ -34,7 +34,7 @@ struct PubSubAPITests {
             case .transient: "transient"
             case .tooLarge: "too large"
             case .canceled: "canceled"
-            case .permanent(let error): error.cause.rawValue
+            case .permanent(let error), .refused(let error, _): error.cause.rawValue
             }
         }
     }
@@ -44,7 +44,12 @@ struct PubSubAPITests {
     }
 
     func acknowledging(_ api: PubSubAPI) async -> String? {
-        await outcome({ (api) throws(PubSubAPI.Failure) in try await api.acknowledge(["1"]) }, api)
+        await outcome(
+            { (api) throws(PubSubAPI.Failure) in
+                if let failure = await api.acknowledge(["1"]).failure { throw failure }
+            },
+            api
+        )
     }
 
     typealias Answers = PlayDeveloperAPITests

@@ -496,11 +496,14 @@ struct PullWorkerTests {
         #expect(subscription.state.withLock { $0.acknowledged } == ["quick", "slow"])
     }
 
-    /// Whether the subscription comes to a state while time goes on for ten seconds.
-    func becomes(_ isSo: @Sendable (ScriptedSubscription.State) -> Bool) async -> Bool {
+    /// Whether the subscription comes to a state while so much time goes on.
+    func becomes(
+        within time: Duration = .seconds(10),
+        _ isSo: @Sendable (ScriptedSubscription.State) -> Bool
+    ) async -> Bool {
         for _ in 0..<1000 {
             if subscription.state.withLock({ isSo($0) }) { return true }
-            clock.advance(by: .milliseconds(10))
+            clock.advance(by: time / 1000)
             try? await Task.sleep(for: .milliseconds(1))
         }
         return false

@@ -8,6 +8,8 @@ struct Outstanding {
         var attempt: Int
         /// When Pub/Sub would deliver it again.
         var deadline: Duration
+        /// Whether its deadline can be moved; not once Pub/Sub has said that it has passed.
+        var isHeld = true
     }
 
     /// An acknowledgement that is due until the message's deadline.
@@ -59,6 +61,7 @@ struct Outstanding {
         if entries[key] != nil {
             entries[key]?.acknowledgementID = id
             entries[key]?.deadline = now + deadline
+            entries[key]?.isHeld = true
             return .repeated
         }
         if done[key] != nil {
@@ -91,12 +94,17 @@ struct Outstanding {
 
     /// Messages whose deadline comes within `margin`, and which have not been in hand for too long.
     func due(within margin: Duration, now: Duration, longest: Duration) -> [(key: String, id: String)] {
-        entries.filter { $0.value.deadline - now <= margin && now - $0.value.since <= longest }
+        entries.filter { $0.value.isHeld && $0.value.deadline - now <= margin && now - $0.value.since <= longest }
             .map { (key: $0.key, id: $0.value.acknowledgementID) }
     }
 
     mutating func extended(_ keys: [String], until deadline: Duration) {
         for key in keys where entries[key] != nil { entries[key]?.deadline = deadline }
+    }
+
+    /// Holds the messages no longer that have an id which is void, unless they have come again meanwhile.
+    mutating func release(_ messages: [(key: String, id: String)]) {
+        for (key, id) in messages where entries[key]?.acknowledgementID == id { entries[key]?.isHeld = false }
     }
 
     mutating func takeAcknowledgements(_ limit: Int) -> [Due] {

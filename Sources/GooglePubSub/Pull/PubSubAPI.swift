@@ -11,15 +11,35 @@ struct PubSubAPI: Sendable {
         case tooLarge
         case canceled
         case permanent(PullError)
+        /// The request is not taken as it is; of some ids it is said what is wrong with them.
+        case refused(PullError, [String: Verdict])
 
         var reason: String {
             switch self {
             case .transient(let reason): reason
             case .tooLarge: "responseTooLarge"
             case .canceled: "canceled"
-            case .permanent(let error): error.message
+            case .permanent(let error), .refused(let error, _): error.message
             }
         }
+    }
+
+    /// What is said of one id in a request that names others, too.
+    enum Verdict {
+        case transient, permanent
+    }
+
+    /// What became of the ids that Pub/Sub was told.
+    struct Told {
+        var taken: [String] = []
+        /// Nothing can be told about them any more, as when their deadline has passed.
+        var void: [String] = []
+        /// Nothing at all can be told.
+        var denied: [String] = []
+        /// They can be told later.
+        var left: [String] = []
+        /// Why not all were taken.
+        var failure: Failure?
     }
 
     struct Received: Sendable {
@@ -35,6 +55,10 @@ struct PubSubAPI: Sendable {
 
     /// How many ids one request names; the limit of a request is 512 KiB.
     static let idsPerRequest = 500
+    /// How many requests are made to find the ids that one request is refused for, before they are given up with others.
+    private static let requestsForOne = 32
+    /// An answer can name every id, of some 200 octets each.
+    private static let maximumAnswerBytes = 1 << 20
     private static let retry = RetryPolicy(
         maximumAttempts: 3,
         baseDelay: .milliseconds(200),
@@ -127,23 +151,60 @@ struct PubSubAPI: Sendable {
         }
     }
 
-    func acknowledge(_ ids: [String]) async throws(Failure) {
-        _ = try await post("acknowledge", [("ackIds", .strings(ids))])
+    func acknowledge(_ ids: [String]) async -> Told {
+        await tell("acknowledge", ids)
     }
 
     /// - Parameter deadline: from now on; zero gives the messages back.
-    func modifyAckDeadline(_ ids: [String], _ deadline: Duration) async throws(Failure) {
-        _ = try await post(
-            "modifyAckDeadline",
-            [("ackIds", .strings(ids)), ("ackDeadlineSeconds", .integer(deadline.components.seconds))]
-        )
+    func modifyAckDeadline(_ ids: [String], _ deadline: Duration) async -> Told {
+        await tell("modifyAckDeadline", ids, [("ackDeadlineSeconds", .integer(deadline.components.seconds))])
+    }
+
+    /// Tells what can be told about each id.
+    ///
+    /// Where a subscription delivers exactly once, one id whose deadline has passed fails the request. The answer names those
+    /// that were not taken, and the others were. Where it names none, as for an id that is malformed, halves are tried.
+    private func tell(_ verb: StaticString, _ ids: [String], _ members: [(String, JSONText.Value)] = []) async -> Told {
+        var told = Told()
+        var groups = [ids[...]]
+        var requests = 0
+        while let group = groups.popLast() {
+            requests += 1
+            do throws(Failure) {
+                _ = try await post(verb, [("ackIds", .strings(Array(group)))] + members)
+                told.taken += group
+            } catch {
+                told.failure = error
+                switch error {
+                case .refused(_, let verdicts) where group.contains { verdicts[$0] != nil }:
+                    for id in group {
+                        switch verdicts[id] {
+                        case nil: told.taken.append(id)
+                        case .transient?: told.left.append(id)
+                        case .permanent?: told.void.append(id)
+                        }
+                    }
+                case .refused where group.count > 1 && requests < Self.requestsForOne:
+                    let middle = group.startIndex + group.count / 2
+                    groups += [group[middle...], group[..<middle]]
+                case .refused: told.void += group
+                case .permanent:
+                    told.denied += group + groups.joined()
+                    return told
+                case .transient, .tooLarge, .canceled:
+                    told.left += group + groups.joined()
+                    return told
+                }
+            }
+        }
+        return told
     }
 
     private func post(
         _ verb: StaticString,
         _ members: [(String, JSONText.Value)],
         timeout: Duration = .seconds(10),
-        maximumBytes: Int = 64 * 1024,
+        maximumBytes: Int = maximumAnswerBytes,
         retrying policy: RetryPolicy = retry
     ) async throws(Failure) -> HTTPTransportResponse {
         var isSecond = false
@@ -168,7 +229,7 @@ struct PubSubAPI: Sendable {
                 tokens?.discard(token)
                 continue
             }
-            throw Self.failure(response.status, error)
+            throw Self.failure(response.status, error, response.body)
         }
     }
 
@@ -210,7 +271,7 @@ struct PubSubAPI: Sendable {
         }
     }
 
-    private static func failure(_ status: Int, _ error: APIErrorBody) -> Failure {
+    private static func failure(_ status: Int, _ error: APIErrorBody, _ body: [UInt8]) -> Failure {
         let message = "status \(status)\(error.reason.map { ", \($0)" } ?? "")"
         switch status {
         case 403 where error.isAboutQuota: return .transient(message)
@@ -218,8 +279,26 @@ struct PubSubAPI: Sendable {
         case 404: return .permanent(PullError(cause: .notFound, message: message))
         // Google's APIs call a request that was broken off on their side 499, CANCELLED.
         case 408, 409, 429, 499: return .transient(message)
+        case 400: return .refused(PullError(cause: .invalid, message: message), verdicts(body))
         case 400..<500: return .permanent(PullError(cause: .invalid, message: message))
         default: return .transient(message)
         }
+    }
+
+    /// What `google.rpc.ErrorInfo` says of single ids.
+    private static func verdicts(_ body: [UInt8]) -> [String: Verdict] {
+        guard let error = try? ObjectReader(parsing: body).optionalValue("error")?.object(),
+            let details = try? error["details"]?.array()
+        else { return [:] }
+        var verdicts: [String: Verdict] = [:]
+        for detail in details {
+            guard let metadata = try? detail.object()["metadata"]?.object() else { continue }
+            for (id, value) in metadata.members {
+                guard let text = try? value.string() else { continue }
+                if text.hasPrefix("TRANSIENT_") { verdicts[id] = .transient }
+                if text.hasPrefix("PERMANENT_") { verdicts[id] = .permanent }
+            }
+        }
+        return verdicts
     }
 }

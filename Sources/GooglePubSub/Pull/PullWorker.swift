@@ -200,7 +200,7 @@ extension PullWorker {
                         configuration.report?(.trouble(.pull, "responseTooLarge"))
                         batch = count / 2
                     case .failure(.canceled): continue
-                    case .failure(.permanent(let error)): return error
+                    case .failure(.permanent(let error)), .failure(.refused(let error, _)): return error
                     case .failure(let failure):
                         configuration.report?(.trouble(.pull, failure.reason))
                         failures += 1
@@ -375,29 +375,24 @@ extension PullWorker {
                 state.outstanding.takeReturns(PubSubAPI.idsPerRequest)
             )
         }
-        var hasFailed = false
+        var isAllTold = true
         if !due.isEmpty {
-            do throws(PubSubAPI.Failure) {
-                try await api.acknowledge(due.map(\.id))
-                configuration.report?(.acknowledged(due.count))
-            } catch {
-                hasFailed = true
-                configuration.report?(.trouble(.acknowledge, error.reason))
-                let isFinal = if case .permanent = error { true } else { false }
-                let lost = state.withLock { isFinal ? due.count : $0.outstanding.putBack(due, now: time.now) }
-                if lost > 0 { configuration.report?(.acknowledgementsLost(lost)) }
-            }
+            let told = await api.acknowledge(due.map(\.id))
+            if !told.taken.isEmpty { configuration.report?(.acknowledged(told.taken.count)) }
+            if let failure = told.failure { configuration.report?(.trouble(.acknowledge, failure.reason)) }
+            isAllTold = told.left.isEmpty
+            let left = Set(told.left)
+            let late = state.withLock { $0.outstanding.putBack(due.filter { left.contains($0.id) }, now: time.now) }
+            let lost = told.void.count + told.denied.count + late
+            if lost > 0 { configuration.report?(.acknowledgementsLost(lost)) }
         }
         if let (ids, delay) = returns {
-            do throws(PubSubAPI.Failure) {
-                try await api.modifyAckDeadline(ids, delay)
-                configuration.report?(.returned(ids.count))
-            } catch {
-                // They come again by themselves, later.
-                configuration.report?(.trouble(.modifyAckDeadline, error.reason))
-            }
+            let told = await api.modifyAckDeadline(ids, delay)
+            if !told.taken.isEmpty { configuration.report?(.returned(told.taken.count)) }
+            // The others come again by themselves, later.
+            if let failure = told.failure { configuration.report?(.trouble(.modifyAckDeadline, failure.reason)) }
         }
-        return !hasFailed && state.withLock { $0.outstanding.hasNews }
+        return isAllTold && state.withLock { $0.outstanding.hasNews }
     }
 
     /// Moves the deadlines of messages that are worked on, until canceled.
@@ -418,14 +413,16 @@ extension PullWorker {
             while !rest.isEmpty {
                 let batch = rest.prefix(PubSubAPI.idsPerRequest)
                 rest = rest.dropFirst(PubSubAPI.idsPerRequest)
-                do throws(PubSubAPI.Failure) {
-                    try await api.modifyAckDeadline(batch.map(\.id), configuration.leaseExtension)
-                    configuration.report?(.extended(batch.count))
-                    state.withLock {
-                        $0.outstanding.extended(batch.map(\.key), until: start + configuration.leaseExtension)
-                    }
-                } catch {
-                    configuration.report?(.trouble(.modifyAckDeadline, error.reason))
+                let told = await api.modifyAckDeadline(batch.map(\.id), configuration.leaseExtension)
+                if !told.taken.isEmpty { configuration.report?(.extended(told.taken.count)) }
+                if let failure = told.failure { configuration.report?(.trouble(.modifyAckDeadline, failure.reason)) }
+                let (taken, void) = (Set(told.taken), Set(told.void))
+                state.withLock { state in
+                    state.outstanding.extended(
+                        batch.filter { taken.contains($0.id) }.map(\.key),
+                        until: start + configuration.leaseExtension
+                    )
+                    state.outstanding.release(batch.filter { void.contains($0.id) })
                 }
             }
             // Acknowledgements that could not be sent are tried again.
