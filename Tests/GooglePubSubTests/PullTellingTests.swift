@@ -171,4 +171,42 @@ extension PullWorkerTests {
         }
         #expect(isHeld.withLock { $0 } == true)
     }
+
+    /// Whoever stops a process waits for seconds, and then ends it. An acknowledgement that can still be sent by then is.
+    @Test(arguments: [(Duration.seconds(3), true), (.seconds(15), false)])
+    func stopWaitsForATokenOnlySoLong(_ delay: Duration, _ isTold: Bool) async throws {
+        subscription.publish(["a"])
+        let (endpoint, transport, inner) = (StubTransport(), StubTransport(), subscription.transport)
+        let token = HTTPTransportResponse(
+            status: 200,
+            body: Array(#"{"access_token":"token","expires_in":3599,"token_type":"Bearer"}"#.utf8)
+        )
+        let isAsked = Locked(false)
+        endpoint.on(.any, times: 1) { (_) throws(HTTPTransportError) in token }
+        endpoint.on(.any) { [clock] (_) throws(HTTPTransportError) in
+            isAsked.withLock { $0 = true }
+            try? await clock.sleep(for: delay)
+            return token
+        }
+        transport.on(.init(where: { $0.url.path.hasSuffix(":acknowledge") }), times: 1) {
+            (_) throws(HTTPTransportError) in PlayDeveloperAPITests.error(401, "authError")
+        }
+        transport.on(.any) { (request) throws(HTTPTransportError) in try await inner.send(request) }
+        let worker = try worker(tokensFrom: endpoint, over: transport)
+        let isOver = Locked(false)
+        let running = Task {
+            defer { isOver.withLock { $0 = true } }
+            _ = try await run(worker, until: 1) { _ in .acknowledge }
+        }
+        while !isAsked.withLock({ $0 }) { await Task.yield() }
+        let start = clock.now
+        while !isOver.withLock({ $0 }), start.duration(to: clock.now) < .seconds(60) {
+            clock.advance(by: .milliseconds(100))
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        #expect(start.duration(to: clock.now) < .seconds(8))
+        try await running.value
+        #expect(subscription.state.withLock { $0.acknowledged } == (isTold ? ["a"] : []))
+        #expect(lost() == (isTold ? 0 : 1))
+    }
 }

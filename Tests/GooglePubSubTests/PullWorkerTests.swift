@@ -381,10 +381,12 @@ struct PullWorkerTests {
         }
     }
 
-    private func worker(tokensFrom endpoint: StubTransport) throws -> PullWorker {
-        try PullWorker(
-            PullConfiguration(subscription: Google.subscription),
-            transport: subscription.transport,
+    func worker(tokensFrom endpoint: StubTransport, over transport: StubTransport? = nil) throws -> PullWorker {
+        var configuration = PullConfiguration(subscription: Google.subscription)
+        configuration.report = { [reports] report in reports.all.withLock { $0.append(report) } }
+        return try PullWorker(
+            configuration,
+            transport: transport ?? subscription.transport,
             tokens: ServiceAccountTokenSource(
                 KeyFile.account(),
                 scopes: [.pubSub],
@@ -607,8 +609,8 @@ struct PullWorkerTests {
         let driver = driveClock()
         defer { driver.cancel() }
         _ = await failure(over: transport)
-        // Without the ticks at which messages are held.
-        let waits = clock.sleeps.filter { $0 != .milliseconds(2500) }
+        // Without the ticks at which messages are held, and the bound of the end.
+        let waits = clock.sleeps.filter { $0 != .milliseconds(2500) && $0 != .seconds(5) }
         #expect(waits.count == 6)
         for (wait, longest) in zip(waits, [200, 400, 800, 1600, 3200, 200]) {
             #expect((.milliseconds(longest / 2))...(.milliseconds(longest)) ~= wait)
@@ -812,7 +814,8 @@ struct PullWorkerTests {
             { $0.maximumMessagesPerPull = 1001 }, { $0.leaseExtension = .seconds(9) },
             { $0.leaseExtension = .seconds(601) }, { $0.redeliveryDelay = .zero },
             { $0.maximumRedeliveryDelay = .seconds(601) }, { $0.maximumRedeliveryDelay = .seconds(9) },
-            { $0.pullTimeout = .zero }, { $0.maximumOutstandingBytes = 0 }, { $0.maximumMessagesPerPull = 0 },
+            { $0.pullTimeout = .zero }, { $0.stopTimeout = .zero }, { $0.maximumOutstandingBytes = 0 },
+            { $0.maximumMessagesPerPull = 0 },
             { $0.maximumResponseBytes = 0 }, { $0.rememberedMessages = -1 }, { $0.acknowledgementDeadline = .zero },
             { $0.acknowledgementDeadline = .seconds(601) }, { $0.maximumExtension = .seconds(-1) },
             { $0.maximumOutstandingMessages = 10_001 },

@@ -27,6 +27,9 @@ public struct PullConfiguration: Sendable {
     public var maximumRedeliveryDelay: Duration = .seconds(600)
     /// How long Pub/Sub may keep a pull waiting for messages.
     public var pullTimeout: Duration = .seconds(90)
+    /// How long Pub/Sub is still told what became of messages, once the last one in hand is dealt with. What it could not be
+    /// told by then comes again.
+    public var stopTimeout: Duration = .seconds(5)
     /// How many messages that were worked on are remembered, so that none is handed over again when its
     /// acknowledgement was lost, and how many that failed, so that their delays grow.
     public var rememberedMessages: Int = 10_000
@@ -50,7 +53,7 @@ public struct PullConfiguration: Sendable {
             .seconds(1) ... .seconds(600) ~= acknowledgementDeadline,
             .seconds(1) ... .seconds(600) ~= redeliveryDelay,
             redeliveryDelay ... .seconds(600) ~= maximumRedeliveryDelay,
-            maximumExtension >= .zero, pullTimeout > .zero
+            maximumExtension >= .zero, pullTimeout > .zero, stopTimeout > .zero
         else { throw ConfigurationError("a duration of the pull worker is out of range") }
     }
 }

@@ -122,11 +122,15 @@ public final class PullWorker: Sendable {
         let holding = Task { await self.holdMessages() }
         let failure = await pullUntilStopped(handler, quarantine)
         news.finish()
-        await telling.value
+        // Nothing is in hand any more.
         holding.cancel()
         await holding.value
-        // A task of its own, which is not canceled where this one is.
-        await Task { await self.tellNews() }.value
+        await within(configuration.stopTimeout) {
+            await telling.value
+            await self.tellNews()
+        } onTimeout: {
+            telling.cancel()
+        }
         let lost = state.withLock { $0.outstanding.takeAcknowledgements(.max).count }
         if lost > 0 { configuration.report?(.acknowledgementsLost(lost)) }
         if let failure { throw failure }
@@ -158,7 +162,7 @@ public final class PullWorker: Sendable {
         }
     }
 
-    /// Has the worker pull no more, finish what is in hand, and return.
+    /// Has the worker pull no more, finish what is in hand, tell Pub/Sub for `stopTimeout` at most, and return.
     public func stop() {
         let interrupted = state.withLock { state in
             state.isStopping = true
@@ -393,6 +397,22 @@ extension PullWorker {
             if let failure = told.failure { configuration.report?(.trouble(.modifyAckDeadline, failure.reason)) }
         }
         return isAllTold && state.withLock { $0.outstanding.hasNews }
+    }
+
+    /// Works in a task that is not canceled where this one is, but when the time is over.
+    private func within(
+        _ time: Duration,
+        _ work: @escaping @Sendable () async -> Void,
+        onTimeout: @escaping @Sendable () -> Void
+    ) async {
+        let work = Task { await work() }
+        let limit = Task { [clock] in
+            do { try await clock.sleep(for: time) } catch { return }
+            work.cancel()
+            onTimeout()
+        }
+        await work.value
+        limit.cancel()
     }
 
     /// Moves the deadlines of messages that are worked on, until canceled.
