@@ -35,8 +35,8 @@ struct Pull: AsyncParsableCommand {
 
             SIGINT and SIGTERM finish the messages in hand and end; a second one breaks them off.
 
-            Exit status: 0 when stopped, 64 for wrong usage or configuration, 69 when Pub/Sub cannot be pulled from, \
-            74 when something could not be written.
+            Exit status: 0 when stopped, 64 for wrong usage or configuration, 69 when Pub/Sub cannot be pulled from, with \
+            --once also for as long as a quarter of a minute, 74 when something could not be written.
             """
     )
 
@@ -65,12 +65,17 @@ struct Pull: AsyncParsableCommand {
         let kept = try QuarantineFile(path: quarantine)
         try StandardOutput.endTornLine()
         let stopping = StopSwitch()
-        let ends = once
+        let patience = once ? Patience(stopping) : nil
         settings.worker.report = { report in
             switch report {
-            case .trouble(let request, let reason): StandardError.write("\(request.rawValue): \(reason)")
+            case .trouble(let request, let reason):
+                StandardError.write("\(request.rawValue): \(reason)")
+                if request == .pull { patience?.trouble(reason) }
             case .acknowledgementsLost(let count): StandardError.write("\(count) acknowledgements lost")
-            case .idle where ends: stopping.stop()
+            case .pulled: patience?.answer()
+            case .idle:
+                patience?.answer()
+                if patience != nil { stopping.stop() }
             default: break
             }
         }
@@ -102,10 +107,43 @@ struct Pull: AsyncParsableCommand {
         await transport.shutdown()
 
         if sink.hasFailed { throw ExitCode.cannotWrite }
-        if let failure {
-            StandardError.write("\(failure)")
+        if let failure = failure?.description ?? patience?.exhaustion {
+            StandardError.write(failure)
             throw ExitCode.unavailable
         }
+    }
+}
+
+/// Ends a run that has an end of its own once trouble has lasted too long; one that has none waits it out.
+private final class Patience: Sendable {
+    private struct State {
+        var firstTrouble: ContinuousClock.Instant?
+        var exhaustion: String?
+    }
+
+    private static let longest: Duration = .seconds(15)
+
+    private let stopping: StopSwitch
+    private let state = Mutex(State())
+
+    init(_ stopping: StopSwitch) { self.stopping = stopping }
+
+    /// Why the run was ended.
+    var exhaustion: String? { state.withLock { $0.exhaustion } }
+
+    func answer() {
+        state.withLock { $0.firstTrouble = nil }
+    }
+
+    func trouble(_ reason: String) {
+        let isOver = state.withLock { state in
+            let first = state.firstTrouble ?? .now
+            state.firstTrouble = first
+            guard first.duration(to: .now) >= Self.longest else { return false }
+            state.exhaustion = "Pub/Sub cannot be pulled from: \(reason)"
+            return true
+        }
+        if isOver { stopping.stop() }
     }
 }
 

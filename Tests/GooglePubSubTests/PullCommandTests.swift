@@ -249,6 +249,19 @@ struct PullCommandTests {
         #expect(run.status() == 0)
     }
 
+    @Test("a network that is dead ends what has an end of its own")
+    func dead() throws {
+        let google = try PlayedGoogle([], play: PlayedGoogle.subscribed)
+        defer { google.stop() }
+        let hole = try FullListener()
+        let start = ContinuousClock.now
+        let run = try google.pull(config: google.configuration(pubsub: hole.port))
+        #expect(run.status() == 69)
+        withExtendedLifetime(hole) {}
+        #expect(start.duration(to: .now) < .seconds(60))
+        #expect(run.errors.hasSuffix("Pub/Sub cannot be pulled from: connectionFailed\n"))
+    }
+
     @Test("a signal ends it in an orderly way", arguments: [SIGINT, SIGTERM])
     func signals(_ signal: Int32) async throws {
         let google = try PlayedGoogle([PlayedGoogle.message("a")], holds: true, play: PlayedGoogle.subscribed)
