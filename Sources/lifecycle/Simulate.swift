@@ -93,17 +93,27 @@ struct Simulate: AsyncParsableCommand {
             ) : nil
         if let api { try StandardOutput.write(line: api.description) }
         if let post, let simulator = simulators.first {
+            let (url, notifications) = (try WebhookURL(post).url, try simulator.notifications(story, from: start))
+            let transport = try transport()
             let webhook = Webhook(
-                url: try WebhookURL(post).url,
-                transport: try transport(),
+                url: url,
+                transport: transport,
                 simulator: simulator,
                 compression: compress,
                 maximumAttempts: attempts
             )
-            // The provider knows everything only once the story is over.
-            let isComplete = try await webhook.deliver(try simulator.notifications(story, from: start)) { made in
-                api?.advance(to: made, of: simulator.provider)
+            let isComplete: Bool
+            do {
+                // The provider knows everything only once the story is over.
+                isComplete = try await webhook.deliver(notifications) { made in
+                    api?.advance(to: made, of: simulator.provider)
+                }
+            } catch {
+                await transport.shutdown()
+                throw error
             }
+            // The process ends behind this, and libcrypto with it.
+            await transport.shutdown()
             if !isComplete { throw ExitCode.unavailable }
         } else if api != nil {
             while true { try await Task.sleep(for: .seconds(3600)) }
