@@ -202,9 +202,8 @@ let package = Package(
         .testTarget(
             name: "StripeTests",
             dependencies: [
-                "ConformanceVectors", "HTTPTransport", "Normalizer", "NormalizerTesting", "NotificationSimulator",
-                "SignatureCore", "Stripe",
-                "WireJSON",
+                "ConformanceVectors", "CurlTransport", "HTTPTransport", "LoopbackServer", "Normalizer",
+                "NormalizerTesting", "NotificationSimulator", "SignatureCore", "Stripe", "WireJSON",
             ],
             swiftSettings: strict
         ),

@@ -50,6 +50,12 @@ package struct HTTP2Connection: ~Copyable {
         connection.write(Self.frame(type: 3, flags: 0, stream: stream, [0, 0, 0, code]))
     }
 
+    /// Says that the connection ends, and that streams above `last` are not answered any more (section 6.8).
+    package mutating func goAway(last stream: UInt32) {
+        let number = (0..<4).map { UInt8(stream >> (24 - 8 * $0) & 0xFF) }
+        connection.write(Self.frame(type: 7, flags: 0, stream: 0, number + [0, 0, 0, 0]))
+    }
+
     private static func frame(type: UInt8, flags: UInt8, stream: UInt32, _ payload: [UInt8]) -> [UInt8] {
         let length = UInt32(payload.count)
         return [UInt8(length >> 16 & 0xFF), UInt8(length >> 8 & 0xFF), UInt8(length & 0xFF), type, flags]

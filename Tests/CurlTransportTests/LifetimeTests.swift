@@ -205,6 +205,38 @@ extension Loopback {
             #expect(server.acceptedConnections == 1)
         }
 
+        /// A server that is taken down says so: what it still answers is an answer, and the next request goes elsewhere.
+        @Test(arguments: [true, false])
+        func connectionThatIsTakenDownIsLeft(isAnswered: Bool) async throws {
+            let connections = Milestone()
+            let tls = LoopbackServer.TLS(try Loopback.identity.get(), offersHTTP2: true)
+            let server = try LoopbackServer(tls) { connection in
+                connections.reach()
+                let isFirst = connections.count == 1
+                while let event = connection.next() {
+                    guard case .request(let stream) = event else { continue }
+                    guard isFirst else {
+                        connection.respond(stream: stream, body: [2])
+                        continue
+                    }
+                    connection.goAway(last: isAnswered ? stream : 0)
+                    if isAnswered { connection.respond(stream: stream, body: [1]) }
+                    return
+                }
+            }
+            defer { server.stop() }
+            let transport = try Loopback.transport()
+            let request = try server.request(timeout: .seconds(5))
+            do {
+                // What was not begun is begun again elsewhere, or said to be lost.
+                #expect(try await transport.send(request).body == (isAnswered ? [1] : [2]))
+            } catch {
+                #expect(!isAnswered && error.code == .connectionLost)
+            }
+            #expect(try await transport.send(request).body == [2])
+            #expect(server.acceptedConnections == 2)
+        }
+
         @Test func brokenHTTP2StreamIsAnError() async throws {
             let tls = LoopbackServer.TLS(try Loopback.identity.get(), offersHTTP2: true)
             let server = try LoopbackServer(tls) { connection in

@@ -56,7 +56,7 @@ final class LoopbackGoogle: Sendable {
         try HTTPSURL(host: "localhost", port: server.port, path: path)
     }
 
-    func adapter() throws -> GooglePlayAdapter {
+    func adapter(deadline: Duration = .seconds(20)) throws -> GooglePlayAdapter {
         let tokens = try ServiceAccountTokenSource(
             KeyFile.account(),
             transport: transport,
@@ -67,7 +67,7 @@ final class LoopbackGoogle: Sendable {
             transport: transport,
             tokens: tokens,
             base: url(),
-            retry: RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(1), deadline: .seconds(20))
+            retry: RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(1), deadline: deadline)
         )
         let keys = try RemoteKeySource(url: url(["certs"]), transport: transport)
         return try GooglePlayAdapter(Google.configuration(), keys: keys, api: api)
@@ -162,6 +162,27 @@ struct EndToEndTests {
         #expect(error?.code == .unavailable)
         #expect(error?.isAuthentic == true)
         #expect(error?.description.contains("purchase-token") == false)
+        await google.transport.shutdown()
+    }
+
+    /// Where no request may get to.
+    static let trap = Result {
+        try LoopbackServer(.init(LoopbackGoogle.authority.get().issue("IP:127.0.0.1"))) { $0.respond(200) }
+    }
+
+    @Test(arguments: LoopbackServer.Hostility.all(redirectingTo: (try? trap.get().port) ?? 1))
+    func hostility(_ hostility: LoopbackServer.Hostility) async throws {
+        let google = try LoopbackGoogle(play: hostility.play)
+        defer { google.server.stop() }
+        let adapter = try google.adapter(deadline: .seconds(2))
+        let proven = try await adapter.authenticate(try Google.delivery(Google.wrapped(Google.notification(type: 13))))
+        let start = ContinuousClock.now
+        let error = await #expect(throws: DeliveryError.self) { try await adapter.resolve(proven) }
+        #expect(error?.code == .unavailable)
+        #expect(error?.isAuthentic == true)
+        #expect(error?.description.contains("purchase-token") == false)
+        #expect(start.duration(to: .now) < .seconds(20))
+        #expect(try Self.trap.get().requestCount == 0)
         await google.transport.shutdown()
     }
 

@@ -62,6 +62,7 @@ struct LoopbackTests {
     /// What becomes of the webhook, and how often RevenueCat was asked.
     static func outcome(
         timeout: Duration = .seconds(5),
+        identity: TestAuthority.Identity? = nil,
         _ play: @escaping Play
     ) async throws -> (Result<Normalization, DeliveryError>, attempts: Int, waits: [Duration]) {
         final class Count: Sendable {
@@ -75,7 +76,7 @@ struct LoopbackTests {
             }
         }
         let count = Count()
-        let server = try LoopbackServer(LoopbackServer.TLS(try Self.authority.get().issue())) { exchange in
+        let server = try LoopbackServer(LoopbackServer.TLS(try identity ?? Self.authority.get().issue())) { exchange in
             play(count.next(), &exchange)
         }
         defer { server.stop() }
@@ -159,5 +160,31 @@ struct LoopbackTests {
         }
         #expect(throws: DeliveryError.self) { try result.get() }
         #expect((1...4).contains(attempts))
+    }
+
+    /// Where no request may get to.
+    static let trap = Result { try LoopbackServer(.init(authority.get().issue("IP:127.0.0.1"))) { $0.respond(200) } }
+
+    static let hostilities = LoopbackServer.Hostility.all(redirectingTo: (try? trap.get().port) ?? 1)
+
+    @Test("hostility is our trouble", arguments: hostilities)
+    func hostility(_ hostility: LoopbackServer.Hostility) async throws {
+        let start = ContinuousClock.now
+        let (result, attempts, _) = try await Self.outcome(timeout: .milliseconds(500)) { hostility.play(&$1) }
+        let error = #expect(throws: DeliveryError.self) { try result.get() }
+        #expect(error?.code == .unavailable)
+        #expect(error?.isAuthentic == true)
+        #expect(error.map { String(reflecting: $0).contains("marked") } == false)
+        #expect((1...4).contains(attempts))
+        #expect(start.duration(to: .now) < .seconds(20))
+        #expect(try Self.trap.get().requestCount == 0)
+    }
+
+    @Test("another host's certificate gets no key")
+    func impostor() async throws {
+        let identity = try Self.authority.get().issue("DNS:api.revenuecat.com")
+        let (result, attempts, _) = try await Self.outcome(identity: identity) { $1.respond(200, body: Self.answer) }
+        #expect(throws: DeliveryError.self) { try result.get() }
+        #expect(attempts == 0)
     }
 }
