@@ -18,6 +18,29 @@ struct Lifecycle: AsyncParsableCommand {
     )
 }
 
+extension Lifecycle {
+    static func main() async {
+        let command: any ParsableCommand
+        do { command = try parseAsRoot() } catch { exit(withError: error) }
+        do {
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                var command = command
+                try command.run()
+            }
+        } catch let error as ValidationError {
+            // The parser's own text would show how the root is used, since it does not know any more which command ran.
+            let type = type(of: command)
+            let name = type.configuration.commandName ?? "\(type)".lowercased()
+            StandardError.write("Error: \(error.message)\n  See 'lifecycle \(name) --help' for more information.")
+            exit(withError: ExitCode.validationFailure)
+        } catch {
+            exit(withError: error)
+        }
+    }
+}
+
 extension ExitCode {
     /// Something was rejected (`EX_DATAERR`).
     static let rejected = ExitCode(65)

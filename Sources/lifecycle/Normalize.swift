@@ -53,19 +53,34 @@ struct Normalize: AsyncParsableCommand {
         ]
     }()
 
+    func validate() throws {
+        guard Self.members.keys.contains(Provider(rawValue: provider)) else {
+            throw ValidationError("--provider is none of apple, google, revenuecat, stripe")
+        }
+    }
+
+    private static func json(at path: String) throws -> JSONValue {
+        let bytes = try contents(of: path)
+        do {
+            return try JSONDocument(parsing: bytes, limits: Vector.limits).root
+        } catch {
+            throw ValidationError("\(path): \(error)")
+        }
+    }
+
     func run() async throws {
         let receiver: any VectorReceiver
         let headers: Delivery.Headers
         let now: Date?
         do {
-            let configured = try JSONDocument(parsing: contents(of: config), limits: Vector.limits).root
-            headers = try Vector.headers(
-                try self.headers.map { try JSONDocument(parsing: contents(of: $0)).root }
-            )
+            let configured = try Self.json(at: config)
+            headers = try Vector.headers(try self.headers.map(Self.json))
             receiver = try VectorRunner.receiver(for: Provider(rawValue: provider), config: configured)
             let reader = try ObjectReader(configured)
             try reader.refuseMembers(otherThan: Self.members[Provider(rawValue: provider)] ?? [])
             now = try reader.optionalInt64("now").map(Date.init(millisecondsSince1970:))
+        } catch let error as ValidationError {
+            throw error
         } catch {
             throw ValidationError("\(error)")
         }

@@ -177,7 +177,14 @@ private struct WebhookURL {
                 throw HTTPTransportError(.invalidRequest, "URL without TLS is host, port and path only")
             }
             let path = components.path.split(separator: "/").map { HTTPSURL.PathSegment(String($0)) }
-            url = try .emulator(host: components.host ?? "", port: components.port ?? 80, path: path)
+            let (host, port) = (components.host ?? "", components.port ?? 80)
+            guard let url = try? HTTPSURL.emulator(host: host, port: port, path: path) else {
+                throw HTTPTransportError(
+                    .invalidRequest,
+                    "without TLS only the loopback interface is reached: use https"
+                )
+            }
+            self.url = url
         } catch {
             throw ValidationError("--post: \(error.message)")
         }

@@ -28,12 +28,24 @@ enum StandardError {
 
 /// Reads a file, or standard input for `-`.
 func contents(of path: String) throws(ValidationError) -> [UInt8] {
-    let file = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
+    let isInput = path == "-"
+    let file = isInput ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
     // Unlike `Data(contentsOf:)`, this reads pipes too, such as a shell's `<(…)`.
     guard let file, let bytes = try? file.readToEnd() ?? Data() else {
-        throw ValidationError("\(path == "-" ? "standard input" : path) cannot be read")
+        guard !isInput else { throw ValidationError("standard input cannot be read") }
+        throw ValidationError("\(path) cannot be read: \(obstacle(to: path))")
     }
     return Array(bytes)
+}
+
+/// What stands in the way of reading a file.
+private func obstacle(to path: String) -> String {
+    let manager = FileManager.default
+    guard manager.fileExists(atPath: path) else { return "there is no such file" }
+    // A link is followed, as when the file is opened.
+    let isFolder = URL(fileURLWithPath: path).resolvingSymlinksInPath().hasDirectoryPath
+    if isFolder { return "it is a folder" }
+    return manager.isReadableFile(atPath: path) ? "reading failed" : "permission denied"
 }
 
 /// Writes a file, and makes its folder where that is missing.

@@ -73,4 +73,67 @@ struct StandardStreamsTests {
             #expect(run.errors.hasPrefix("Error: standard input cannot be read\n"), "\(run.errors)")
         }
     }
+
+    @Test("A file that cannot be read is named, with why, and where to read on")
+    func unreadable() throws {
+        try withFolder { folder in
+            let missing = folder.appendingPathComponent("missing").path
+            for (path, obstacle) in [(folder.path, "it is a folder"), (missing, "there is no such file")] {
+                for command in ["check", "state", "explain"] {
+                    let run = try CommandLineRun([command, path])
+                    #expect(run.status == 64)
+                    #expect(
+                        run.errors == """
+                            Error: \(path) cannot be read: \(obstacle)
+                              See 'lifecycle \(command) --help' for more information.
+
+                            """
+                    )
+                }
+            }
+        }
+    }
+
+    @Test("What is wrong with a configuration is said, and where")
+    func wrongConfigurations() throws {
+        try withFolder { folder in
+            let file = folder.appendingPathComponent("config.json").path
+            func errors(_ text: String, _ provider: String = "stripe") throws -> String {
+                try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+                let run = try CommandLineRun(["normalize", "--provider", provider, "--config", file, "-"])
+                #expect(run.status == 64)
+                return run.errors
+            }
+            #expect(try errors("").hasPrefix("Error: \(file): document ends early"))
+            let unknown = "Error: --provider is none of apple, google, revenuecat, stripe\n"
+            #expect(try errors("{}", "strpie").hasPrefix(unknown))
+            let misspelled = #"{"secrets":["whsec_x"],"tolerance":1,"\u0000":2}"#
+            let member = "Error: the configuration's member tolerance is none of kind, livemode"
+            #expect(try errors(misspelled).hasPrefix(member))
+            let strange = #"{"secrets":["whsec_x"],"sk_live_1":1}"#
+            let hidden = try errors(strange)
+            #expect(!hidden.contains("sk_live"))
+        }
+    }
+
+    @Test("A webhook without TLS elsewhere is refused with what to do")
+    func plainWebhook() throws {
+        let run = try CommandLineRun(["simulate", "refund", "--provider", "stripe", "--post", "http://example.com/"])
+        #expect(run.status == 64)
+        #expect(run.errors.hasPrefix("Error: --post: without TLS only the loopback interface is reached: use https\n"))
+    }
+
+    @Test("A last line without its end is a line", arguments: ["", "\n", "\r\n"])
+    func lastLine(_ end: String) throws {
+        try withFolder { folder in
+            let events = folder.appendingPathComponent("events.jsonl")
+            #expect(try CommandLineRun(["demo", "--out", events.path]).status == 0)
+            let text = String(decoding: try Data(contentsOf: events), as: UTF8.self)
+            let whole = try CommandLineRun(["state", "-"], input: Data(text.utf8))
+            let bare = text.split(separator: "\n").joined(separator: "\n")
+            let run = try CommandLineRun(["state", "-"], input: Data((bare + end).utf8))
+            #expect(run.status == 0, "\(run.errors)")
+            #expect(run.output == whole.output)
+        }
+    }
 }
