@@ -659,6 +659,56 @@ struct ProductsCredits {
         #expect(play([basic, pro, end] + late).included == 0)
     }
 
+    /// A change to the product, at once, told of a while after it took effect.
+    private static func changes(
+        _ name: String,
+        from old: String,
+        to new: String,
+        _ days: ClosedRange<Double>,
+        at: Double
+    )
+        -> NormalizedEvent
+    {
+        let period = ServicePeriod(start: day(days.lowerBound), end: day(days.upperBound))
+        return event(
+            .productChanged(
+                .init(from: old, to: new, direction: .upgrade, timing: .immediate, basis: .store)
+            ),
+            at: day(at + 0.1),
+            name,
+            product: new,
+            facts: [.period(.init(period, product: new, phase: .regular, transaction: name))],
+            effectiveAt: day(at)
+        )
+    }
+
+    @Test("a reversal brings back what a change paid out, however late that was told of, or took effect")
+    func reversalOfChange() {
+        let basic = Self.begins("t0", "basic", from: -15, to: 15)
+        let beginning = Self.changes("t1", from: "basic", to: "pro", 0...31, at: 0)
+        #expect(play([basic, beginning]).included == 375)
+        #expect(play([basic, beginning, Self.refunded]).included == 0)
+        #expect(play([basic, beginning, Self.refunded, Self.reversed]).included == 375)
+        // Of a change within the period it is not known any more what share was paid for.
+        let first = Self.begins("t1", "basic", from: 0, to: 31)
+        let within = Self.changes("t1", from: "basic", to: "pro", 0...31, at: 5)
+        #expect(play([first, within, Self.refunded]).included == 0)
+        #expect(play([first, within, Self.refunded, Self.reversed]).included == 500)
+    }
+
+    @Test("a reversal takes nothing of what was bought meanwhile, unless the money for that went back, too")
+    func reversalBesideAnother() {
+        let first = Self.begins("t1", "basic", from: 0, to: 31)
+        for (product, left) in [("pro", 400), ("basic", 100)] as [(String, Int64)] {
+            let second = Self.begins("t2", product, from: 11, to: 42)
+            #expect(play([first, Self.refunded, second, Self.reversed], spending: [2: 100]).included == left)
+        }
+        let second = Self.begins("t2", "basic", from: 11, to: 42)
+        let gone = Self.refund(of: "t2", on: 11.5, .full, from: 11)
+        #expect(play([first, Self.refunded, second, gone]).included == 0)
+        #expect(play([first, Self.refunded, second, gone, Self.reversed]).included == 200)
+    }
+
     @Test("a refund that says how much takes back what cost as much, and its reversal brings it back")
     func refundOfAmount() {
         let price = Money(ExactDecimal(5), "USD")
@@ -901,7 +951,16 @@ struct ProductsCredits {
         for told in [30.0, 29.5] {
             let relayed = begins("GPA.1..0", "sub", 30...60, told: told, by: .revenuecat)
             let stated = begins("GPA.1..0", "sub:basic", 30...60, told: told + 0.1, by: .google)
-            for order in [[first, relayed, stated], [first, stated, relayed], [relayed, first, stated]] {
+            // A change is dated to when it took effect, and told later.
+            var changed = relayed
+            changed.event = .productChanged(
+                .init(from: "old", to: "sub", direction: .unknown, timing: .immediate, basis: .store)
+            )
+            changed.effectiveAt = Self.day(30)
+            (changed.occurredAt, changed.receivedAt) = (Self.day(told + 0.05), Self.day(told + 0.05))
+            for order in [
+                [first, relayed, stated], [first, stated, relayed], [relayed, first, stated], [first, changed, stated],
+            ] {
                 var state = SubscriptionState(lineage)
                 var balance = CreditBalance()
                 var done: Set<String> = []

@@ -97,9 +97,15 @@ extension CreditPolicy {
             let index = timeline.index(of: refund)
         else { return [] }
         let period = timeline.periods[index]
-        guard let full = credits(of: period), !isSpent(period, event) else { return [] }
+        let since = timeline.periods[(index + 1)...].filter { hasBegun($0, event) && isPaid($0, state) }
+        guard let full = credits(of: period), !isSpent(period, event), since.allSatisfy({ isSpent($0, event) })
+        else { return [] }
         let share = replaced(by: period, before(index, timeline, state), event, state)
             .flatMap { prorated(full, $0, period, event, state) }
-        return [action("restored \(event.id)", .reset(to: share ?? full), period, event, lineage)]
+        var action = action("restored \(event.id)", .reset(to: share ?? full), period, event, lineage)
+        // What a change within the period paid out was dated to the change, which the period's last statement tells of.
+        let stated = max(period.by.milliseconds, since.last?.start ?? .min)
+        action.effectiveAt = max(action.effectiveAt, min(Date(millisecondsSince1970: stated), event.occurredAt))
+        return [action]
     }
 }

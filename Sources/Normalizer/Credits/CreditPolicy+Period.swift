@@ -351,12 +351,13 @@ extension CreditPolicy {
         return EventID(lineage.scope(of: subject), "credits_period", subject, named, name).description
     }
 
-    // A change that was billed from the start of a running period took effect when it happened.
+    // A change that was billed from the start of a running period took effect when it happened. One that began the period may be
+    // told of later, and is dated as whatever else is told of that beginning.
     func minimum(_ event: NormalizedEvent, _ period: PeriodTimeline.Period) -> Date {
         if case .productChanged(let change) = event.event, change.timing == .immediate,
-            event.occurredAt.millisecondsSince1970 < period.end
+            event.effectiveAt.millisecondsSince1970 < period.end
         {
-            return event.occurredAt
+            return event.effectiveAt
         }
         return Date(millisecondsSince1970: period.start)
     }
