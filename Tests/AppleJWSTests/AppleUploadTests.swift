@@ -80,6 +80,12 @@ struct AppleUploadTests {
             try ofNotifications.verifier.transaction(transaction, receivedAt: received, channel: .refetch)
         }
         #expect(error?.code == .stale)
+        let app = AppleSimulator.AppTransaction(appTransactionId: "1", originalPurchaseDate: AppleFixture.start)
+        let signedApp = try simulator.signed(app, at: AppleFixture.start)
+        _ = try ofNotifications.verifier.appTransaction(signedApp, receivedAt: received)
+        #expect(throws: DeliveryError.self) {
+            try ofNotifications.verifier.appTransaction(signedApp, receivedAt: received, channel: .refetch)
+        }
         for (age, isTaken) in [(3 * 365 * 86_400, true), (3 * 365 * 86_400 - 1, false)] {
             let adapter = try adapter { $0.maximumUploadAge = .seconds(age) }
             if isTaken {

@@ -74,6 +74,11 @@ struct LapsedGraceTests {
                 #expect(try CanonicalJSON.value(SubscriptionState.self, from: CanonicalJSON.bytes(state)) == state)
             }
         }
+        // Told at that very moment, and a second off what was paid for.
+        for (told, end) in [(46.0, 30.0), (90, 30 + 1.0 / 86_400), (90, 30 - 1.0 / 86_400)] {
+            let ended = Self.statement("ENDED", at: told, [.billing(.init(.settled)), Self.ended(end)])
+            #expect(Self.state([Self.period, Self.failed, ended]).access(at: Self.day(45.9)).isGranted)
+        }
         let halves = [Self.state([Self.period, Self.expired]), Self.state([Self.lapsed, Self.failed])]
         for (var one, other) in [(halves[0], halves[1]), (halves[1], halves[0])] {
             one.merge(other)
@@ -128,6 +133,7 @@ struct LapsedGraceTests {
         for statement in [
             Self.statement("SUSPENDED", at: 35, [.billing(.init(.suspended))]),
             Self.statement("SETTLED", at: 35, [.billing(.init(.settled))]),
+            Self.statement("SETTLED AFTER", at: 35, [.billing(.init(.settled, graceUntil: Self.day(34)))]),
             Self.statement("EXPIRED EARLY", at: 35, [.billing(.init(.settled)), Self.ended(30, .customer)]),
             Self.statement("ENDED", at: 35, [Self.ended(30, .customer)]),
             Self.statement("REFUNDED", at: 90, [.billing(.init(.settled)), Self.ended(20, .refunded)]),
@@ -145,6 +151,7 @@ struct LapsedGraceTests {
         let cut = Self.statement("ENDED", at: 90, [.billing(.init(.settled)), Self.ended(40)])
         let state = Self.state([Self.period, Self.failed, cut])
         #expect([39, 41].map { state.access(at: Self.day($0)).isGranted } == [true, false])
+        #expect(!state.explain(at: Self.day(41)).grounds.contains { $0.by.type == "FAILED" })
         let next = Fact.Period(
             ServicePeriod(start: Self.day(60), end: Self.day(90)),
             product: "pro",
@@ -156,14 +163,29 @@ struct LapsedGraceTests {
         #expect([61, 89, 91].map { later.access(at: Self.day($0)).isGranted } == [true, true, false])
     }
 
-    @Test("leaves no credits, also where its end is told of late and dated to what was paid for")
-    func credits() {
+    @Test("is cited once as what access ended with, where nobody says that it ended")
+    func citedOnce() {
+        let grounds = Self.state([Self.period, Self.failed]).explain(at: Self.day(50)).grounds
+        #expect(grounds.map(\.by.type) == ["FAILED", "BEGAN"])
+    }
+
+    @Test("leaves credits as long as it goes on, whatever else is told")
+    func creditsMeanwhile() {
+        var state = Self.state([Self.period, Self.failed])
+        let applied = state.apply(
+            AccountStories.event(.expired(.init(reason: .billing)), "t1", at: 31, effective: 30, of: "O1", [])
+        )
+        #expect(CreditPolicy(["pro": .init(credits: 100)]).actions(for: applied, in: state) == [])
+    }
+
+    @Test("leaves no credits, also where its end is told late and dated to what was paid for", arguments: [46.0, 90])
+    func credits(toldAt days: Double) {
         var state = Self.state([Self.period, Self.failed])
         let applied = state.apply(
             AccountStories.event(
                 .expired(.init(reason: .billing)),
                 "t1",
-                at: 90,
+                at: days,
                 effective: 30,
                 of: "O1",
                 [.billing(.init(.settled)), Self.ended(30)]

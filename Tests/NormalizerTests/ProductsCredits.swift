@@ -909,6 +909,75 @@ struct ProductsCredits {
         #expect(balance == CreditBalance(included: 120, paidOutAt: Self.day(62)))
     }
 
+    /// The actions for the last of some events.
+    private func lastActions(_ events: [NormalizedEvent]) -> [CreditAction] {
+        var state = SubscriptionState(Self.lineage)
+        var actions: [CreditAction] = []
+        for event in events { actions = Self.policy.actions(for: state.apply(event), in: state) }
+        return actions
+    }
+
+    @Test("where nothing was given, is over or was paid for, nothing is taken")
+    func nothingToTake() {
+        let basic = Self.begins("t1", "basic", from: 0, to: 31)
+        let lite = Self.begins("t2", "lite", from: 31, to: 62, isRenewal: true)
+        #expect(lastActions([basic, lite]).map(\.effect) == [.reset(to: 0)])
+        let before = Self.begins("t1", "lite", from: 0, to: 31)
+        #expect(lastActions([before, lite]) == [])
+        let ahead = Self.begins("t2", "basic", from: 31, to: 62, at: 30.5, isRenewal: true)
+        #expect(lastActions([ahead, Self.received(before, at: 30.6)]) == [])
+        let refund = Self.refund(of: "t2", on: 35, .full, from: 31)
+        #expect(lastActions([basic, refund, Self.received(lite, at: 40)]) == [])
+        var inferred = lite
+        inferred.facts = inferred.facts.map { fact in
+            guard case .period(var period) = fact else { return fact }
+            period.isProvisional = true
+            return .period(period)
+        }
+        #expect(lastActions([basic, inferred]) == [])
+    }
+
+    @Test("a pause that lasts keeps what is left from what begins in it; an end for want of payment only for its time")
+    func pausedYear() {
+        func cut(_ days: Double, _ reason: LifecycleEvent.Expired.Reason) -> NormalizedEvent {
+            Self.event(
+                .autoRenewEnabled,
+                at: Self.day(days),
+                "cut",
+                facts: [.periodEnded(.init(start: Self.day(0), transaction: "y1", at: Self.day(0), reason: reason))]
+            )
+        }
+        let year = Self.begins("y1", "basic", from: 0, to: 365)
+        let month = Self.begins("m1", "lite", from: 0, to: 31)
+        let next = Self.begins("m2", "lite", from: 31, to: 62, isRenewal: true)
+        #expect(lastActions([year, month, cut(20, .paused), next]) == [])
+        #expect(lastActions([year, month, cut(20, .billing), next]) == [])
+        let short = Self.begins("y1", "basic", from: 0, to: 31)
+        #expect(lastActions([short, month, cut(20, .billing), next]).map(\.effect) == [.reset(to: 0)])
+    }
+
+    @Test("what waits to take what is left is void where the period that gives nothing does not begin")
+    func voidLapse() throws {
+        let basic = Self.begins("t1", "basic", from: 0, to: 31)
+        let lite = Self.begins("t2", "lite", from: 31, to: 62, at: 30.5, isRenewal: true)
+        let action = try #require(lastActions([basic, lite]).first)
+        var state = SubscriptionState(Self.lineage)
+        for event in [basic, lite] { _ = state.apply(event) }
+        #expect(!Self.policy.isVoid(action, in: state))
+        _ = state.apply(Self.refund(of: "t2", on: 30.7, .full, from: 31))
+        #expect(Self.policy.isVoid(action, in: state))
+    }
+
+    @Test("a change to what gives nothing that is paid for with time leaves what is left", arguments: [true, false])
+    func changeForTime(isCharged: Bool) {
+        let basic = Self.begins("t1", "basic", from: 0, to: 30)
+        var change = Self.changes("t2", from: "basic", to: "lite", 15...45, at: 15)
+        guard case .productChanged(var detail) = change.event else { return }
+        detail.proration = isCharged ? .fullCharge : .timeCredit
+        change.event = .productChanged(detail)
+        #expect(lastActions([basic, change]).map(\.effect) == (isCharged ? [.carryOver(to: 0)] : []))
+    }
+
     @Test("a change to a product that gives nothing keeps what is left as any change does", arguments: [true, false])
     func changeToNothing(carriesOver: Bool) {
         let basic = Self.begins("t1", "basic", from: 0, to: 30)

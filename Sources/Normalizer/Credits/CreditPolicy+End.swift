@@ -14,7 +14,7 @@ extension CreditPolicy {
         var stated = max(event.effectiveAt, event.occurredAt).millisecondsSince1970
         // An end may be dated to what was paid for, and told when the grace that followed has run out.
         if let grace = timeline.granting(at: stated)?.grace, grace.until <= event.assertedAt.millisecondsSince1970 {
-            stated = max(stated, grace.until)
+            stated = grace.until
         }
         let moment = Date(millisecondsSince1970: timeline.reached(stated))
         guard !timeline.periods.isEmpty, !state.access(at: moment.millisecondsSince1970, timeline).isGranted else {

@@ -273,13 +273,11 @@ extension CreditPolicy {
         return [action("lapse", effect, period, event, lineage)]
     }
 
-    /// Whether a period that was paid for goes on at a moment, or will once a charge for something else has succeeded, or a pause
+    /// Whether an earlier period that was paid for goes on at a moment, or will once a charge for something else has succeeded, or a pause
     /// is over.
     private func mayGoOn(_ period: PeriodTimeline.Period, at time: Int64, _ state: SubscriptionState) -> Bool {
         if period.goesOn(at: time) { return true }
-        guard period.replacement == nil, period.start <= time, time < period.end, isPaid(period, state) else {
-            return false
-        }
+        guard period.replacement == nil, time < period.end, isPaid(period, state) else { return false }
         return [.billing, .paused].contains(period.cut?.reason)
     }
 

@@ -301,9 +301,8 @@ struct PeriodTimeline {
     // What is said when grace has run out, such as that the purchase ended, does not undo it. Nor does grace that has run out
     // take the place of one that goes on, of a linked lineage or of a state that was stored without it.
     private mutating func applyLapsedGrace(_ registers: SubscriptionState.Registers, lineage: SubscriptionID) {
-        guard let said = registers.billing, said.value.status == .settled || said.value.graceUntil == nil,
-            let grace = registers.grace, let until = grace.value.graceUntil?.millisecondsSince1970,
-            said.by.milliseconds >= until
+        guard let said = registers.billing, let grace = registers.grace,
+            let until = grace.value.graceUntil?.millisecondsSince1970, said.by.milliseconds >= until
         else { return }
         apply(grace, lineage: lineage)
     }
