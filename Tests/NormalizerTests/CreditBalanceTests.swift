@@ -211,6 +211,23 @@ struct CreditBalanceTests {
         }
     }
 
+    /// The clock of a store is a little ahead, and that two lineages are one purchase is known after both were paid out.
+    @Test("an end takes nothing of what was paid out after it, whenever it is done", arguments: [true, false])
+    func lateEnd(waits: Bool) {
+        var ended = Self.balance(.reset(to: 200))
+        let end = Self.action(.revoke, on: 31)
+        if waits { ended.perform(end, at: Self.day(30.999)) }
+        var renewed = CreditBalance()
+        renewed.perform(Self.action(.reset(to: 200), on: 40), at: Self.day(40))
+        renewed.merge(ended)
+        renewed.settle(at: Self.day(41), by: CreditPolicy([:]), in: SubscriptionState(Self.lineage))
+        if !waits { renewed.perform(end, at: Self.day(41)) }
+        #expect(renewed.included == 200)
+        #expect(renewed.waiting == [])
+        renewed.perform(Self.action(.revoke, on: 40), at: Self.day(41))
+        #expect(renewed.included == 0)
+    }
+
     private static let origin = Origin(
         type: "T",
         notificationID: "n",

@@ -33,7 +33,7 @@ public struct CreditBalance: Hashable, Sendable, Codable {
     }
 
     /// Does an action, or lets it wait for its time. A payout that comes to light when a later one has taken its place
-    /// changes nothing.
+    /// changes nothing, and an end takes nothing of what was paid out after it.
     ///
     /// - Parameters:
     ///   - action: what to do. Each is to be done once, by its id.
@@ -43,7 +43,9 @@ public struct CreditBalance: Hashable, Sendable, Codable {
             waiting.append(action)
             return
         }
-        if action.effect.payout != nil, let paidOutAt, action.effectiveAt < paidOutAt { return }
+        if action.effect.payout != nil || action.effect == .revoke, let paidOutAt, action.effectiveAt < paidOutAt {
+            return
+        }
         switch action.effect {
         // Of a subscription that has paid nothing out, nothing was too much.
         case .grant(let credits) where credits < 0: if paidOutAt != nil { included = included.addingClamped(credits) }

@@ -20,16 +20,36 @@ extension CreditPolicy {
         guard !timeline.periods.isEmpty, !state.access(at: moment.millisecondsSince1970, timeline).isGranted else {
             return []
         }
-        if let last = last(since: moment, event, timeline, state), !isSpent(last, event) { return [] }
+        let since = begun(since: moment, event, timeline, state)
+        if since.contains(where: { !isSpent($0, event) }) { return [] }
+        if outlasts(event, moment.millisecondsSince1970, timeline, state) { return [] }
         return [
             CreditAction(
                 id: EventID(lineage.scope(of: event.transaction ?? ""), "credits_revoked", event.id.description)
                     .description,
                 effect: .revoke,
-                effectiveAt: moment,
+                // What has begun since, and is over as well, is taken with it.
+                effectiveAt: max(moment, since.last.map { Date(millisecondsSince1970: $0.start) } ?? moment),
                 subscription: lineage
             )
         ]
+    }
+
+    /// Whether credits were paid for longer than what a failed charge was for: Stripe suspends a subscription as a whole, and the
+    /// year beside a month that was not paid goes on when that is settled. Until then there is no access to use them.
+    private func outlasts(
+        _ event: NormalizedEvent,
+        _ moment: Int64,
+        _ timeline: PeriodTimeline,
+        _ state: SubscriptionState
+    ) -> Bool {
+        guard event.provider == .stripe, case .expired(let expired) = event.event, expired.reason == .billing,
+            let failed = timeline.lastBegun(by: moment).map({ timeline.periods[$0].start })
+        else { return false }
+        return timeline.periods.contains {
+            $0.start < failed && credits(of: $0) != nil && mayGoOn($0, at: moment, state)
+                && isKnownByPayment($0, before: failed, state)
+        }
     }
 
     /// Whether an end may be known from a statement that took nothing for it: each of Apple's says all of a transaction,

@@ -54,8 +54,7 @@ extension CreditPolicy {
         }
         if isStillUnpaid(index, timeline, event, state) { return [] }
         let before = before(index, timeline, state)
-        let isBeside =
-            before.map { $0.fact.product != period.fact.product && $0.goesOn(at: period.start) } ?? false
+        let isBeside = isBeside(index, before, timeline, state)
         switch event.event {
         case .renewed where stated.isProvisional && isBeside:
             return payoutBeside(period, stated, event, lineage)
@@ -80,6 +79,25 @@ extension CreditPolicy {
         // When that one was told of, it was not known that there would be anything left.
         guard let later, credits(of: later) == nil else { return payout }
         return payout + lapse(later, period, timeline, event, lineage, state)
+    }
+
+    /// Whether what was paid out before a period is of another product that goes on beside it.
+    private func isBeside(
+        _ index: Int,
+        _ before: PeriodTimeline.Period?,
+        _ timeline: PeriodTimeline,
+        _ state: SubscriptionState
+    ) -> Bool {
+        let period = timeline.periods[index]
+        // A month that was never paid for, or gives nothing, has taken the place of no credits.
+        let paidOut = timeline.periods[..<index].last {
+            !$0.isForestalled && credits(of: $0) != nil
+                && isKnownByPayment($0, before: min($0.end, period.start), state)
+        }
+        if let paidOut, paidOut.fact.product != period.fact.product, mayGoOn(paidOut, at: period.start, state) {
+            return true
+        }
+        return before.map { $0.fact.product != period.fact.product && $0.goesOn(at: period.start) } ?? false
     }
 
     /// Whether a period of Stripe's is told of as what it began as, and became something else since, as by an upgrade between
@@ -132,7 +150,7 @@ extension CreditPolicy {
         return nil
     }
 
-    private func isKnownByPayment(
+    func isKnownByPayment(
         _ period: PeriodTimeline.Period,
         before end: Int64,
         _ state: SubscriptionState
@@ -170,7 +188,17 @@ extension CreditPolicy {
         _ timeline: PeriodTimeline,
         _ state: SubscriptionState
     ) -> PeriodTimeline.Period? {
-        timeline.periods.last {
+        begun(since: moment, event, timeline, state).last
+    }
+
+    /// The periods that have begun since a moment, and were paid for.
+    func begun(
+        since moment: Date,
+        _ event: NormalizedEvent,
+        _ timeline: PeriodTimeline,
+        _ state: SubscriptionState
+    ) -> [PeriodTimeline.Period] {
+        timeline.periods.filter {
             $0.start > moment.millisecondsSince1970 && hasBegun($0, event) && isPaid($0, state)
         }
     }
@@ -275,7 +303,7 @@ extension CreditPolicy {
 
     /// Whether an earlier period that was paid for goes on at a moment, or will once a charge for something else has succeeded, or a pause
     /// is over.
-    private func mayGoOn(_ period: PeriodTimeline.Period, at time: Int64, _ state: SubscriptionState) -> Bool {
+    func mayGoOn(_ period: PeriodTimeline.Period, at time: Int64, _ state: SubscriptionState) -> Bool {
         if period.goesOn(at: time) { return true }
         guard period.replacement == nil, time < period.end, isPaid(period, state) else { return false }
         return [.billing, .paused].contains(period.cut?.reason)

@@ -1,0 +1,193 @@
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import Stripe
+import Testing
+
+/// Credits of a yearly plan and of a monthly item beside it, which are charged by invoices of their own.
+@Suite("Credits of items that are billed in different rhythms")
+struct MixedCreditTests {
+    typealias Taken = RareFlowTests.Taken
+
+    /// A host that stores a balance, settles it, and does each action once.
+    struct Host {
+        let adapter: StripeAdapter
+        let policy: CreditPolicy
+        var state = SubscriptionState(PitfallTests.lineage)
+        var balance = CreditBalance()
+        private var done: Set<String> = []
+
+        init(_ policy: CreditPolicy) throws {
+            adapter = try StripeTests.adapter()
+            self.policy = policy
+        }
+
+        mutating func take(_ taken: Taken) throws {
+            let result = try adapter.take(taken.body, at: taken.time)
+            let now = date(taken.time + 2)
+            if let statement = result.noChange?.statement { state.apply(statement) }
+            for event in result.events {
+                let applied = state.apply(event)
+                balance.settle(at: now, by: policy, in: state)
+                for action in policy.actions(for: applied, in: state, at: now) where done.insert(action.id).inserted {
+                    balance.perform(action, at: now)
+                }
+            }
+        }
+
+        mutating func credits(on days: Int64) -> [Int64] {
+            let now = date(created + days * day)
+            balance.settle(at: now, by: policy, in: state)
+            return [balance.available(hasAccess: state.access(at: now).isGranted), balance.bought]
+        }
+    }
+
+    static func item(_ product: String, _ days: ClosedRange<Int64>) -> JSONText {
+        [
+            "id": .string("si_" + product), "object": "subscription_item", "quantity": 1,
+            "current_period_start": .integer(created + days.lowerBound * day),
+            "current_period_end": .integer(created + days.upperBound * day), "price": price(product).price(),
+        ]
+    }
+
+    static func price(_ product: String) -> StripePrice {
+        StripePrice(
+            "price_" + product,
+            product: product,
+            amount: 1000,
+            interval: product == "plan" ? "year" : "month"
+        )
+    }
+
+    static func told(
+        _ status: String,
+        _ items: [JSONText],
+        _ invoice: Int,
+        from previous: JSONText? = nil,
+        at days: Double
+    ) -> Taken {
+        let time = created + Int64(days * Double(day))
+        let object: JSONText = [
+            "id": "sub_1", "object": "subscription", "customer": "cus_1", "status": .string(status),
+            "start_date": .integer(created), "cancel_at_period_end": false, "cancel_at": nil,
+            "latest_invoice": .string("in_\(invoice)"), "metadata": [:],
+            "items": ["object": "list", "data": .array(items), "has_more": false],
+        ]
+        let type = previous == nil ? "created" : "updated"
+        let event = simulator().event(
+            "customer.subscription." + type,
+            id: "evt_\(time)_\(status)",
+            created: time,
+            object: object,
+            previous: previous
+        )
+        return (event.bytes, time)
+    }
+
+    static func paid(
+        _ number: Int,
+        _ lines: [(product: String, days: ClosedRange<Int64>)],
+        at days: Double,
+        reason: String = "subscription_cycle",
+        attempts: Int64 = 1
+    ) -> Taken {
+        let time = created + Int64(days * Double(day))
+        let began = lines.map(\.days.lowerBound).max() ?? 0
+        var invoice = StripeInvoice(
+            "in_\(number)",
+            reason: reason,
+            lines: lines.map {
+                .init(
+                    price($0.product),
+                    from: created + $0.days.lowerBound * day,
+                    to: created + $0.days.upperBound * day
+                )
+            },
+            created: created + began * day
+        )
+        invoice.paidAt = time
+        invoice.attemptCount = attempts
+        let event = simulator().event(
+            "invoice.paid",
+            id: "evt_in_\(number)",
+            created: time,
+            object: .object(invoice.object(.endive))
+        )
+        return (event.bytes, time)
+    }
+
+    static func before(_ items: [JSONText], invoice: Int) -> JSONText {
+        ["items": ["data": .array(items)], "latest_invoice": .string("in_\(invoice)")]
+    }
+
+    private static let year = item("plan", 0...365)
+    private static let months = [item("seats", 0...30), item("seats", 30...60)]
+
+    /// A year, whose monthly item's second month cannot be charged until the subscription is unpaid.
+    private static let suspended = [
+        told("active", [year, months[0]], 1, at: 0),
+        paid(1, [("plan", 0...365), ("seats", 0...30)], at: 0, reason: "subscription_create"),
+        told("active", [year, months[1]], 2, from: before([year, months[0]], invoice: 1), at: 30),
+        told("past_due", [year, months[1]], 2, from: ["status": "active"], at: 30.1),
+        told("unpaid", [year, months[1]], 2, from: ["status": "past_due"], at: 45),
+    ]
+    private static let revived = told("active", [year, months[1]], 2, from: ["status": "unpaid"], at: 50)
+    private static let paidLate = paid(2, [("seats", 30...60)], at: 50, attempts: 4)
+
+    private static func policy(seats: Int64?) -> CreditPolicy {
+        var policy = CreditPolicy(["plan": .init(credits: 200)])
+        if let seats { policy.allowances["seats"] = .init(credits: seats) }
+        return policy
+    }
+
+    @Test(
+        "a month that is not paid takes nothing of the year that is",
+        arguments: [nil, 50] as [Int64?],
+        [false, true]
+    )
+    func unpaidMonth(seats: Int64?, isPaidFirst: Bool) throws {
+        var host = try Host(Self.policy(seats: seats))
+        for taken in Self.suspended { try host.take(taken) }
+        #expect(host.credits(on: 46) == [0, 0], "suspended")
+        for taken in isPaidFirst ? [Self.paidLate, Self.revived] : [Self.revived, Self.paidLate] {
+            try host.take(taken)
+        }
+        #expect(host.credits(on: 51) == [200 + (seats ?? 0), seats == nil ? 0 : 200])
+    }
+
+    @Test("a month whose invoice is void, and the months after it, take nothing of the year either")
+    func voidMonth() throws {
+        var host = try Host(Self.policy(seats: 50))
+        for taken in Self.suspended + [Self.revived] { try host.take(taken) }
+        #expect(host.credits(on: 51) == [200, 0])
+        let third = Self.item("seats", 60...90)
+        try host.take(
+            Self.told(
+                "active",
+                [Self.year, third],
+                3,
+                from: Self.before([Self.year, Self.months[1]], invoice: 2),
+                at: 60
+            )
+        )
+        try host.take(Self.paid(3, [("seats", 60...90)], at: 60.1))
+        #expect(host.credits(on: 61) == [250, 200])
+    }
+
+    @Test("a year that is itself not paid keeps no credits of the one before")
+    func unpaidYear() throws {
+        var host = try Host(Self.policy(seats: nil))
+        let (second, month) = (Self.item("plan", 365...730), Self.item("seats", 360...390))
+        let (last, next) = (Self.item("seats", 330...360), Self.item("seats", 390...420))
+        for taken in Self.suspended.prefix(2) + [
+            Self.told("active", [Self.year, month], 13, from: Self.before([Self.year, last], invoice: 12), at: 360),
+            Self.paid(13, [("seats", 360...390)], at: 360.1),
+            Self.told("active", [second, month], 14, from: Self.before([Self.year, month], invoice: 13), at: 365),
+            Self.told("past_due", [second, month], 14, from: ["status": "active"], at: 365.1),
+            Self.told("past_due", [second, next], 15, from: Self.before([second, month], invoice: 14), at: 390),
+            Self.told("unpaid", [second, next], 15, from: ["status": "past_due"], at: 395),
+            Self.told("active", [second, next], 15, from: ["status": "unpaid"], at: 400),
+        ] { try host.take(taken) }
+        #expect(host.credits(on: 401) == [0, 0])
+    }
+}
