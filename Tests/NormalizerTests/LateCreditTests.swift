@@ -114,3 +114,118 @@ struct LateCreditTests {
         #expect(balance.included == 200)
     }
 }
+
+/// The credits of a product that is changed on Stripe, in whichever order it is told of.
+@Suite("Credits of changes that are told of late")
+struct LateChangeTests {
+    private static let day = AccountStories.day
+    private static let lineage = SubscriptionID(store: .stripe, environment: .production, id: "sub_1")
+
+    private static func told(
+        _ event: LifecycleEvent,
+        _ product: String,
+        _ days: ClosedRange<Double>,
+        at told: Double
+    ) -> NormalizedEvent {
+        let period = ServicePeriod(start: day(days.lowerBound), end: day(days.upperBound))
+        var event = AccountStories.event(
+            event,
+            nil,
+            at: told,
+            of: "sub_1",
+            product: .init(id: product),
+            [.period(.init(period, product: product, phase: .regular, transaction: nil))]
+        )
+        (event.provider, event.store, event.subscription) = (.stripe, .stripe, lineage)
+        event.origin.notificationID = "\(product) \(told)"
+        return event
+    }
+
+    private static func changed(_ from: String, to: String, _ days: ClosedRange<Double>, at told: Double)
+        -> NormalizedEvent
+    {
+        let change = LifecycleEvent.ProductChange(
+            from: from,
+            to: to,
+            direction: .unknown,
+            timing: .immediate,
+            basis: .store
+        )
+        return Self.told(.productChanged(change), to, days, at: told)
+    }
+
+    private static func renewed(_ product: String, _ days: ClosedRange<Double>) -> NormalizedEvent {
+        let period = ServicePeriod(start: day(days.lowerBound), end: day(days.upperBound))
+        return told(
+            .renewed(.init(cause: .scheduled, phase: .regular, period: period)),
+            product,
+            days,
+            at: days.lowerBound
+        )
+    }
+
+    /// The start, and its payment.
+    private static let started: NormalizedEvent = {
+        let period = ServicePeriod(start: day(0), end: day(30))
+        var event = told(.started(.init(origin: .new, phase: .regular, period: period)), "pro", 0...30, at: 0)
+        let price = Price(Money(ExactDecimal(20), "USD"), .charged)
+        event.facts.append(.charge(.init(transaction: "in_1", price: price, at: day(0))))
+        return event
+    }()
+
+    private static func balance(_ events: [NormalizedEvent], _ policy: CreditPolicy) -> CreditBalance {
+        var state = SubscriptionState(lineage)
+        var balance = CreditBalance()
+        var done: Set<String> = []
+        var now = Date.distantPast
+        for event in events {
+            now = max(now, event.receivedAt)
+            let applied = state.apply(event)
+            balance.settle(at: now, by: policy, in: state)
+            for action in policy.actions(for: applied, in: state, at: now) where done.insert(action.id).inserted {
+                balance.perform(action, at: now)
+            }
+        }
+        balance.settle(at: day(75), by: policy, in: state)
+        return balance
+    }
+
+    private static func orders(_ events: [NormalizedEvent]) -> [[NormalizedEvent]] {
+        guard events.count > 1 else { return [events] }
+        return events.indices.flatMap { index in
+            var rest = events
+            let first = rest.remove(at: index)
+            return orders(rest).map { [first] + $0 }
+        }
+    }
+
+    @Test(
+        "what a change leaves is carried over, whenever it is told of, with a new anchor and without",
+        arguments: [nil, 100] as [Int64?],
+        [[12.0, 42, 72], [0, 30, 60], [0, 30, 60, 90]]
+    )
+    func change(lite: Int64?, begins: [Double]) {
+        var policy = CreditPolicy(["pro": .init(credits: 500, price: Money(ExactDecimal(20), "USD"))])
+        if let lite { policy.allowances["lite"] = .init(credits: lite, price: Money(ExactDecimal(5), "USD")) }
+        var events = [Self.started, Self.changed("pro", to: "lite", begins[0]...begins[1], at: 12)]
+        events += zip(begins.dropFirst(), begins.dropFirst(2)).map { Self.renewed("lite", $0...$1) }
+        for order in Self.orders(events) {
+            let balance = Self.balance(order, policy)
+            let names = order.map { $0.origin.notificationID ?? "" }
+            #expect([balance.included, balance.bought] == [lite ?? 0, 500], "\(names)")
+            let again = Self.balance(order + order, policy)
+            #expect([again.included, again.bought] == [balance.included, balance.bought], "\(names)")
+        }
+    }
+
+    @Test("nothing is carried over where the policy drops it, whenever a change is told of")
+    func dropped() {
+        let policy = CreditPolicy(["pro": .init(credits: 500)], carriesOver: false)
+        let changed = Self.changed("pro", to: "lite", 12...42, at: 12)
+        let events = [Self.started, changed, Self.renewed("lite", 42...72)]
+        for order in Self.orders(events) {
+            let balance = Self.balance(order, policy)
+            #expect([balance.included, balance.bought] == [0, 0])
+        }
+    }
+}

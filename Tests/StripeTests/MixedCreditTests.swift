@@ -190,4 +190,43 @@ struct MixedCreditTests {
         ] { try host.take(taken) }
         #expect(host.credits(on: 401) == [0, 0])
     }
+
+    @Test("what an item gave ends with what was paid for it, while another goes on that gives nothing")
+    func removedItem() throws {
+        var host = try Host(CreditPolicy(["seats": .init(credits: 50)]))
+        for taken in Self.suspended.prefix(3) + [
+            Self.paid(2, [("seats", 30...60)], at: 30.1),
+            Self.told("active", [Self.year], 2, from: Self.before([Self.year, Self.months[1]], invoice: 2), at: 40),
+        ] { try host.take(taken) }
+        #expect(host.credits(on: 59) == [50, 0])
+        #expect(host.credits(on: 61) == [0, 0])
+        #expect(host.state.access(at: date(created + 61 * day)).isGranted)
+    }
+
+    @Test("what an item gave is there until its next month is heard of, and once more then")
+    func lateRoll() throws {
+        var host = try Host(CreditPolicy(["seats": .init(credits: 50)]))
+        for taken in Self.suspended.prefix(3) + [Self.paid(2, [("seats", 30...60)], at: 30.1)] { try host.take(taken) }
+        #expect(host.balance.use(upTo: 20, hasAccess: true) == 20)
+        let third = Self.item("seats", 60...90)
+        try host.take(
+            Self.told(
+                "active",
+                [Self.year, third],
+                3,
+                from: Self.before([Self.year, Self.months[1]], invoice: 2),
+                at: 60
+            )
+        )
+        #expect(host.credits(on: 61) == [30, 0], "not charged yet")
+        try host.take(Self.paid(3, [("seats", 60...90)], at: 61.1))
+        #expect(host.credits(on: 62) == [50, 0])
+        #expect(host.credits(on: 95) == [0, 0], "the roll is late, and nothing else is paid for")
+        let fourth = Self.item("seats", 90...120)
+        try host.take(Self.paid(4, [("seats", 90...120)], at: 96))
+        try host.take(
+            Self.told("active", [Self.year, fourth], 4, from: Self.before([Self.year, third], invoice: 3), at: 90)
+        )
+        #expect(host.credits(on: 97) == [50, 0])
+    }
 }

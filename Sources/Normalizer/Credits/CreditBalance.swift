@@ -14,6 +14,18 @@ public struct CreditBalance: Hashable, Sendable, Codable {
     @OptionalEventTime public private(set) var paidOutAt: Date?
     /// Actions whose time has not come, of periods that were charged ahead.
     public private(set) var waiting: [CreditAction] = []
+    /// What payouts took the place of, for a change in between that is told of late.
+    private var replaced: [Remainder]?
+
+    /// What was left of a payout when another took its place.
+    private struct Remainder: Hashable, Sendable, Codable {
+        var credits: Int64
+        @EventTime var from: Date
+        @EventTime var to: Date
+    }
+
+    /// As many as a year has months.
+    private static let maximumReplaced = 12
 
     /// Makes a balance: an empty one, or what a host has kept in another way so far.
     ///
@@ -28,12 +40,13 @@ public struct CreditBalance: Hashable, Sendable, Codable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case included, bought, waiting
+        case included, bought, waiting, replaced
         case paidOutAt = "paid_out_at"
     }
 
-    /// Does an action, or lets it wait for its time. A payout that comes to light when a later one has taken its place
-    /// changes nothing, and an end takes nothing of what was paid out after it.
+    /// Does an action, or lets it wait for its time. A payout that comes to light when a later one has taken its place gives
+    /// nothing, and an end takes nothing of what was paid out after it. A change that is told of so late still moves what was
+    /// left then to the bought credits.
     ///
     /// - Parameters:
     ///   - action: what to do. Each is to be done once, by its id.
@@ -43,23 +56,44 @@ public struct CreditBalance: Hashable, Sendable, Codable {
             waiting.append(action)
             return
         }
-        if action.effect.payout != nil || action.effect == .revoke, let paidOutAt, action.effectiveAt < paidOutAt {
-            return
+        if let paidOutAt, action.effectiveAt < paidOutAt {
+            if case .carryOver = action.effect { carryOver(leftAt: action.effectiveAt) }
+            if action.effect.payout != nil || action.effect == .revoke { return }
         }
         switch action.effect {
         // Of a subscription that has paid nothing out, nothing was too much.
         case .grant(let credits) where credits < 0: if paidOutAt != nil { included = included.addingClamped(credits) }
         case .grant(let credits): bought = bought.addingClamped(credits)
         case .withdraw(let credits): bought = bought.addingClamped(0 - max(credits, -.max))
-        case .reset(let credits), .prorate(let credits): (included, paidOutAt) = (credits, action.effectiveAt)
+        case .reset(let credits), .prorate(let credits):
+            drop(at: action.effectiveAt)
+            (included, paidOutAt) = (credits, action.effectiveAt)
         case .carryOver(let credits):
+            carryOver(leftAt: action.effectiveAt)
             bought = bought.addingClamped(included)
             (included, paidOutAt) = (credits, action.effectiveAt)
         case .revoke: included = 0
         }
     }
 
-    /// Does what has waited for a time that has come, and drops what is void by then.
+    /// What is left is not there any more from a time on.
+    private mutating func drop(at time: Date) {
+        defer { included = 0 }
+        guard included > 0, let paidOutAt, paidOutAt < time else { return }
+        replaced = ((replaced ?? []) + [Remainder(credits: included, from: paidOutAt, to: time)])
+            .suffix(Self.maximumReplaced)
+    }
+
+    /// What was dropped since had been left by a change.
+    private mutating func carryOver(leftAt time: Date) {
+        guard let index = replaced?.lastIndex(where: { $0.from <= time && time < $0.to }),
+            let left = replaced?.remove(at: index)
+        else { return }
+        bought = bought.addingClamped(left.credits)
+    }
+
+    /// Does what has waited for a time that has come, and drops what is void by then. What is left of an item that was not
+    /// renewed lapses with what was paid for it, while something else of the subscription goes on that gives nothing.
     ///
     /// - Parameters:
     ///   - now: the time, of the host's clock.
@@ -67,6 +101,9 @@ public struct CreditBalance: Hashable, Sendable, Codable {
     ///   - state: the state of the lineage, as it is now.
     public mutating func settle(at now: Date, by policy: CreditPolicy, in state: SubscriptionState) {
         let due = waiting.filter { $0.effectiveAt <= now }.sorted { $0.effectiveAt < $1.effectiveAt }
+        defer {
+            if included > 0, let paidOutAt, let end = policy.lapse(of: paidOutAt, by: now, in: state) { drop(at: end) }
+        }
         guard !due.isEmpty else { return }
         waiting.removeAll { $0.effectiveAt <= now }
         for action in due where !policy.isVoid(action, in: state) {
@@ -87,7 +124,7 @@ public struct CreditBalance: Hashable, Sendable, Codable {
         if paidOutAt == other.paidOutAt {
             included = paidOutAt == nil ? max(included, other.included) : min(included, other.included)
         } else if let later = other.paidOutAt, paidOutAt.map({ $0 < later }) ?? true {
-            (included, paidOutAt) = (other.included, later)
+            (included, paidOutAt, replaced) = (other.included, later, other.replaced)
         }
         bought = bought.addingClamped(other.bought)
         waiting += other.waiting

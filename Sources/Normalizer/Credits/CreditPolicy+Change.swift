@@ -35,6 +35,11 @@ extension CreditPolicy {
             self.period = period
             changedAt = moment
         }
+
+        /// Whether a period took its place from its beginning on, and was billed anew.
+        func isOfSameStart(as period: PeriodTimeline.Period) -> Bool {
+            self.period.startMilliseconds == period.start && product != period.fact.product
+        }
     }
 
     /// Whether nothing of a period was left to set off at a moment: its money had gone back, or it had ended for another

@@ -33,22 +33,23 @@ extension CreditPolicy {
         }
         // A renewal paid ahead pays out at its own time, and until then this period has its own.
         if let later, hasBegun(later, event) {
+            let left = leftLate(index, stated, timeline, event, lineage, state)
             guard later.start < period.end, !isSpent(later, event),
                 last(since: Date(millisecondsSince1970: later.start), event, timeline, state) == nil
-            else { return [] }
+            else { return left }
             let isLate = applied.disposition == .superseded
             guard !isAwaited(later, timeline, state),
                 isLate
                     ? !isKnownByPayment(period, before: later.start, state)
                     : isFirstWord(applied, period, before: later)
-            else { return [] }
+            else { return left }
             let earlier = before(index, timeline, state)
-            let corrections = correction(of: later, after: period, and: earlier, event, lineage, state)
+            let corrections = correction(of: later, after: period, and: earlier, event, lineage, state) + left
             guard !isLate, !corrections.isEmpty, let full = credits(of: later) else { return corrections }
             // What took its place may be known by a statement that paid nothing out.
             return [action("payout", .reset(to: full), later, event, lineage)] + corrections
         }
-        if isReplacedWithin(period, stated, event), let full = credits(of: stated) {
+        if isReplacedWithin(index, stated, timeline, event, state), let full = credits(of: stated) {
             guard !isSpent(period, event) else { return [] }
             return [action("payout", .grant(full), period, of: stated.product, event, lineage)]
         }
@@ -100,19 +101,89 @@ extension CreditPolicy {
         return before.map { $0.fact.product != period.fact.product && $0.goesOn(at: period.start) } ?? false
     }
 
+    /// What is left of a period that gave way to another product, where the one or the other is told of when a later period has
+    /// taken the place of both. Nothing is paid out for the time since, but what was paid for before stays as it would have.
+    private func leftLate(
+        _ index: Int,
+        _ stated: Fact.Period,
+        _ timeline: PeriodTimeline,
+        _ event: NormalizedEvent,
+        _ lineage: SubscriptionID,
+        _ state: SubscriptionState
+    ) -> [CreditAction] {
+        let period = timeline.periods[index]
+        guard carriesOver, isChargedInFull(event) != false, period.refundedAt == nil else { return [] }
+        if case .productChanged(let change) = event.event, change.direction == .addOns { return [] }
+        if isReplacedWithin(index, stated, timeline, event, state) || isReplacedSince(index, stated, timeline, event),
+            let full = credits(of: stated)
+        {
+            return [action("payout", .grant(full), period, of: stated.product, event, lineage)]
+        }
+        let before = before(index, timeline, state)
+        guard let replaced = replaced(by: period, before, event, state), replaced.product != period.fact.product else {
+            return []
+        }
+        var actions: [CreditAction] = []
+        if replaced.isOfSameStart(as: period) {
+            var began = period.fact
+            began.product = replaced.product
+            if isKnownByPayment(period, before: replaced.changedAt.millisecondsSince1970, state),
+                let full = credits(of: began)
+            {
+                actions.append(action("payout", .grant(full), period, of: began.product, event, lineage))
+            }
+        } else if let before {
+            guard before.replacement?.at == period.start else { return [] }
+            if isKnownByPayment(before, before: period.start, state), let full = credits(of: before) {
+                actions.append(action("payout", .grant(full), before, event, lineage))
+            }
+        }
+        let name = credits(of: period) == nil ? "lapse" : "payout"
+        return actions + [action(name, .carryOver(to: 0), period, event, lineage)]
+    }
+
+    /// Whether the beginning of a period of Stripe's is told of that has given way to another product ahead of its end.
+    private func isReplacedSince(
+        _ index: Int,
+        _ stated: Fact.Period,
+        _ timeline: PeriodTimeline,
+        _ event: NormalizedEvent
+    ) -> Bool {
+        let period = timeline.periods[index]
+        guard event.provider == .stripe, stated.product == period.fact.product, let end = period.replacement?.at,
+            period.start < end, end < period.end
+        else { return false }
+        switch event.event {
+        case .started: return true
+        case .renewed(let renewed): return ![.planChange, .unknown, .resumption].contains(renewed.cause)
+        default: return false
+        }
+    }
+
     /// Whether a period of Stripe's is told of as what it began as, and became something else since, as by an upgrade between
     /// its start and its payment. What that paid out stays.
     func isReplacedWithin(
-        _ period: PeriodTimeline.Period,
+        _ index: Int,
         _ stated: Fact.Period,
-        _ event: NormalizedEvent
+        _ timeline: PeriodTimeline,
+        _ event: NormalizedEvent,
+        _ state: SubscriptionState
     ) -> Bool {
+        let period = timeline.periods[index]
         guard event.provider == .stripe, !period.fact.isProvisional, stated.product != period.fact.product,
             stated.period.startMilliseconds == period.start
         else { return false }
         switch event.event {
         case .started: return true
         case .renewed(let renewed): return ![.planChange, .unknown, .resumption].contains(renewed.cause)
+        // Told of after the change, a start looks like a change from what it became; a change that did begin the period took the
+        // place of the one before.
+        case .productChanged(let change):
+            guard change.direction != .addOns, change.from == period.fact.product, change.to == stated.product,
+                event.effectiveAt.millisecondsSince1970 <= period.start,
+                isCharged(period.start, before: period.end, state)
+            else { return false }
+            return before(index, timeline, state).map { $0.end <= period.start } ?? true
         default: return false
         }
     }
@@ -292,10 +363,13 @@ extension CreditPolicy {
         _ state: SubscriptionState
     ) -> [CreditAction] {
         let earlier = timeline.periods.filter { $0.start < period.start && credits(of: $0) != nil }
-        guard !earlier.isEmpty, !earlier.contains(where: { mayGoOn($0, at: period.start, state) }),
+        let replaced = replaced(by: period, before, event, state)
+        // Billed from the same start, it is the period itself that gave credits until now.
+        let gave = replaced.map { $0.isOfSameStart(as: period) && allowances[$0.product] != nil } ?? false
+        guard !earlier.isEmpty || gave, !earlier.contains(where: { mayGoOn($0, at: period.start, state) }),
             isPaid(period, state), !isSpent(period, event)
         else { return [] }
-        let isChange = replaced(by: period, before, event, state) != nil
+        let isChange = replaced != nil
         if isChange, isChargedInFull(event) == false { return [] }
         let effect: CreditAction.Effect = isChange && carriesOver ? .carryOver(to: 0) : .reset(to: 0)
         return [action("lapse", effect, period, event, lineage)]
@@ -307,6 +381,22 @@ extension CreditPolicy {
         if period.goesOn(at: time) { return true }
         guard period.replacement == nil, time < period.end, isPaid(period, state) else { return false }
         return [.billing, .paused].contains(period.cut?.reason)
+    }
+
+    /// When what was paid out at a moment has run its course, where no other period of it goes on, and something else does.
+    func lapse(of paidOutAt: Date, by now: Date, in state: SubscriptionState) -> Date? {
+        let time = now.millisecondsSince1970
+        let timeline = PeriodTimeline(state)
+        guard let index = timeline.lastBegun(by: paidOutAt.millisecondsSince1970), timeline.granting(at: time) != nil
+        else { return nil }
+        let period = timeline.periods[index]
+        // What a change leaves is the business of that.
+        guard period.replacement == nil, period.cut == nil, period.accessEnd <= time,
+            !timeline.periods.contains(where: {
+                credits(of: $0) != nil && ($0.grants(at: time) || mayGoOn($0, at: time, state))
+            })
+        else { return nil }
+        return Date(millisecondsSince1970: period.accessEnd)
     }
 
     /// A period that was paid for while one of something else goes on, as months do beside a year: what is left of that
