@@ -154,6 +154,43 @@ struct LateChangeTests {
         return Self.told(.productChanged(change), to, days, at: told)
     }
 
+    @Test(
+        "an upgrade that was not paid for, and is taken back, takes nothing of one that is",
+        arguments: [false, true]
+    )
+    func unpaidUpgrade(isPaid: Bool) {
+        let policy = CreditPolicy([
+            "basic": .init(credits: 200, price: Money(ExactDecimal(10), "USD")),
+            "pro": .init(credits: 500, price: Money(ExactDecimal(20), "USD")),
+        ])
+        func charged(_ event: NormalizedEvent, _ price: Int64) -> NormalizedEvent {
+            var event = event
+            let charge = Fact.Charge(
+                transaction: "in \(event.occurredAt)",
+                price: Price(Money(ExactDecimal(price), "USD"), .charged),
+                at: event.occurredAt
+            )
+            event.facts.append(.charge(charge))
+            return event
+        }
+        let period = ServicePeriod(start: Self.day(0), end: Self.day(30))
+        var upgraded = Self.changed("basic", to: "pro", 3...33, at: 3)
+        upgraded.facts.append(.billing(.init(.suspended)))
+        if isPaid { upgraded = charged(Self.changed("basic", to: "pro", 3...33, at: 3), 11) }
+        let events = [
+            charged(
+                Self.told(.started(.init(origin: .new, phase: .regular, period: period)), "basic", 0...30, at: 0),
+                10
+            ),
+            upgraded,
+            charged(Self.changed("pro", to: "basic", 4...34, at: 4), 0),
+            charged(Self.changed("basic", to: "pro", 10...40, at: 10), 12),
+        ]
+        let balance = Self.balance(events, policy)
+        // 12.00 of 20.00, less what 9.33 had been paid for that went back.
+        #expect(balance.bought + balance.included == (isPaid ? 200 + 275 + 300 - 234 : 200 + 300))
+    }
+
     private static func renewed(_ product: String, _ days: ClosedRange<Double>) -> NormalizedEvent {
         let period = ServicePeriod(start: day(days.lowerBound), end: day(days.upperBound))
         return told(

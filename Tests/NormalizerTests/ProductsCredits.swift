@@ -850,6 +850,61 @@ struct ProductsCredits {
         #expect((251...270).contains(host.balance.included))
     }
 
+    /// On the App Store, and on Stripe with a new anchor each time, a change begins a period.
+    @Test("a product that is changed to and fro in periods of their own gives no more than what was paid for")
+    func toAndFroInPeriods() {
+        func story(_ changes: [(product: String, at: Double)]) -> [NormalizedEvent] {
+            changes.enumerated().map { index, change in
+                Self.begins("t\(index)", change.product, from: change.at, to: change.at + 30, isRenewal: index > 0)
+            }
+        }
+        let minute = 1.0 / 1440
+        let farmed = story((0..<20).map { ($0 % 2 == 0 ? "basic" : "pro", Double($0) * minute) })
+        let all = play(farmed)
+        // 10.00 for 200, and 10.00 more for half of 500, up to the minutes that went by.
+        #expect((450...452).contains(all.included + all.bought), "\(all)")
+        // Who comes back later pays for what is not there any more.
+        let honest = play(story([("pro", 0), ("basic", 3), ("pro", 18)]))
+        // 20.00, of which 8.00 went back, and 15.00.
+        #expect((674...676).contains(honest.included + honest.bought), "\(honest)")
+        let paid = play(story([("pro", 0), ("basic", 15), ("pro", 30)]))
+        #expect(paid.included == 375)
+        #expect(paid.bought == 500)
+        // Most of a year's money goes back, which had given few credits.
+        let year = Self.begins("y", "basic", from: 0, to: 365)
+        let month = Self.begins("m1", "pro", from: 10, to: 40, isRenewal: true)
+        let dearer = Self.begins("m2", "max", from: 25, to: 55, isRenewal: true)
+        #expect(play([year, month, dearer]).included >= 750 - 200)
+    }
+
+    @Test("random changes give what the money is for that was paid and stayed, and what is told twice gives once")
+    func randomChanges() {
+        let prices = ["basic": 10.0, "pro": 20, "max": 40]
+        let first = UInt64.random(in: 0...UInt64.max >> 1)
+        for seed in (0..<300).map({ first + $0 }) {
+            var random = SplitMix64(seed: seed)
+            var events: [NormalizedEvent] = []
+            var (product, start, paid, most) = ("", 0.0, 0.0, 0.0)
+            for index in 0..<Int.random(in: 1...14, using: &random) {
+                let others = prices.keys.sorted().filter { $0 != product }
+                let next = others[Int.random(in: 0..<others.count, using: &random)]
+                let begins = index == 0 ? 0 : start + Double.random(in: 0.01...20, using: &random)
+                let unused = index == 0 ? 0 : 1 - (begins - start) / 30
+                paid += (prices[next] ?? 0) - (prices[product] ?? 0) * unused
+                most = max(most, paid)
+                (product, start) = (next, begins)
+                events.append(Self.begins("t\(index)", next, from: begins, to: begins + 30, isRenewal: index > 0))
+            }
+            let balance = play(events)
+            let given = Double(balance.included + balance.bought)
+            // Basic gives least for the money, pro and max most.
+            #expect(given <= 25 * most + 1, "seed \(seed)")
+            #expect(given >= 20 * most - 2 * Double(events.count), "seed \(seed)")
+            let again = play(events.flatMap { [$0, $0] } + events)
+            #expect([again.included, again.bought] == [balance.included, balance.bought], "seed \(seed)")
+        }
+    }
+
     @Test("what a subscription includes ends with its period, also where the next one's product gives nothing")
     func nextGivesNothing() {
         let basic = Self.begins("t1", "basic", from: 0, to: 31)

@@ -117,8 +117,22 @@ extension CreditPolicy {
         _ state: SubscriptionState
     ) -> Int64? {
         guard previous.product != period.fact.product else { return used(full, previous) }
+        guard let (paid, newPrice) = prices(previous, period, event.price?.money, state),
+            let proration = try? Proration(of: previous.period, changedAt: previous.changedAt),
+            let share = try? proration.credits(of: full, paid: paid, newPrice: newPrice, rounding: rounding)
+        else { return nil }
+        return share > 0 ? max(0, share - kept(before: period, state)) : share
+    }
+
+    /// What the rest of a replaced period is reckoned from, and the price of what took its place.
+    private func prices(
+        _ previous: Replaced,
+        _ period: PeriodTimeline.Period,
+        _ stated: Money?,
+        _ state: SubscriptionState
+    ) -> (paid: Money, new: Money)? {
         let listed = allowances[period.fact.product]?.price
-        let charged = period.transaction.flatMap { state.charges[$0]?.value.price.money } ?? event.price?.money
+        let charged = period.transaction.flatMap { state.charges[$0]?.value.price.money } ?? stated
         let oldListed = allowances[previous.product]?.price
         var paid = previous.transaction.flatMap { state.charges[$0]?.value.price.money } ?? oldListed
         guard
@@ -127,10 +141,37 @@ extension CreditPolicy {
         else { return nil }
         if previous.phase == .trial { paid = Money(ExactDecimal(0), newPrice.currency) }
         if paid?.currency != newPrice.currency { paid = oldListed }
-        guard let paid, let proration = try? Proration(of: previous.period, changedAt: previous.changedAt) else {
-            return nil
+        return paid.map { ($0, newPrice) }
+    }
+
+    /// The credits that were kept at changes to cheaper products, though the money for them went back, and that were not paid for
+    /// again since: to a dearer product and back costs nothing, and gives nothing the second time.
+    private func kept(before period: PeriodTimeline.Period, _ state: SubscriptionState) -> Int64 {
+        // On Google Play a change to a cheaper product gives time, and no money. What is dropped at a change is not kept.
+        guard carriesOver, period.lineages.allSatisfy({ $0.store != .playStore }) else { return 0 }
+        let periods = PeriodTimeline(state).periods
+        var kept: Int64 = 0
+        for (before, after) in zip(periods, periods.dropFirst()) where after.start < period.start {
+            guard before.replacement?.at == after.start, !isOver(before, by: after.start), before.end != .max,
+                before.fact.product != after.fact.product, let gave = credits(of: before),
+                // What is still to be paid for on Stripe has given nothing.
+                before.by.provider != .stripe || isKnownByPayment(before, before: after.start, state),
+                let (paid, price) = prices(Replaced(before, changedAt: after.start), after, nil, state),
+                let proration = try? Proration(
+                    of: before.fact.period,
+                    changedAt: Date(millisecondsSince1970: after.start)
+                )
+            else { continue }
+            if let gives = credits(of: after),
+                let share = try? proration.credits(of: gives, paid: paid, newPrice: price, rounding: rounding)
+            {
+                kept = max(0, kept - max(0, share))
+            }
+            // Up, so that not even what is rounded off comes with each change to and fro.
+            let returned = try? proration.returnedCredits(of: gave, paid: paid, newPrice: price, rounding: .up)
+            kept = kept.addingClamped(max(0, returned ?? 0))
         }
-        return try? proration.credits(of: full, paid: paid, newPrice: newPrice, rounding: rounding)
+        return kept
     }
 
     /// The part of an allowance that was used up by time, whatever it cost: it was paid out in full, the rest of it went
