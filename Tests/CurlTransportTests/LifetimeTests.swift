@@ -220,8 +220,9 @@ extension Loopback {
                         continue
                     }
                     connection.goAway(last: isAnswered ? stream : 0)
-                    if isAnswered { connection.respond(stream: stream, body: [1]) }
-                    return
+                    guard isAnswered else { return }
+                    // To close with something unread would reset the connection, and the answer with it.
+                    connection.respond(stream: stream, body: [1])
                 }
             }
             defer { server.stop() }
