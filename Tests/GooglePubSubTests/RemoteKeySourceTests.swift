@@ -36,6 +36,9 @@ struct RemoteKeySourceTests {
         }
     }
 
+    /// Lets a fetch begin that nobody waits for.
+    func yield() async { for _ in 0..<100 { await Task.yield() } }
+
     @Test func fetchesFromGoogleAndKeeps() async throws {
         let first = try Self.answer(["current"])
         transport.on(.any, times: 1) { (_) throws(HTTPTransportError) in first }
@@ -44,6 +47,7 @@ struct RemoteKeySourceTests {
         #expect(await code("current") == nil)
         clock.advance(by: .seconds(3239))
         #expect(await code("current") == nil)
+        await yield()
         #expect(transport.requests.map(\.url.absoluteString) == ["https://www.googleapis.com/oauth2/v3/certs"])
         // A push waits for it, for no more than ten seconds.
         #expect(transport.requests.first?.timeout == .seconds(5))
@@ -69,6 +73,43 @@ struct RemoteKeySourceTests {
         while transport.requests.count < 2 { await Task.yield() }
         clock.advance(by: .milliseconds(359_999))
         #expect(await code("current") == nil)
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test func renewalThatFailedIsNotRepeatedAtOnce() async throws {
+        let answer = try Self.answer(["current"])
+        transport.on(.any, times: 1) { (_) throws(HTTPTransportError) in answer }
+        transport.on(.any, fail: .timeout)
+        #expect(await code("current") == nil)
+        clock.advance(by: .seconds(3240))
+        for _ in 0..<20 {
+            #expect(await code("current") == nil)
+            await yield()
+        }
+        #expect(transport.requests.count == 2)
+        clock.advance(by: .seconds(5))
+        #expect(await code("current") == nil)
+        while transport.requests.count < 3 { await Task.yield() }
+    }
+
+    /// A key that Google has withdrawn is taken for no longer than Google said, unless there is trouble.
+    @Test func setWhoseTimeIsOverWaitsForTheNext() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let (first, second) = (try Self.answer(["current"]), try Self.answer(["next"]))
+        transport.on(.any, times: 1) { (_) throws(HTTPTransportError) in first }
+        transport.on(.any) { (_) throws(HTTPTransportError) in
+            for await _ in gate {}
+            return second
+        }
+        #expect(await code("current") == nil)
+        clock.advance(by: .seconds(3600))
+        let one = Task { await code("current") }
+        while transport.requests.count < 2 { await Task.yield() }
+        let other = Task { await code("current") }
+        await yield()
+        open.finish()
+        #expect(await one.value == .untrusted)
+        #expect(await other.value == .untrusted)
         #expect(transport.requests.count == 2)
     }
 
@@ -116,6 +157,7 @@ struct RemoteKeySourceTests {
         // Another set is asked for when a tenth of the time is left.
         clock.advance(by: .seconds(seconds) / 10 * 9 - .milliseconds(1))
         #expect(await code("current") == nil)
+        await yield()
         #expect(transport.requests.count == 1)
         clock.advance(by: .seconds(seconds) / 10 + .milliseconds(1))
         #expect(await code("current") == nil)

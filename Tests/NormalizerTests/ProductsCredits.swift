@@ -707,6 +707,10 @@ struct ProductsCredits {
         let gone = Self.refund(of: "t2", on: 11.5, .full, from: 11)
         #expect(play([first, Self.refunded, second, gone]).included == 0)
         #expect(play([first, Self.refunded, second, gone, Self.reversed]).included == 200)
+        // The renewal was charged ahead, and what goes on until it begins is given back.
+        let ahead = Self.begins("t2", "basic", from: 31, to: 62, at: 30.2, isRenewal: true)
+        let refund = Self.refund(of: "t1", on: 30.4, .full, from: 0)
+        #expect(lastActions([first, ahead, refund, Self.refund(of: "t1", on: 30.6, nil, from: 0)]).count == 1)
     }
 
     @Test("a refund that says how much takes back what cost as much, and its reversal brings it back")

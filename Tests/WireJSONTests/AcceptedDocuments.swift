@@ -92,6 +92,10 @@ private let acceptedStrings: [Case] =
         Case("C1 controls, raw", "[\"\u{80}\u{9F}\"]"),
         Case("U+2028 and U+2029, raw", "[\"\u{2028}\u{2029}\"]"),
         Case("apostrophe", "[\"'\"]"),
+        Case(
+            "lines that begin further left",
+            "[\n        1,\n  2,\n \"a\",\n3,\n    4\(String(repeating: " ", count: 20))]"
+        ),
         Case("comment inside a string", #"["/* no */ // no"]"#),
     ]
     // The eight-octet steps have to stop at the same place wherever it falls.
