@@ -127,6 +127,41 @@ struct CreditBalanceTests {
         #expect(none == earlier)
     }
 
+    @Test("what two items of one subscription pay out at one time is the same, whether it has waited or not")
+    func itemsAtOnce() {
+        let month = CreditAction(
+            id: "month",
+            effect: .carryOver(to: 100),
+            effectiveAt: Self.day(1),
+            subscription: Self.lineage
+        )
+        let actions = [Self.action(.reset(to: 1000), on: 1), month]
+        let policy = CreditPolicy([:])
+        var waited = CreditBalance()
+        for action in actions { waited.perform(action, at: Self.day(0)) }
+        waited.settle(at: Self.day(2), by: policy, in: SubscriptionState(Self.lineage))
+        #expect((waited.included, waited.bought) == (100, 1000))
+        // Of linked lineages, each pays out one purchase.
+        var linked = CreditBalance()
+        var copy = month
+        copy.subscription = SubscriptionID(store: .appStore, environment: .production, id: "O2")
+        for action in [month, copy] { linked.perform(action, at: Self.day(0)) }
+        linked.settle(at: Self.day(2), by: policy, in: SubscriptionState(Self.lineage))
+        #expect((linked.included, linked.bought) == (100, 0))
+    }
+
+    @Test("what a late change left is known after a link, whichever balance is merged into the other")
+    func linkedRemainders() {
+        let both = Self.balance(.reset(to: 200), .reset(to: 500))
+        let one = CreditBalance(included: 500, paidOutAt: Self.day(1))
+        for (into, other) in [(both, one), (one, both), (both, both)] {
+            var joined = into
+            joined.merge(other)
+            for time in [0.5, 0.6] { joined.perform(Self.action(.carryOver(to: 0), on: time), at: Self.day(2)) }
+            #expect((joined.included, joined.bought) == (500, 200))
+        }
+    }
+
     @Test(
         "a period that was charged ahead pays out when it begins, once, unless it does not begin",
         arguments: [false, true]

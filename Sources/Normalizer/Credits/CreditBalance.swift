@@ -92,6 +92,20 @@ public struct CreditBalance: Hashable, Sendable, Codable {
         bought = bought.addingClamped(left.credits)
     }
 
+    /// Of two that were left at one time, what the one has of which more was used: both may be of one purchase.
+    private mutating func joinReplaced(_ other: [Remainder]) {
+        guard !other.isEmpty else { return }
+        var all = replaced ?? []
+        for remainder in other {
+            if let index = all.firstIndex(where: { $0.from < remainder.to && remainder.from < $0.to }) {
+                if remainder.credits < all[index].credits { all[index] = remainder }
+            } else {
+                all.append(remainder)
+            }
+        }
+        replaced = all.sorted { $0.from < $1.from }.suffix(Self.maximumReplaced)
+    }
+
     /// Does what has waited for a time that has come, and drops what is void by then. What is left of an item that was not
     /// renewed lapses with what was paid for it, while something else of the subscription goes on that gives nothing.
     ///
@@ -106,12 +120,16 @@ public struct CreditBalance: Hashable, Sendable, Codable {
         }
         guard !due.isEmpty else { return }
         waiting.removeAll { $0.effectiveAt <= now }
+        var payer: SubscriptionID?
         for action in due where !policy.isVoid(action, in: state) {
-            // A linked lineage may have paid out what this one waited for.
-            if let credits = action.effect.payout, let paidOutAt, action.effectiveAt <= paidOutAt {
+            // A linked lineage may have paid out what this one waited for. Two items of one lineage each pay out.
+            if let credits = action.effect.payout, let paidOutAt, action.effectiveAt <= paidOutAt,
+                payer != action.subscription
+            {
                 merge(CreditBalance(included: credits, paidOutAt: action.effectiveAt))
             } else {
                 perform(action, at: now)
+                if action.effect.payout != nil { payer = action.subscription }
             }
         }
     }
@@ -123,6 +141,7 @@ public struct CreditBalance: Hashable, Sendable, Codable {
     public mutating func merge(_ other: CreditBalance) {
         if paidOutAt == other.paidOutAt {
             included = paidOutAt == nil ? max(included, other.included) : min(included, other.included)
+            joinReplaced(other.replaced ?? [])
         } else if let later = other.paidOutAt, paidOutAt.map({ $0 < later }) ?? true {
             (included, paidOutAt, replaced) = (other.included, later, other.replaced)
         }
