@@ -375,8 +375,8 @@ extension CreditPolicy {
         return [action("lapse", effect, period, event, lineage)]
     }
 
-    /// Whether an earlier period that was paid for goes on at a moment, or will once a charge for something else has succeeded, or a pause
-    /// is over.
+    /// Whether an earlier period that was paid for goes on at a moment, or will once a charge for something else has succeeded,
+    /// or a pause is over.
     func mayGoOn(_ period: PeriodTimeline.Period, at time: Int64, _ state: SubscriptionState) -> Bool {
         if period.goesOn(at: time) { return true }
         guard period.replacement == nil, time < period.end, isPaid(period, state) else { return false }
