@@ -76,13 +76,11 @@ extension Loopback {
             #expect(server.acceptedConnections == 1)
         }
 
-        /// Where the network loses a connection nobody is told, and what is sent on it is never answered.
-        @Test(arguments: [false, true])
-        func connectionThatHasGoneSilentIsNotUsedAgain(isInUse: Bool) async throws {
+        /// Answers whatever comes, but on its first connection the first request alone.
+        private static func silentServer(_ unanswered: Milestone) throws -> LoopbackServer {
             let connections = Milestone()
-            let unanswered = Milestone()
             let tls = LoopbackServer.TLS(try Loopback.identity.get(), offersHTTP2: true)
-            let server = try LoopbackServer(tls) { connection in
+            return try LoopbackServer(tls) { connection in
                 connections.reach()
                 let isFirst = connections.count == 1
                 while let event = connection.next() {
@@ -94,6 +92,13 @@ extension Loopback {
                     }
                 }
             }
+        }
+
+        /// Where the network loses a connection nobody is told, and what is sent on it is never answered.
+        @Test(arguments: [false, true])
+        func connectionThatHasGoneSilentIsNotUsedAgain(isInUse: Bool) async throws {
+            let unanswered = Milestone()
+            let server = try Self.silentServer(unanswered)
             defer { server.stop() }
             let transport = try Loopback.transport()
             _ = try await transport.send(server.request())
@@ -115,21 +120,8 @@ extension Loopback {
 
         /// As many as are begun while somebody still waits on the silent one.
         @Test func requestsBesideASilentConnectionShareAnother() async throws {
-            let connections = Milestone()
             let unanswered = Milestone()
-            let tls = LoopbackServer.TLS(try Loopback.identity.get(), offersHTTP2: true)
-            let server = try LoopbackServer(tls) { connection in
-                connections.reach()
-                let isFirst = connections.count == 1
-                while let event = connection.next() {
-                    guard case .request(let stream) = event else { continue }
-                    if isFirst, stream > 1 {
-                        unanswered.reach()
-                    } else {
-                        connection.respond(stream: stream, body: [])
-                    }
-                }
-            }
+            let server = try Self.silentServer(unanswered)
             defer { server.stop() }
             let transport = try Loopback.transport()
             _ = try await transport.send(server.request())
