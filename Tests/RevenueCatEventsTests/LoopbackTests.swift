@@ -9,26 +9,6 @@ import RevenueCatEvents
 import Synchronization
 import Testing
 
-/// Sends what is meant for RevenueCat to a server on the loopback interface.
-private struct Redirected: HTTPTransport {
-    let base: CurlTransport
-    let port: Int
-
-    func send(_ request: HTTPTransportRequest) async throws(HTTPTransportError) -> HTTPTransportResponse {
-        let address = request.url.absoluteString.dropFirst("https://api.revenuecat.com".count)
-        return try await base.send(
-            try HTTPTransportRequest(
-                request.method,
-                try HTTPSURL("https://localhost:\(port)\(address)"),
-                headers: request.headers,
-                body: request.body,
-                timeout: request.timeout,
-                maximumResponseBytes: request.maximumResponseBytes
-            )
-        )
-    }
-}
-
 /// RevenueCat's REST API over TLS, from the webhook to the event.
 @Suite("RevenueCat over the network", .serialized, .timeLimit(.minutes(2)))
 struct LoopbackTests {
@@ -83,7 +63,7 @@ struct LoopbackTests {
         let curl = try CurlTransport(.init(trustRoots: .pem(Self.authority.get().certificate)))
         let clock = TestClock(jumping: true)
         var client = try RevenueCatClient(
-            transport: Redirected(base: curl, port: server.port),
+            transport: RedirectedTransport(curl, from: "api.revenuecat.com", to: server.port),
             apiKey: Secret("sk_marked"),
             api: .v2(project: "proj1")
         )

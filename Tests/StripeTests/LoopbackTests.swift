@@ -7,26 +7,6 @@ import NotificationSimulator
 import Stripe
 import Testing
 
-/// Sends what is meant for Stripe to a server on the loopback interface.
-private struct Redirected: HTTPTransport {
-    let base: CurlTransport
-    let port: Int
-
-    func send(_ request: HTTPTransportRequest) async throws(HTTPTransportError) -> HTTPTransportResponse {
-        let address = request.url.absoluteString.dropFirst("https://api.stripe.com".count)
-        return try await base.send(
-            try HTTPTransportRequest(
-                request.method,
-                try HTTPSURL("https://localhost:\(port)\(address)"),
-                headers: request.headers,
-                body: request.body,
-                timeout: request.timeout,
-                maximumResponseBytes: request.maximumResponseBytes
-            )
-        )
-    }
-}
-
 /// Stripe's API over TLS, from a thin event on.
 @Suite("Stripe over the network", .serialized, .timeLimit(.minutes(2)))
 struct LoopbackTests {
@@ -42,7 +22,7 @@ struct LoopbackTests {
         defer { server.stop() }
         let curl = try CurlTransport(.init(trustRoots: .pem(authority.get().certificate)))
         var lookup = StripeAdapter.Lookup(
-            transport: Redirected(base: curl, port: server.port),
+            transport: RedirectedTransport(curl, from: "api.stripe.com", to: server.port),
             apiKey: Secret("rk_live_marked")
         )
         lookup.clock = TestClock(jumping: true)

@@ -121,7 +121,7 @@ struct MixedCreditTests {
     }
 
     private static let year = item("plan", 0...365)
-    private static let months = [item("seats", 0...30), item("seats", 30...60)]
+    private static let months = [item("seats", 0...30), item("seats", 30...60), item("seats", 60...90)]
 
     /// A year, whose monthly item's second month cannot be charged until the subscription is unpaid.
     private static let suspended = [
@@ -133,6 +133,14 @@ struct MixedCreditTests {
     ]
     private static let revived = told("active", [year, months[1]], 2, from: ["status": "unpaid"], at: 50)
     private static let paidLate = paid(2, [("seats", 30...60)], at: 50, attempts: 4)
+
+    private static let thirdMonth = told(
+        "active",
+        [year, months[2]],
+        3,
+        from: before([year, months[1]], invoice: 2),
+        at: 60
+    )
 
     private static func policy(seats: Int64?) -> CreditPolicy {
         var policy = CreditPolicy(["plan": .init(credits: 200)])
@@ -160,16 +168,7 @@ struct MixedCreditTests {
         var host = try Host(Self.policy(seats: 50))
         for taken in Self.suspended + [Self.revived] { try host.take(taken) }
         #expect(host.credits(on: 51) == [200, 0])
-        let third = Self.item("seats", 60...90)
-        try host.take(
-            Self.told(
-                "active",
-                [Self.year, third],
-                3,
-                from: Self.before([Self.year, Self.months[1]], invoice: 2),
-                at: 60
-            )
-        )
+        try host.take(Self.thirdMonth)
         try host.take(Self.paid(3, [("seats", 60...90)], at: 60.1))
         #expect(host.credits(on: 61) == [250, 200])
     }
@@ -208,16 +207,7 @@ struct MixedCreditTests {
         var host = try Host(CreditPolicy(["seats": .init(credits: 50)]))
         for taken in Self.suspended.prefix(3) + [Self.paid(2, [("seats", 30...60)], at: 30.1)] { try host.take(taken) }
         #expect(host.balance.use(upTo: 20, hasAccess: true) == 20)
-        let third = Self.item("seats", 60...90)
-        try host.take(
-            Self.told(
-                "active",
-                [Self.year, third],
-                3,
-                from: Self.before([Self.year, Self.months[1]], invoice: 2),
-                at: 60
-            )
-        )
+        try host.take(Self.thirdMonth)
         #expect(host.credits(on: 61) == [30, 0], "not charged yet")
         try host.take(Self.paid(3, [("seats", 60...90)], at: 61.1))
         #expect(host.credits(on: 62) == [50, 0])
@@ -225,7 +215,13 @@ struct MixedCreditTests {
         let fourth = Self.item("seats", 90...120)
         try host.take(Self.paid(4, [("seats", 90...120)], at: 96))
         try host.take(
-            Self.told("active", [Self.year, fourth], 4, from: Self.before([Self.year, third], invoice: 3), at: 90)
+            Self.told(
+                "active",
+                [Self.year, fourth],
+                4,
+                from: Self.before([Self.year, Self.months[2]], invoice: 3),
+                at: 90
+            )
         )
         #expect(host.credits(on: 97) == [50, 0])
     }
