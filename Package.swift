@@ -306,3 +306,8 @@ let package = Package(
 if Context.environment["LIFECYCLE_FUZZ"] != nil {
     package.products.append(.library(name: "FuzzTargets", targets: ["FuzzTargets"]))
 }
+
+// `LIFECYCLE_TESTS=StripeTests,NormalizerTests swift test` builds and runs these alone, while you work on one module.
+if let names = Context.environment["LIFECYCLE_TESTS"]?.split(separator: ",").map(String.init) {
+    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+}
