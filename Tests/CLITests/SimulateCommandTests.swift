@@ -9,7 +9,7 @@ import Normalizer
 import Testing
 import WireJSON
 
-@Suite("lifecycle simulate and chaos", .serialized, .timeLimit(.minutes(3)))
+@Suite("lifecycle simulate and chaos", .serialized, .timeLimit(.minutes(5)))
 struct SimulateCommandTests {
     private func withFolder(_ body: (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("simulate-\(UUID().uuidString)")
@@ -250,7 +250,7 @@ struct SimulateCommandTests {
         }
     }
 
-    @Test("a request with a length that no body has ends its connection, and nothing else", .timeLimit(.minutes(1)))
+    @Test("a request with a length that no body has ends its connection, and nothing else", .timeLimit(.minutes(5)))
     func impossibleLength() async throws {
         try await withFolder { folder in
             let served = try ServedCommand([

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("lifecycle and what it reads from and writes to", .timeLimit(.minutes(3)))
+@Suite("lifecycle and what it reads from and writes to", .timeLimit(.minutes(5)))
 struct StandardStreamsTests {
     private func withFolder(_ body: (URL) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("streams-\(UUID().uuidString)")

@@ -4,8 +4,8 @@ import HTTPTransport
 import LoopbackServer
 import Testing
 
-/// All tests over sockets: one after another, because some count descriptors.
-@Suite(.serialized, .timeLimit(.minutes(3)))
+/// All tests over sockets: one after another, since most of them wait for the same loop.
+@Suite(.serialized, .timeLimit(.minutes(5)))
 enum Loopback {
     /// Every test runs with proxies in the environment, all of which lead here.
     static let proxyTrap: LoopbackServer? = {

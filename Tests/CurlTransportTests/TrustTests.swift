@@ -100,34 +100,36 @@ extension Loopback {
             #expect(trap.acceptedConnections == 0)
         }
 
-        @Test func configuredProxyTunnels() async throws {
-            let server = try Loopback.server { $0.respond(200) }
-            defer { server.stop() }
-            let port = server.port
-            let proxy = try LoopbackServer(nil) { exchange in
-                let request = exchange.request
-                let isRight =
-                    request.method == "CONNECT" && request.target == "localhost:\(port)"
-                    && request.values("Proxy-Authorization") == ["Basic dXNlcjpwYTpzcw=="]
-                    && request.values("Authorization").isEmpty
-                if isRight { exchange.tunnel(toPort: UInt16(port)) } else { exchange.respond(407) }
-            }
-            defer { proxy.stop() }
-            // An exception of the environment must not lead around a proxy that was configured.
-            unsafe setenv("no_proxy", "localhost", 1)
-            defer { unsafe unsetenv("no_proxy") }
-            let headers: HTTPTransportHeaders = ["Authorization": "Bearer secret"]
+        /// In a process of its own, since other suites read the environment meanwhile.
+        @Test func configuredProxyTunnels() async {
+            await #expect(processExitsWith: .success) {
+                let server = try Loopback.server { $0.respond(200) }
+                defer { server.stop() }
+                let port = server.port
+                let proxy = try LoopbackServer(nil) { exchange in
+                    let request = exchange.request
+                    let isRight =
+                        request.method == "CONNECT" && request.target == "localhost:\(port)"
+                        && request.values("Proxy-Authorization") == ["Basic dXNlcjpwYTpzcw=="]
+                        && request.values("Authorization").isEmpty
+                    if isRight { exchange.tunnel(toPort: UInt16(port)) } else { exchange.respond(407) }
+                }
+                defer { proxy.stop() }
+                // An exception of the environment must not lead around a proxy that was configured.
+                unsafe setenv("no_proxy", "localhost", 1)
+                let headers: HTTPTransportHeaders = ["Authorization": "Bearer secret"]
 
-            let transport = try Loopback.transport {
-                $0.proxy = .init(host: "127.0.0.1", port: proxy.port, username: "user", password: "pa:ss")
-            }
-            let response = try await transport.send(server.request(headers: headers))
-            #expect(response.status == 200)
-            #expect(proxy.requestCount == 1)
+                let transport = try Loopback.transport {
+                    $0.proxy = .init(host: "127.0.0.1", port: proxy.port, username: "user", password: "pa:ss")
+                }
+                let response = try await transport.send(server.request(headers: headers))
+                #expect(response.status == 200)
+                #expect(proxy.requestCount == 1)
 
-            let stranger = try Loopback.transport { $0.proxy = .init(host: "127.0.0.1", port: proxy.port) }
-            #expect(await stranger.failure(try server.request(headers: headers)) == .connectionFailed)
-            #expect(server.requestCount == 1)
+                let stranger = try Loopback.transport { $0.proxy = .init(host: "127.0.0.1", port: proxy.port) }
+                #expect(await stranger.failure(try server.request(headers: headers)) == .connectionFailed)
+                #expect(server.requestCount == 1)
+            }
         }
 
         static let wrongConfigurations: [CurlTransport.Configuration] = [

@@ -119,7 +119,7 @@ final class Emulator: Sendable {
 @Suite(
     .serialized,
     .enabled(if: Emulator.isInstalled, "Google's Pub/Sub emulator, or Java for it, is not installed"),
-    .timeLimit(.minutes(3))
+    .timeLimit(.minutes(5))
 )
 struct EmulatorTests {
     /// Every tenth message is given back the first time.

@@ -74,7 +74,7 @@ final class LoopbackGoogle: Sendable {
     }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct EndToEndTests {
     static let resource =
         #"{"kind":"androidpublisher#subscriptionPurchaseV2","subscriptionState":"SUBSCRIPTION_STATE_ACTIVE"}"#
@@ -181,7 +181,7 @@ struct EndToEndTests {
         #expect(error?.code == .unavailable)
         #expect(error?.isAuthentic == true)
         #expect(error?.description.contains("purchase-token") == false)
-        #expect(start.duration(to: .now) < .seconds(20))
+        #expect(start.duration(to: .now) < .seconds(120))
         #expect(try Self.trap.get().requestCount == 0)
         await google.transport.shutdown()
     }

@@ -9,7 +9,7 @@ import Testing
 @testable import GooglePubSub
 
 /// What other implementations get wrong, on the same input, from the message to the state.
-@Suite("Google pitfalls", .timeLimit(.minutes(1)))
+@Suite("Google pitfalls", .timeLimit(.minutes(5)))
 struct GooglePitfallTests {
     typealias Vectors = GoogleVectors
 

@@ -37,7 +37,7 @@ extension [UInt8] {
 }
 
 /// Nothing that arrives traps, and nothing that is proven is refused.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct MutationTests {
     @Test(arguments: 0..<8 as Range<UInt64>)
     func bodies(_ seed: UInt64) async throws {

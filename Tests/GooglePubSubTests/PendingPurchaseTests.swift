@@ -6,7 +6,7 @@ import Testing
 
 @testable import GooglePubSub
 
-@Suite("Payments that took their time", .timeLimit(.minutes(1)))
+@Suite("Payments that took their time", .timeLimit(.minutes(5)))
 struct PendingPurchaseTests {
     let clock = TestClock(jumping: true)
     let transport = StubTransport()

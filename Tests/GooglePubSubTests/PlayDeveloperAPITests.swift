@@ -22,7 +22,7 @@ struct FailingTokens: AccessTokenSource {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PlayDeveloperAPITests {
     let clock = TestClock(jumping: true)
     let transport = StubTransport()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GooglePubSub
 
-@Suite("The requests of pulling", .timeLimit(.minutes(1)))
+@Suite("The requests of pulling", .timeLimit(.minutes(5)))
 struct PubSubAPITests {
     let transport = StubTransport()
     let tokens = CountingTokens()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import GooglePubSub
 
-@Suite("A purchase token that an app uploads, asked about without a notification", .timeLimit(.minutes(1)))
+@Suite("A purchase token that an app uploads, asked about without a notification", .timeLimit(.minutes(5)))
 struct PurchaseQuestionTests {
     let transport = StubTransport()
 

@@ -4,7 +4,7 @@ import Normalizer
 import NormalizerTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RemoteKeySourceTests {
     let clock = TestClock()
     let transport = StubTransport()

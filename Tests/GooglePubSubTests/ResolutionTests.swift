@@ -22,7 +22,7 @@ private final class Flag: Sendable {
     func raise() { state.withLock { $0 = true } }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ResolutionTests {
     let clock = TestClock(jumping: true)
     let transport = StubTransport()

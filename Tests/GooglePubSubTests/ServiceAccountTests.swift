@@ -139,7 +139,7 @@ enum KeyFile {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ServiceAccountTokenSourceTests {
     let clock = TestClock(jumping: true)
     let transport = StubTransport()

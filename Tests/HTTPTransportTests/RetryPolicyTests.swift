@@ -161,7 +161,7 @@ private struct Constant: RandomNumberGenerator {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct RetryingSendTests {
+@Suite(.timeLimit(.minutes(5))) struct RetryingSendTests {
     private func request(_ timeout: Duration = .seconds(10)) throws -> HTTPTransportRequest {
         try HTTPTransportRequest(.get, HTTPSURL(host: "example.com"), timeout: timeout)
     }

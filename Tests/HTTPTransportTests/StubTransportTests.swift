@@ -2,7 +2,7 @@ import HTTPTransport
 import NormalizerTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct StubTransportTests {
+@Suite(.timeLimit(.minutes(5))) struct StubTransportTests {
     private func request(
         _ method: HTTPTransportRequest.Method = .get,
         _ host: String = "a.example",

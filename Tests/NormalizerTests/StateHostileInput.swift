@@ -33,7 +33,7 @@ private func period(_ from: Double, _ to: Double?, _ transaction: String?, produ
     )
 }
 
-@Suite("Hostile and hapless input", .timeLimit(.minutes(1)))
+@Suite("Hostile and hapless input", .timeLimit(.minutes(5)))
 struct StateHostileInput {
     @Test("a hundred thousand duplicates leave no trace")
     func duplicates() throws {

@@ -10,7 +10,7 @@ import Synchronization
 import Testing
 
 /// RevenueCat's REST API over TLS, from the webhook to the event.
-@Suite("RevenueCat over the network", .serialized, .timeLimit(.minutes(2)))
+@Suite("RevenueCat over the network", .serialized, .timeLimit(.minutes(5)))
 struct LoopbackTests {
     typealias Play = @Sendable (_ attempt: Int, inout LoopbackServer.Exchange) -> Void
 
@@ -156,7 +156,7 @@ struct LoopbackTests {
         #expect(error?.isAuthentic == true)
         #expect(error.map { String(reflecting: $0).contains("marked") } == false)
         #expect((1...4).contains(attempts))
-        #expect(start.duration(to: .now) < .seconds(20))
+        #expect(start.duration(to: .now) < .seconds(120))
         #expect(try Self.trap.get().requestCount == 0)
     }
 

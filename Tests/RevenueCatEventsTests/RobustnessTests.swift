@@ -22,7 +22,7 @@ struct RobustnessTests {
         } catch { return .failure(error) }
     }
 
-    @Test("a proven body is accepted or kept, whatever is in it", .timeLimit(.minutes(2)))
+    @Test("a proven body is accepted or kept, whatever is in it", .timeLimit(.minutes(5)))
     func mutations() throws {
         let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
         let bodies = RevenueCatStory.all.prefix(30).flatMap { $0.moments.map(\.event.body) }

@@ -30,7 +30,7 @@ struct HostileTests {
         try StripeSimulator.code(body, timestamp: timestamp, secret: secret)
     }
 
-    @Test("any octets, unsigned, are refused", .timeLimit(.minutes(1)))
+    @Test("any octets, unsigned, are refused", .timeLimit(.minutes(5)))
     func anyOctets() throws {
         var generator = SeededGenerator(7)
         let adapter = try adapter()
@@ -45,7 +45,7 @@ struct HostileTests {
         }
     }
 
-    @Test("any octets, signed, are refused or kept", .timeLimit(.minutes(1)))
+    @Test("any octets, signed, are refused or kept", .timeLimit(.minutes(5)))
     func signedOctets() throws {
         var generator = SeededGenerator(8)
         let simulator = simulator()
@@ -131,7 +131,7 @@ struct HostileTests {
         #expect(error?.code == .stale)
     }
 
-    @Test("ten thousand signatures are refused before any is looked at", .timeLimit(.minutes(1)))
+    @Test("ten thousand signatures are refused before any is looked at", .timeLimit(.minutes(5)))
     func manySignatures() throws {
         let entries = String(repeating: ",v1=\(String(repeating: "a", count: 64))", count: 10_000)
         let stamp = String(created)
@@ -139,7 +139,7 @@ struct HostileTests {
         #expect(try Self.refusal("t=\(stamp)\(String(repeating: ",v1=", count: 2000))")?.code == .malformed)
     }
 
-    @Test("a signed body nested 100 000 deep is refused", .timeLimit(.minutes(1)))
+    @Test("a signed body nested 100 000 deep is refused", .timeLimit(.minutes(5)))
     func deep() throws {
         let adapter = try adapter()
         for (open, close) in [("[", "]"), ("{\"a\":", "}")] {

@@ -426,7 +426,7 @@ struct LookupTests {
         #expect(result.noChange?.reason == .reportedElsewhere)
     }
 
-    @Test("a list of lines without end is not followed for ever", .timeLimit(.minutes(1)))
+    @Test("a list of lines without end is not followed for ever", .timeLimit(.minutes(5)))
     func endlessLines() async throws {
         let page = Self.longInvoice().linePage(.endive, 0..<10)
         transport.on(
@@ -553,7 +553,7 @@ struct LookupTests {
         #expect(Set(transport.requests.map(\.url.host)) == ["api.stripe.com"])
     }
 
-    @Test("a canceled task ends its look-up", .timeLimit(.minutes(1)))
+    @Test("a canceled task ends its look-up", .timeLimit(.minutes(5)))
     func cancellation() async throws {
         transport.on(hang: .any)
         let adapter = try adapter()

@@ -8,7 +8,7 @@ import Stripe
 import Testing
 
 /// Stripe's API over TLS, from a thin event on.
-@Suite("Stripe over the network", .serialized, .timeLimit(.minutes(2)))
+@Suite("Stripe over the network", .serialized, .timeLimit(.minutes(5)))
 struct LoopbackTests {
     static let authority = Result { try TestAuthority() }
     /// Where no request may get to.
@@ -65,7 +65,7 @@ struct LoopbackTests {
         #expect(error?.isAuthentic == true)
         #expect(error.map { String(reflecting: $0).contains("marked") } == false)
         #expect((1...3).contains(requests))
-        #expect(start.duration(to: .now) < .seconds(20))
+        #expect(start.duration(to: .now) < .seconds(120))
         #expect(try Self.trap.get().requestCount == 0)
     }
 
