@@ -106,10 +106,10 @@ extension RevenueCatVectors {
             ),
             try proven(
                 "cancellation/billing-over",
-                "a failed charge without grace: access is over by date",
+                "a failed charge whose paid end is over: of grace another webhook may tell",
                 Event("CANCELLATION", id: "E-48", at: t1 + 1800, .first, ["cancel_reason": "BILLING_ERROR"]),
                 .event(
-                    .autoRenewDisabled(.init(reason: .billing, accessUntil: date(t1))),
+                    .autoRenewDisabled(.init(reason: .billing)),
                     [.period, .renewalIntent, .billing, .owner]
                 )
             ),

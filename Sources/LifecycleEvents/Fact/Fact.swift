@@ -170,13 +170,23 @@ extension Fact {
         @OptionalEventTime public var graceUntil: Date?
         /// Until when the store tries again, where stated.
         @OptionalEventTime public var retryUntil: Date?
+        /// Whether the statement may leave out some of the grace that the failed charge led to. Several such statements
+        /// tell of one failed charge, and the latest end that any of them states counts.
+        public var isPartial: Bool
 
         /// Makes the fact.
-        public init(_ status: Status, periodStart: Date? = nil, graceUntil: Date? = nil, retryUntil: Date? = nil) {
+        public init(
+            _ status: Status,
+            periodStart: Date? = nil,
+            graceUntil: Date? = nil,
+            retryUntil: Date? = nil,
+            isPartial: Bool = false
+        ) {
             self.status = status
             self.periodStart = periodStart
             self.graceUntil = graceUntil
             self.retryUntil = retryUntil
+            self.isPartial = isPartial
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -184,6 +194,27 @@ extension Fact {
             case periodStart = "period_start"
             case graceUntil = "grace_until"
             case retryUntil = "retry_until"
+            case isPartial = "partial"
+        }
+
+        /// Reads the fact; an absent `partial` is false.
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            status = try container.decode(Status.self, forKey: .status)
+            _periodStart = try container.decode(OptionalEventTime.self, forKey: .periodStart)
+            _graceUntil = try container.decode(OptionalEventTime.self, forKey: .graceUntil)
+            _retryUntil = try container.decode(OptionalEventTime.self, forKey: .retryUntil)
+            isPartial = try container.decodeIfPresent(Bool.self, forKey: .isPartial) ?? false
+        }
+
+        /// Writes the fact; `partial` is left out where it is false.
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(status, forKey: .status)
+            try container.encode(_periodStart, forKey: .periodStart)
+            try container.encode(_graceUntil, forKey: .graceUntil)
+            try container.encode(_retryUntil, forKey: .retryUntil)
+            if isPartial { try container.encode(true, forKey: .isPartial) }
         }
     }
 

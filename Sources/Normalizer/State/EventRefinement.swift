@@ -555,7 +555,7 @@ extension EventRefinement {
     ) -> LifecycleEvent.Renewed.BillingTrouble? {
         var isTroubled = before.cut?.reason == .billing
         for (lineage, registers) in prior.registers {
-            guard let billing = registers.billing, billing.value.status != .settled,
+            guard let billing = registers.charging, billing.value.status != .settled,
                 let subject = prior.timeline.subject(of: billing, lineage: lineage),
                 prior.timeline.periods[subject].start == before.start
             else { continue }

@@ -123,7 +123,7 @@ struct PeriodTimeline {
         applyRefunds(of: state)
         applyEarlyChanges()
         for (lineage, registers) in state.registers {
-            if let billing = registers.billing { applyGrace(billing, lineage: lineage) }
+            if let billing = registers.charging { applyGrace(billing, lineage: lineage) }
         }
         if newestIndex.map({ periods[$0].grace == nil }) ?? false {
             for (lineage, registers) in state.registers { applyLapsedGrace(registers, lineage: lineage) }

@@ -16,6 +16,8 @@ public struct SubscriptionState: Hashable, Sendable {
         package var billing: Register<Fact.Billing>?
         /// The last failed charge that had grace: what is said when that has run out does not undo it.
         package var grace: Register<Fact.Billing>?
+        /// Of the statements that may leave out some of the grace, the one with the latest end.
+        package var longestGrace: Register<LongestGrace>?
         package var pause: Register<Fact.PauseState>?
         package var priceChange: Register<Fact.PriceChangeState>?
 
@@ -24,6 +26,7 @@ public struct SubscriptionState: Hashable, Sendable {
             nextProduct.merge(other.nextProduct)
             billing.merge(other.billing)
             grace.merge(other.grace)
+            longestGrace.merge(other.longestGrace)
             pause.merge(other.pause)
             priceChange.merge(other.priceChange)
         }
@@ -31,6 +34,7 @@ public struct SubscriptionState: Hashable, Sendable {
         private enum CodingKeys: String, CodingKey {
             case billing, grace, pause
             case intent = "renewal_intent"
+            case longestGrace = "longest_grace"
             case nextProduct = "next_product"
             case priceChange = "price_change"
         }
@@ -237,6 +241,9 @@ public struct SubscriptionState: Hashable, Sendable {
             registers[lineage]?.billing.insert(Assertion(billing, by: citation))
             if billing.status != .settled, billing.graceUntil != nil {
                 registers[lineage]?.grace.insert(Assertion(billing, by: citation))
+                if billing.isPartial {
+                    registers[lineage]?.longestGrace.insert(Assertion(LongestGrace(billing), by: citation))
+                }
             }
         case .pause(let pause):
             registers[lineage]?.pause.insert(Assertion(pause, by: citation))

@@ -61,16 +61,24 @@ extension Mapping {
             return .incomplete(purchase.missing([]))
         }
         let terms = RenewalTerms(willRenew: false)
+        let isNeverPaid = reason == .billing && isNeverPaid
+        // Of a failed charge, an end that is over is the one that was paid for, and another webhook may tell of grace.
+        let isEndOpen = reason == .billing && event.expirationAt.map { $0 <= timestamp } == true
+        let accessUntil = isNeverPaid || isEndOpen ? nil : event.expirationAt
         var facts = purchase.provisional
         facts.append(.renewalIntent(.init(terms, reason: reason)))
-        if reason == .billing { facts.append(purchase.failedCharge(at: timestamp, graceUntil: nil)) }
+        if isNeverPaid {
+            facts += purchase.neverPaid
+        } else if reason == .billing {
+            facts.append(purchase.failedCharge(at: timestamp, graceUntil: nil))
+        }
         return .events([
             EventDraft(
                 id: notifiedID(purchase),
-                event: .autoRenewDisabled(.init(reason: reason, accessUntil: event.expirationAt)),
+                event: .autoRenewDisabled(.init(reason: reason, accessUntil: accessUntil)),
                 facts: facts + purchase.owner,
                 renewal: terms,
-                effectiveAt: event.expirationAt
+                effectiveAt: accessUntil
             )
         ])
     }
@@ -122,16 +130,22 @@ extension Mapping {
         guard purchase.lineage != nil, let timestamp = event.timestamp else {
             return .incomplete(purchase.missing([]))
         }
+        let isNeverPaid = isNeverPaid
         let stated = event.gracePeriodExpirationAt ?? (event.store == .stripe ? event.expirationAt : nil)
-        let graceUntil = stated.flatMap { $0 > timestamp ? $0 : nil }
+        let graceUntil = isNeverPaid ? nil : stated.flatMap { $0 > timestamp ? $0 : nil }
+        let charge = isNeverPaid ? purchase.neverPaid : [purchase.failedCharge(at: timestamp, graceUntil: graceUntil)]
         return .events([
             EventDraft(
                 id: notifiedID(purchase),
                 event: .billingIssue(.init(access: graceUntil.map { .grace(until: $0) } ?? .suspended)),
-                facts: purchase.provisional + [purchase.failedCharge(at: timestamp, graceUntil: graceUntil)]
-                    + purchase.owner
+                facts: purchase.provisional + charge + purchase.owner
             )
         ])
+    }
+
+    /// Whether the charge for the period itself failed, unless RevenueCat answers that it gives access all the same.
+    private var isNeverPaid: Bool {
+        event.failsAsPeriodBegins && notification.answeredSubscription?.givesAccess != true
     }
 
     func extended(_ purchase: PurchaseStatement) -> Outcome {
@@ -153,11 +167,12 @@ extension Mapping {
         guard let lineage = purchase.lineage, let timestamp = event.timestamp,
             let transaction = purchase.paidTransaction
         else { return .incomplete(purchase.missing([])) }
+        // The end that was paid for, or still that of the refund: what is known of the period tells which.
+        let isOver = event.expirationAt.map { $0 <= timestamp } ?? false
         var facts: [Fact] = []
         if let complete = purchase.complete {
-            facts.append(
-                .period(purchase.fact(ServicePeriod(start: complete.start, end: complete.end), complete.product))
-            )
+            let period = ServicePeriod(start: complete.start, end: complete.end)
+            facts.append(.period(purchase.fact(period, complete.product, isProvisional: isOver)))
         }
         facts.append(
             .refund(

@@ -165,12 +165,20 @@ struct PurchaseStatement {
         } ?? []
     }
 
-    /// A failed charge, which two webhooks report at once. The end of the transaction holds the grace period, so either
-    /// of them alone tells until when access lasts.
+    /// A failed charge, which two webhooks report at once. The end of the transaction may hold the grace period, in either
+    /// of them or in one alone.
     func failedCharge(at date: Date, graceUntil: Date?) -> Fact {
         let floor = [graceUntil, event.expirationAt].compactMap(\.self).max()
-        guard let floor, floor > date else { return .billing(.init(.suspended, periodStart: event.purchasedAt)) }
-        return .billing(.init(.grace, periodStart: event.purchasedAt, graceUntil: floor))
+        guard let floor, floor > date else {
+            return .billing(.init(.suspended, periodStart: event.purchasedAt, isPartial: true))
+        }
+        return .billing(.init(.grace, periodStart: event.purchasedAt, graceUntil: floor, isPartial: true))
+    }
+
+    /// The failed charge of a period that was to be paid as it began: nothing gives access to it.
+    var neverPaid: [Fact] {
+        guard let start = event.purchasedAt else { return [] }
+        return [.billing(.init(.suspended, periodStart: start))] + cut(at: start, .billing)
     }
 
     /// Charged ahead, a period begins later. Stripe states the old beginning again when a product changes at once.

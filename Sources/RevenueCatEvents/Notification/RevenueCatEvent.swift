@@ -305,7 +305,8 @@ extension RevenueCatEvent {
         switch type {
         case .renewal where isUnpaidStripeRenewal, .productChange where newProductID == nil && store != .playStore:
             return (transactionID ?? originalTransactionID).map { .subscription(transaction: $0) }
-        case .cancellation where !isRefund && !isKnownCancellation:
+        case .cancellation where !isRefund && (!isKnownCancellation || failsAsPeriodBegins),
+            .billingIssue where failsAsPeriodBegins:
             return (transactionID ?? originalTransactionID).map { .subscription(transaction: $0) }
         case .transfer:
             return .customers(transferredFrom + transferredTo)
@@ -328,6 +329,18 @@ extension RevenueCatEvent {
     var isRefund: Bool {
         cancelReason == .customerSupport
             || [priceInUSD, priceInPurchasedCurrency].contains { ($0?.coefficient ?? 0) < 0 }
+    }
+
+    /// Whether the charge that failed is the one for the period that the event names: a store tries to renew a period when
+    /// it ends, and not in the minutes in which it begins.
+    var failsAsPeriodBegins: Bool {
+        switch row {
+        case .billingIssue, .autoRenewOff(.billing): break
+        default: return false
+        }
+        guard let timestamp, let purchasedAt, let expirationAt else { return false }
+        let (since, length) = (timestamp.timeIntervalSince(purchasedAt), expirationAt.timeIntervalSince(purchasedAt))
+        return abs(since) <= 600 && abs(since) * 10 <= length
     }
 
     /// With some settings Stripe goes on making periods that nobody paid for.

@@ -60,10 +60,11 @@ public struct RevenueCatNotification: Sendable, Hashable {
 }
 
 extension RevenueCatNotification {
-    /// Whether the webhook gives no event without RevenueCat's answer.
+    /// Whether the webhook gives no event without RevenueCat's answer, or another one.
     var needsAnswer: Bool {
         switch webhook.row {
         case .unpaidRenewal: true
+        case .billingIssue, .autoRenewOff(.billing): event.failsAsPeriodBegins
         case .productChange: event.newProductID == nil && event.store != .playStore
         default: false
         }

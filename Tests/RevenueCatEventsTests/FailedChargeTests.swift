@@ -1,0 +1,129 @@
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import RevenueCatEvents
+import Testing
+
+private let t0: Int64 = 1_767_225_600_000
+private let t1: Int64 = 1_769_904_000_000
+private let t2: Int64 = 1_772_323_200_000
+private let hour: Int64 = 3_600_000
+private let day: Int64 = 86_400_000
+
+private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+
+/// What several webhooks say of one failed charge, and of one refund.
+@Suite("Failed charges, and ends that one webhook leaves out")
+struct FailedChargeTests {
+    typealias Period = RevenueCatSimulator.Period
+    let traps = TrapTests()
+    let grace = t1 + 16 * day
+
+    private func issue(_ at: Int64, end: Int64, grace: Int64?) -> TrapTests.Event {
+        traps.event(
+            "BILLING_ISSUE",
+            at,
+            Period(t0, end, "O1"),
+            ["grace_period_expiration_at_ms": grace.map { .integer($0) } ?? .null]
+        )
+    }
+
+    private func canceled(_ at: Int64, end: Int64) -> TrapTests.Event {
+        traps.event("CANCELLATION", at, Period(t0, end, "O1"), ["cancel_reason": "BILLING_ERROR"])
+    }
+
+    @Test("of the two webhooks of one failed charge, the later end of grace counts, in any order")
+    func laterEnd() throws {
+        let at = t1 + 2000
+        let pairs = [
+            [issue(at, end: grace, grace: grace), canceled(at + 1, end: t1)],
+            [issue(at, end: grace, grace: grace), canceled(at, end: t1)],
+            [issue(at, end: t1, grace: grace), canceled(at + hour, end: t1)],
+            [issue(at, end: grace, grace: grace), canceled(at + 1, end: grace - day)],
+            [issue(at + 1, end: t1, grace: nil), canceled(at, end: grace)],
+            [issue(at, end: t1, grace: nil), canceled(at, end: grace)],
+        ]
+        for pair in pairs {
+            for order in StoryTests.permutations([traps.purchase] + pair) {
+                var ledger = AccountLedger()
+                for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
+                #expect(traps.isGranted(ledger, grace - 1) == true)
+                #expect(traps.isGranted(ledger, grace) == false)
+                #expect(ledger[TrapTests.lineage]?.snapshot(at: date(grace - 1)).status == .grace)
+                for event in try traps.normalization(traps.event("RENEWAL", t1 + 3 * day, .second)).events {
+                    let applied = ledger.apply(event)
+                    guard case .renewed(let renewed) = applied.event.event else { continue }
+                    #expect(renewed.cause == .recovery(from: .grace))
+                }
+                #expect(traps.isGranted(ledger, t2 - 1) == true)
+            }
+        }
+    }
+
+    @Test("the grace of one failed charge is none of the next")
+    func nextCharge() throws {
+        let later = [
+            issue(t1 + 2000, end: grace, grace: grace), traps.renewal,
+            traps.event(
+                "BILLING_ISSUE",
+                t2 + 2000,
+                .second,
+                ["grace_period_expiration_at_ms": .null]
+            ),
+        ]
+        var ledger = try traps.ledger(traps.purchase)
+        for event in later { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
+        #expect(traps.isGranted(ledger, t2 + day) == false)
+    }
+
+    @Test("a charge that fails as its period begins gives neither access nor an end of it", arguments: [true, false])
+    func firstCharge(hasBoth: Bool) throws {
+        let web: KeyValuePairs<String, JSONText?> = ["store": "STRIPE"]
+        let at = t0 + 3000
+        let lineage = SubscriptionID(store: .stripe, environment: .production, id: "O1")
+        let bought = traps.event("INITIAL_PURCHASE", at, .first, web)
+        let failed = traps.event("BILLING_ISSUE", at, .first, ["store": "STRIPE"])
+        let off = traps.event("CANCELLATION", at, .first, ["store": "STRIPE", "cancel_reason": "BILLING_ERROR"])
+        #expect(try traps.one(failed).event == .billingIssue(.init(access: .suspended)))
+        #expect(try traps.one(off).event == .autoRenewDisabled(.init(reason: .billing)))
+        for order in StoryTests.permutations(hasBoth ? [bought, failed, off] : [bought, off]) {
+            var ledger = AccountLedger()
+            for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
+            for moment in [at + 1, t0 + day, t1 - 1] { #expect(traps.isGranted(ledger, moment, lineage) == false) }
+            #expect(ledger[lineage]?.contradictions.map(\.kind) == [.endedBeforePaidEnd])
+            // Paid in the end: the period is stated again.
+            let paid = traps.event("RENEWAL", t0 + 2 * hour, .first, web)
+            for event in try traps.normalization(paid).events { _ = ledger.apply(event) }
+            #expect(traps.isGranted(ledger, t1 - 1, lineage) == true)
+        }
+        // A renewal that fails an hour after its period began has the time in which Stripe tries again.
+        let renewal = traps.event("BILLING_ISSUE", t0 + hour, .first, web)
+        #expect(try traps.one(renewal).event == .billingIssue(.init(access: .grace(until: date(t1)))))
+    }
+
+    @Test("what a reversal of a refund leaves at the refund's end goes back to the paid end, in any order")
+    func reversalWithTheRefundsEnd() throws {
+        let cut = t0 + 10 * day
+        let refund = traps.event(
+            "CANCELLATION",
+            cut + 900_000,
+            Period(t0, cut, "O1"),
+            ["cancel_reason": "CUSTOMER_SUPPORT"]
+        )
+        let over = traps.event(
+            "EXPIRATION",
+            cut + 900_001,
+            Period(t0, cut, "O1"),
+            ["expiration_reason": "CUSTOMER_SUPPORT"]
+        )
+        for end in [cut, t1] {
+            let undone = traps.event("REFUND_REVERSED", t0 + 13 * day, Period(t0, end, "O1"))
+            for order in StoryTests.permutations([traps.purchase, refund, over, undone]) {
+                var ledger = AccountLedger()
+                for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
+                #expect(traps.isGranted(ledger, t1 - 1) == true)
+                #expect(traps.isGranted(ledger, t1) == false)
+            }
+        }
+    }
+}
