@@ -474,7 +474,7 @@ extension ResolutionMapping {
                         assertedAt: assertedAt,
                         receivedAt: answers.receivedAt,
                         facts: facts,
-                        origin: origin(channel)
+                        origin: origin(channel, of: draft.event)
                     )
                 )
             }
@@ -500,7 +500,7 @@ extension ResolutionMapping {
         )
     }
 
-    private func origin(_ channel: Origin.Channel) -> Origin {
+    private func origin(_ channel: Origin.Channel, of event: LifecycleEvent? = nil) -> Origin {
         Origin(
             type: type,
             subtype: subtype,
@@ -508,7 +508,16 @@ extension ResolutionMapping {
             channel: channel,
             evidence: answers.evidence,
             digest: answers.bodyDigest,
-            mapper: GooglePlayAdapter.mapper
+            mapper: GooglePlayAdapter.mapper,
+            speech: speech(of: event)
         )
+    }
+
+    /// Marks a start that Google calls a renewal, because the start of what renews is unknown.
+    private func speech(of event: LifecycleEvent?) -> Origin.Speech? {
+        guard case .started? = event, case .notification(let notification) = subject,
+            case .subscription(let hint) = notification.content.content, hint.type == .renewed
+        else { return nil }
+        return .renewal
     }
 }

@@ -184,6 +184,20 @@ public struct Origin: Hashable, Sendable, Codable {
         public static let simulated: Channel = "simulated"
     }
 
+    /// What kind of statement it is, where the adapter knows more than the event says.
+    ///
+    /// An adapter marks its statements with this, so that a reader of states and events compares no wire words.
+    public struct Speech: OpenValue {
+        /// The name used in JSON.
+        public let rawValue: String
+        /// Keeps a name as it is.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The store says that a purchase renewed, also where the event says that it started, since the start of what renews
+        /// is unknown.
+        public static let renewal: Speech = "renewal"
+    }
+
     /// What proves that a statement is the provider's.
     public struct Evidence: Hashable, Sendable, Codable {
         /// How it is proven.
@@ -240,6 +254,8 @@ public struct Origin: Hashable, Sendable, Codable {
     private var bodyDigest: BodyDigest
     /// Which version of the mapping made the event, such as `apple/1`.
     public var mapper: String
+    /// What kind of statement it is; absent where the event says all of it.
+    public var speech: Optional<Speech>
 
     /// Makes an origin.
     public init(
@@ -249,7 +265,8 @@ public struct Origin: Hashable, Sendable, Codable {
         channel: Channel,
         evidence: Evidence,
         digest: String,
-        mapper: String
+        mapper: String,
+        speech: Speech? = nil
     ) {
         self.init(
             type: type,
@@ -258,7 +275,8 @@ public struct Origin: Hashable, Sendable, Codable {
             channel: channel,
             evidence: evidence,
             digest: BodyDigest(digest),
-            mapper: mapper
+            mapper: mapper,
+            speech: speech
         )
     }
 
@@ -269,7 +287,8 @@ public struct Origin: Hashable, Sendable, Codable {
         channel: Channel,
         evidence: Evidence,
         digest: BodyDigest,
-        mapper: String
+        mapper: String,
+        speech: Speech? = nil
     ) {
         self.type = type
         self.subtype = subtype
@@ -278,10 +297,11 @@ public struct Origin: Hashable, Sendable, Codable {
         self.evidence = evidence
         self.bodyDigest = digest
         self.mapper = mapper
+        self.speech = speech
     }
 
     private enum CodingKeys: String, CodingKey {
-        case type, subtype, channel, evidence, mapper
+        case type, subtype, channel, evidence, mapper, speech
         case bodyDigest = "digest"
         case notificationID = "notification_id"
     }

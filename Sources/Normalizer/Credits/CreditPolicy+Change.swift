@@ -52,7 +52,7 @@ extension CreditPolicy {
         // Google Play tells of a refund, and of the end that it brought, by themselves.
         case _ where period.refundedAt.map({ $0 <= moment }) == true: return cut.at <= moment
         // A store may tell the end of what was replaced without saying so, and a little before what took its place.
-        default: return cut.at + EventRefinement.replacementSlack < moment
+        default: return cut.at + PeriodTimeline.replacementSlack < moment
         }
     }
 
@@ -62,7 +62,7 @@ extension CreditPolicy {
         _ event: NormalizedEvent,
         _ state: SubscriptionState
     ) -> Replaced? {
-        if event.isPlayRenewal || isTakenOverByRenewal(event, period) || event.tellsOfReturn { return nil }
+        if event.renewsUnderItsName || isTakenOverByRenewal(event, period) || event.tellsOfReturn { return nil }
         if let before, before.fact.product != period.fact.product || isSwitched(event, before, period),
             period.start < before.end, before.end != .max, !isOver(before, by: period.start)
         {

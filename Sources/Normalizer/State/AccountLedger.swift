@@ -324,18 +324,19 @@ extension AccountAccess.Contribution {
 // MARK: One purchase under two lineages
 
 extension AccountLedger {
-    /// Relays open a new lineage where Play replaces a purchase, and state no link: a start beside a running purchase of
+    /// Relays open a new lineage where a store replaces a purchase, and state no link: a start beside a running purchase of
     /// the same account and subscription is a change of plan, and the end of what was replaced is no churn.
     private func refineAcrossLineages(_ applied: inout AppliedEvent, catalog: ProductCatalog?) {
         let event = applied.event
-        guard event.store == .playStore, event.provider != .google, let lineage = event.subscription,
+        guard event.store.rules.relaysOmitReplacedPurchase, !event.provider.speaks(for: event.store),
+            let lineage = event.subscription,
             let own = self[lineage]
         else { return }
         let accounts = ownership(of: own).accounts
         let family = event.product.map { $0.id.subscriptionFamily }
         func siblings() -> [PeriodTimeline] {
             states(of: accounts, in: event.environment)
-                .filter { $0.subscription != own.subscription && $0.subscription.store == .playStore }
+                .filter { $0.subscription != own.subscription && $0.subscription.store == event.store }
                 .map { PeriodTimeline($0) }
         }
         switch event.event {
@@ -367,11 +368,11 @@ extension AccountLedger {
                     start: event.period?.startMilliseconds
                 )
             else { return }
-            let slack: Int64 = 60_000
             let replaced = siblings().flatMap(\.periods).contains {
                 $0.fact.product.subscriptionFamily == ended.fact.product.subscriptionFamily
                     && $0.start > ended.start && $0.start < ended.end
-                    && $0.start <= ended.accessEnd.addingClamped(slack) && $0.accessEnd > $0.start
+                    && $0.start <= ended.accessEnd.addingClamped(PeriodTimeline.replacementSlack)
+                    && $0.accessEnd > $0.start
             }
             if replaced { applied.event.event = .expired(.init(reason: .replaced)) }
         default:

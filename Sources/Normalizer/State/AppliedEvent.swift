@@ -26,8 +26,8 @@ public struct AppliedEvent: Hashable, Sendable, Codable {
     /// Whether the event gives back a period or a purchase that a refund or a lost dispute had taken away. A reversal that
     /// comes before its refund, or undoes a partial one, gives back nothing.
     public var isRestoration = false
-    /// Whether money goes back that had come again, by another refund than the one that was undone. Only Stripe names its
-    /// refunds, so that the second is news.
+    /// Whether money goes back that had come again, by another refund than the one that was undone. It is news only where the
+    /// store gives its refunds names.
     package var followsReversal = false
 }
 
@@ -92,7 +92,7 @@ extension SubscriptionState {
         let isPaid =
             event.isPending && charges.values.contains { $0.value.at.millisecondsSince1970 >= citation.milliseconds }
         apply(statement)
-        let refinement = EventRefinement(
+        let reading = EventReading(
             event: event,
             standings: standings,
             prior: prior,
@@ -102,14 +102,14 @@ extension SubscriptionState {
             purchase: purchases[event.refund?.transaction ?? event.transaction ?? ""]?.value,
             catalog: catalog
         )
-        let refined = refinement.refined
-        let begins = refinement.begun.map { $0.period.start }
+        let refined = Refinement(reading: reading).value
+        let begins = reading.begun.map { $0.period.start }
         return AppliedEvent(
-            disposition: refinement.disposition,
+            disposition: Disposition(reading: reading).value,
             event: refined,
-            nextCheckAt: begins.flatMap { event.tellsAhead(of: $0) ? $0 : nil },
-            isRestoration: refinement.isRestoration,
-            followsReversal: refinement.followsReversal
+            nextCheckAt: begins.flatMap { event.announces($0) ? $0 : nil },
+            isRestoration: reading.isRestoration,
+            followsReversal: reading.followsReversal
         )
     }
 

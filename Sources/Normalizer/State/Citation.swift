@@ -162,19 +162,6 @@ extension Citation: CustomStringConvertible {
     }
 }
 
-extension Provider {
-    /// Whether what this provider says about a purchase in `store` is the store's own word.
-    package func speaks(for store: Store) -> Bool {
-        switch self {
-        case .apple: store == .appStore || store == .macAppStore
-        case .google: store == .playStore
-        case .stripe: store == .stripe
-        case .revenuecat: store == .rcBilling || store == .promotional || store == .testStore
-        default: rawValue == store.rawValue
-        }
-    }
-}
-
 extension Citation.Authority {
     package var rank: Int {
         switch self {

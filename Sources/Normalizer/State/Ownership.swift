@@ -120,9 +120,8 @@ public struct AccountTransfer: Hashable, Sendable, Codable {
     init?(_ event: NormalizedEvent) {
         switch event.event {
         case .transferred(let transfer):
-            // A relay finds out by a receipt, which knows one store's purchases. Lineages know one App Store.
-            let store: Store? =
-                event.store == .unknown ? nil : event.store == .macAppStore ? .appStore : event.store
+            // A relay finds out by a receipt, which knows the purchases of one store.
+            let store: Store? = event.store == .unknown ? nil : event.store.rules.lineageStore ?? event.store
             self.init(environment: event.environment, store: store, transfer: transfer, by: Citation(event))
         case .notice(let notice) where notice.kind == .accountsLinked:
             // A customer's purchases, whichever store has them. Identifiers of different sources make no account one.
@@ -261,7 +260,7 @@ extension Citation {
     /// Whether a lineage belongs to whom this names rather than to whom the other does. What the host says by itself counts
     /// only where no provider names anybody, however its clock is set.
     fileprivate func bindsBefore(_ other: Citation) -> Bool {
-        (provider == .host) == (other.provider == .host) ? precedes(other) : other.provider == .host
+        provider.isHost == other.provider.isHost ? precedes(other) : other.provider.isHost
     }
 
     /// The order of statements, by time and then by everything else that tells them apart.

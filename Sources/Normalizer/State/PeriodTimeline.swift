@@ -1,9 +1,9 @@
 /// The periods of a state in the order of their starts, with what cuts or prolongs each: a pure reading of the state,
 /// in which nothing depends on how the state came about.
 struct PeriodTimeline {
-    /// How long before a period begins the App Store charges for it.
-    private static let chargedAhead: Int64 = 86_400_000
-    /// How many periods after one are looked at that may run beside it. Stripe allows twenty items.
+    /// Between the end of a replaced purchase and the start of the one in its place lie seconds.
+    static let replacementSlack: Int64 = 60_000
+    /// How many periods after one are looked at that may run beside it.
     private static let maximumBeside = 32
 
     struct Cut {
@@ -98,8 +98,14 @@ struct PeriodTimeline {
             return longer > shorter + shorter / 4
         }
 
-        /// Whether its store states no period before it has begun, be it by a test clock.
-        var isStatedOnceBegun: Bool { by.provider == .stripe && !fact.isProvisional }
+        /// True if it was stated by a store that states no period before it has begun by the store's own clock.
+        var isStatedOnceBegun: Bool { by.provider.rules.statesOnlyBegunPeriods && !fact.isProvisional }
+
+        /// True if it was stated as one of all the items that run.
+        var isStatedWithAllItems: Bool { by.provider.rules.listsAllItems && !fact.isProvisional }
+
+        /// How long before it begins its store may have charged for it.
+        var chargesAhead: Int64? { lineages.lazy.compactMap(\.store.rules.chargesAhead).first }
 
         func grants(at time: Int64) -> Bool { start <= time && time < accessEnd }
 
@@ -282,7 +288,7 @@ struct PeriodTimeline {
                 )
             else { continue }
             let cut = Cut(at: refund.at.millisecondsSince1970, reason: .refunded, by: register.by)
-            // With an order of Google Play's, what goes on of it under another token is refunded, too.
+            // What goes on of the order under another name is refunded, too.
             for refunded in periods.indices
             where refunded == index || periods[refunded].transaction?.goesOn(of: refund.transaction) == true {
                 periods[refunded].refundedAt = min(periods[refunded].refundedAt ?? .max, cut.at)
@@ -316,8 +322,8 @@ struct PeriodTimeline {
         periods[index].grace = grace
     }
 
-    /// A moment by the store's clock, as far as it shows: a period that lay ahead when it was stated has begun by a test
-    /// clock, whose customers' refunds and events are dated by Stripe's own time.
+    /// A moment by the store's clock, as far as it shows: a period that lay ahead when it was stated has begun by the
+    /// clock that the store dates the customer's refunds and events with.
     func reached(_ moment: Int64) -> Int64 {
         periods.reduce(moment) { reached, period in
             period.isStatedOnceBegun && period.by.milliseconds < period.start ? max(reached, period.start) : reached
@@ -375,13 +381,13 @@ struct PeriodTimeline {
         return nil
     }
 
-    // The App Store charges up to a day ahead, and its subscriptions are of one product at a time: what has begun with a
-    // change since is what was bought, and the period that was charged for does not begin.
+    // A store that charges ahead sells one product at a time: if the customer changed the product after the charge, the new
+    // product is the one that was bought, and the period that was charged for does not begin.
     private mutating func applyEarlyChanges() {
         for index in periods.indices.dropLast() where periods[index + 1].start < periods[index].end {
             let changed = periods[index]
             guard let stated = changed.firstStated, !changed.fact.isProvisional,
-                changed.lineages.contains(where: { $0.store == .appStore })
+                let chargedAhead = changed.chargesAhead
             else { continue }
             for ahead in index + 1..<min(index + Self.maximumBeside, periods.count) {
                 guard periods[ahead].start < changed.end else { break }
@@ -389,7 +395,7 @@ struct PeriodTimeline {
                     !periods[ahead].entry.isOfSameProduct(as: changed.entry)
                 else { continue }
                 // What began before the charge, told of late as by a restored purchase, took nothing's place.
-                guard periods[ahead].start - changed.start <= Self.chargedAhead else { continue }
+                guard periods[ahead].start - changed.start <= chargedAhead else { continue }
                 // What is said of it later, as when its money goes back, does not make it begin.
                 guard stated < periods[ahead].start && charged < stated || isReplacedByNothingLater(ahead)
                 else { continue }
@@ -408,12 +414,12 @@ struct PeriodTimeline {
         }
     }
 
-    /// Whether a later period goes on with the product of one. What Stripe states of a subscription is all that runs of it: a
-    /// period that began before the end of the one before, and was stated without it, took its place.
+    /// True if a later period continues the product of one. A statement that lists all items and leaves out a period that
+    /// has not ended replaces it with the periods that it lists.
     private func isContinued(_ index: Int, by later: Int) -> Bool {
         guard periods[index].entry.isOfSameProduct(as: periods[later].entry) else { return false }
-        return periods[index].end <= periods[later].start || !periods[index].isStatedOnceBegun
-            || !periods[later].isStatedOnceBegun || runsBeside(index, later)
+        return periods[index].end <= periods[later].start || !periods[index].isStatedWithAllItems
+            || !periods[later].isStatedWithAllItems || runsBeside(index, later)
     }
 
     private mutating func applyReplacements() {

@@ -1,0 +1,131 @@
+import FoundationEssentials
+
+/// An event with what a state knew before it and what it knows with it. ``Disposition`` and ``Refinement`` are read from it.
+struct EventReading {
+    let event: NormalizedEvent
+    let standings: [SubscriptionState.Standing]
+    let prior: Situation
+    let now: Situation
+    /// What was known of a refund of the event's transaction before it.
+    let priorRefund: Register<Fact.RefundState>?
+    /// Whether a purchase that the event says is waited for was paid for before the event came.
+    let isPaid: Bool
+    /// What the event's transaction bought, where it bought something that does not renew.
+    let purchase: Fact.OneTimePurchase?
+    let catalog: ProductCatalog?
+
+    /// The period that the event states, where it is about the beginning of one.
+    var begun: Fact.Period? {
+        switch event.event {
+        case .started, .renewed, .productChanged: statedPeriod
+        default: nil
+        }
+    }
+
+    var statedPeriod: Fact.Period? {
+        for case .period(let period) in event.facts where !period.isProvisional { return period }
+        return nil
+    }
+
+    /// The period that the event infers from something else, such as a payment.
+    var inferredPeriod: Fact.Period? {
+        for case .period(let period) in event.facts where period.isProvisional { return period }
+        return nil
+    }
+
+    var statedEnd: Fact.PeriodEnd? {
+        for case .periodEnded(let end) in event.facts { return end }
+        return nil
+    }
+
+    var subjectTransaction: String? { statedPeriod?.transaction ?? event.transaction }
+
+    /// The period that came before: the one billed from the same start for another product, else the last that began
+    /// earlier.
+    func predecessor(of period: Fact.Period) -> PeriodTimeline.Period? {
+        let start = period.period.startMilliseconds
+        if let same = prior.timeline.periods.first(where: { $0.start == start }),
+            same.fact.product != period.product, !same.names(period)
+        {
+            return same
+        }
+        return now.timeline.period(before: start - ServicePeriod.startTolerance)
+    }
+
+    func standing(where matches: (Fact) -> Bool) -> SubscriptionState.Standing? {
+        zip(event.facts, standings).first { matches($0.0) }?.1
+    }
+}
+
+extension EventReading {
+    /// As in `AppliedEvent.isRestoration`.
+    var isRestoration: Bool {
+        guard let refund = event.refund, refund.scope == nil else { return false }
+        if let purchase { return priorRefund?.value.isWhole(of: purchase) == true }
+        let moment = event.occurredAt.millisecondsSince1970
+        guard let period = now.timeline.period(of: refund), period.grants(at: moment),
+            let before = prior.timeline.period(of: refund)
+        else { return false }
+        return !before.grants(at: moment)
+    }
+}
+
+extension EventReading {
+    /// As in `AppliedEvent.followsReversal`.
+    var followsReversal: Bool {
+        guard event.provider.rules.namesRefunds, event.refund?.scope != nil, let priorRefund else { return false }
+        return priorRefund.value.scope == nil && Disposition(reading: self).value == .applied
+    }
+}
+
+extension NormalizedEvent {
+    /// True if the store says that a purchase goes on under the name it had, so that no product took another's place at
+    /// once, also where the period before it has minutes left.
+    var renewsUnderItsName: Bool {
+        guard provider.rules.changesUnderNewName else { return false }
+        switch event {
+        case .renewed: return true
+        case .started: return origin.speech == .renewal
+        default: return false
+        }
+    }
+
+    /// True if a period that the event states begins later, by our time and by the store's.
+    func announces(_ start: Date) -> Bool {
+        !provider.rules.statesOnlyBegunPeriods && start > max(receivedAt, assertedAt)
+    }
+
+    /// Whether it tells of a purchase that is not paid for.
+    var isPending: Bool {
+        switch event {
+        case .purchasePending, .purchasePendingCanceled: true
+        default: false
+        }
+    }
+
+    /// The refund that it tells of, or tells not to have come about.
+    var refund: Fact.RefundState? {
+        for case .refund(let refund) in facts { return refund }
+        return nil
+    }
+}
+
+extension Fact.RefundState {
+    /// Whether all the money for what was bought once went back.
+    func isWhole(of purchase: Fact.OneTimePurchase) -> Bool {
+        if case .fraction = scope { return false }
+        if endsAccess { return scope != nil }
+        // A refund with a name of its own says how much went back, and not whether anything is left.
+        guard case .amount(let amount) = scope else { return false }
+        return amount == purchase.purchase.price?.money
+    }
+}
+
+extension PeriodTimeline {
+    /// The period whose payment is refunded.
+    func index(of refund: Fact.RefundState) -> Int? {
+        index(transaction: refund.transaction, start: refund.periodStart?.millisecondsSince1970)
+    }
+
+    func period(of refund: Fact.RefundState) -> Period? { index(of: refund).map { periods[$0] } }
+}

@@ -1,0 +1,217 @@
+import FoundationEssentials
+
+/// Words an event as the state makes it out: a renewal that ended a billing issue, a start that was a product change.
+struct Refinement {
+    let reading: EventReading
+
+    private var event: NormalizedEvent { reading.event }
+    private var prior: Situation { reading.prior }
+    private var now: Situation { reading.now }
+    private var begun: Fact.Period? { reading.begun }
+    private var purchase: Fact.OneTimePurchase? { reading.purchase }
+    private var catalog: ProductCatalog? { reading.catalog }
+
+    private func predecessor(of period: Fact.Period) -> PeriodTimeline.Period? { reading.predecessor(of: period) }
+
+    var value: NormalizedEvent {
+        var refined = event
+        switch event.event {
+        case .started(let started):
+            if let begun { refined.event = refine(started, begun) }
+        case .renewed(let renewed):
+            if let period = begun ?? reading.inferredPeriod { refined.event = refine(renewed, period) }
+            if case .started = refined.event, event.renewsUnderItsName { refined.origin.speech = .renewal }
+        case .productChanged(var change):
+            change.from = change.from ?? begun.flatMap(predecessor)?.fact.product
+            refined.event = .productChanged(classified(change))
+        case .productChangeScheduled(var change):
+            let current = now.timeline.granting(at: event.assertedAt.millisecondsSince1970) ?? now.timeline.newest
+            change.from = change.from ?? current?.fact.product
+            if change.basis == .inferred, event.store.rules.catalogDecidesDirection, let from = change.from,
+                catalog?.appStoreChange(from: from, to: change.to)?.timing == .immediate
+            {
+                // A relay announces it without saying when; the period that begins at once is told by itself.
+                change.timing = .immediate
+            } else if case .atPeriodEnd(nil) = change.timing {
+                change.timing = .atPeriodEnd(current?.fact.period.end)
+            }
+            refined.event = .productChangeScheduled(classified(change))
+        case .expired(let expired):
+            if let end = reading.statedEnd, isReplacement(end, expired.reason) {
+                refined.event = .expired(.init(reason: .replaced))
+            }
+        case .autoRenewDisabled(var disabled):
+            if disabled.accessUntil == nil,
+                let current = now.timeline.granting(at: event.occurredAt.millisecondsSince1970)
+            {
+                disabled.accessUntil = SubscriptionState.date(current.accessEnd)
+                refined.event = .autoRenewDisabled(disabled)
+            }
+        case .refunded(var refund):
+            if refund.affectsCurrentPeriod == nil {
+                refund.affectsCurrentPeriod = affectsCurrentPeriod(refund)
+                refined.event = .refunded(refund)
+            }
+        case .extended(var extended):
+            if extended.from == nil {
+                extended.from =
+                    prior.timeline.period(
+                        transaction: reading.subjectTransaction,
+                        start: event.period?.startMilliseconds
+                    )?
+                    .fact.period.end
+                refined.event = .extended(extended)
+            }
+        default:
+            break
+        }
+        if let start = begun?.period.start, start > refined.effectiveAt { refined.effectiveAt = start }
+        return refined
+    }
+
+    private func refine(_ started: LifecycleEvent.Started, _ period: Fact.Period) -> LifecycleEvent {
+        guard started.origin == .new, let before = predecessor(of: period) else { return .started(started) }
+        let start = period.period.startMilliseconds
+        if let change = immediateChange(from: before, to: period) { return change }
+        if before.cut?.reason == .paused {
+            return .renewed(
+                .init(cause: .resumption, phase: started.phase, period: started.period, price: started.price)
+            )
+        }
+        if started.phase == .prepaid, start < before.end {
+            return .renewed(.init(cause: .topUp, phase: .prepaid, period: started.period, price: started.price))
+        }
+        var again = started
+        again.origin = .resubscribed
+        return .started(again)
+    }
+
+    private func refine(_ renewed: LifecycleEvent.Renewed, _ period: Fact.Period) -> LifecycleEvent {
+        guard let before = predecessor(of: period) else { return .renewed(renewed) }
+        var renewed = renewed
+        switch renewed.cause {
+        case .scheduled, .unknown, .planChange: break
+        case .recovery(.unknown):
+            // One notification may stand for the end of account hold and for the end of a pause.
+            if before.cut?.reason == .paused {
+                renewed.cause = .resumption
+            } else if let trouble = trouble(before: before, period) {
+                renewed.cause = .recovery(from: trouble)
+            }
+            return .renewed(renewed)
+        case .trialConversion, .introductoryConversion, .recovery, .resumption, .topUp: return .renewed(renewed)
+        }
+        let start = period.period.startMilliseconds
+        // What was paid for as a whole is another product since, which was told by itself.
+        if period.isProvisional, before.start == start, !before.fact.isProvisional { return .renewed(renewed) }
+        // The payment for a period of one item, beside which something else runs on, such as a year. A trial does not, nor
+        // does what is billed in one rhythm with it.
+        let isOfItsOwn = before.fact.phase != .trial && before.hasOtherRhythm(than: period)
+        if renewed.cause == .scheduled || renewed.cause == .unknown && isOfItsOwn,
+            period.isProvisional, before.fact.product != period.product,
+            before.start < start, before.goesOn(at: start)
+        {
+            return .renewed(renewed)
+        }
+        if !event.renewsUnderItsName, let change = immediateChange(from: before, to: period) { return change }
+        if before.cut?.reason == .paused {
+            renewed.cause = .resumption
+        } else if let trouble = trouble(before: before, period) {
+            renewed.cause = .recovery(from: trouble)
+        } else if before.accessEnd < start, before.cut != nil || prior.intent?.value.terms.willRenew == false {
+            return .started(
+                .init(origin: .resubscribed, phase: renewed.phase, period: renewed.period, price: renewed.price)
+            )
+        } else if before.fact.product != period.product {
+            renewed.cause = .planChange
+        } else if before.fact.phase == .trial, period.phase != .trial {
+            renewed.cause = .trialConversion
+        } else if before.fact.phase == .introductory, period.phase == .regular {
+            renewed.cause = .introductoryConversion
+        }
+        return .renewed(renewed)
+    }
+
+    private func immediateChange(from before: PeriodTimeline.Period, to period: Fact.Period) -> LifecycleEvent? {
+        let start = period.period.startMilliseconds
+        guard before.fact.product != period.product else { return nil }
+        let wasReplaced =
+            before.cut?.reason == .replaced
+            && before.cut.map { ($0.at - start).magnitude <= UInt64(PeriodTimeline.replacementSlack) } == true
+        guard start == before.start || start < before.end || wasReplaced else { return nil }
+        let change = LifecycleEvent.ProductChange(
+            from: before.fact.product,
+            to: period.product,
+            direction: .unknown,
+            timing: .immediate,
+            basis: .inferred,
+            period: period.period
+        )
+        return .productChanged(classified(change))
+    }
+
+    /// What a failed charge had led to before a period, where one had. Of linked names, one may know of a grace period
+    /// that gave access, and another of none.
+    private func trouble(
+        before: PeriodTimeline.Period,
+        _ period: Fact.Period
+    ) -> LifecycleEvent.Renewed.BillingTrouble? {
+        var isTroubled = before.cut?.reason == .billing
+        for (lineage, registers) in prior.registers {
+            guard let billing = registers.charging, billing.value.status != .settled,
+                let subject = prior.timeline.subject(of: billing, lineage: lineage),
+                prior.timeline.periods[subject].start == before.start
+            else { continue }
+            let grace = billing.value.graceUntil
+            if billing.value.status == .grace, grace.map({ $0 >= min(event.assertedAt, period.period.start) }) != false
+            {
+                return .grace
+            }
+            isTroubled = true
+        }
+        guard isTroubled else { return nil }
+        return event.store.rules.troubleWithoutGrace
+    }
+
+    /// The change with the catalogue's direction where the store states none, or knows it less well than the catalogue.
+    private func classified(_ change: LifecycleEvent.ProductChange) -> LifecycleEvent.ProductChange {
+        guard change.direction == .unknown || (event.store.rules.catalogDecidesDirection && change.basis == .store),
+            let from = change.from, let direction = catalog?.direction(from: from, to: change.to)
+        else { return change }
+        var change = change
+        change.direction = direction
+        change.basis = .catalog
+        return change
+    }
+
+    /// Whether another purchase had taken the place of the period before it ended: no churn.
+    private func isReplacement(_ end: Fact.PeriodEnd, _ reason: LifecycleEvent.Expired.Reason) -> Bool {
+        switch reason {
+        case .unknown, .customer, .developer: break
+        default: return false
+        }
+        let start = end.start.millisecondsSince1970
+        guard let ended = now.timeline.period(transaction: end.transaction, start: start) else { return false }
+        let latest = min(end.at.millisecondsSince1970, ended.end) + PeriodTimeline.replacementSlack
+        return now.timeline.periods.contains {
+            $0.start > ended.start && $0.start < ended.end && $0.start <= latest && $0.accessEnd > $0.start
+        }
+    }
+
+    private func affectsCurrentPeriod(_ refund: LifecycleEvent.Refund) -> Bool? {
+        var stated: Fact.RefundState?
+        for case .refund(let state) in event.facts where state.transaction == refund.transaction { stated = state }
+        if let stated, !stated.endsAccess {
+            // Only the amount of a refund with a name of its own tells what it leaves of a sale.
+            return purchase.map(stated.isWhole) == true ? true : nil
+        }
+        if purchase != nil { return true }
+        let start = stated?.periodStart?.millisecondsSince1970
+        let timeline = now.timeline
+        guard let subject = timeline.index(transaction: refund.transaction, start: start) else { return nil }
+        let moment = timeline.reached((stated?.at ?? event.occurredAt).millisecondsSince1970)
+        let period = timeline.periods[subject]
+        return timeline.lastBegun(by: moment) == subject
+            && moment < max(period.end, period.grace?.until ?? .min)
+    }
+}

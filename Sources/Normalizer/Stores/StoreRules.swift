@@ -1,0 +1,148 @@
+package import LifecycleEvents
+
+/// How one store differs from the others.
+///
+/// The model reads these values and compares no store's or provider's name. This file is the only place in `Normalizer` that
+/// has such names. To add a store, add a value here; a store that is not listed has ``standard``.
+package struct StoreRules: Hashable, Sendable {
+    /// How long before a period begins the store may charge for it, in milliseconds; nil where it states a period only
+    /// once it has begun. A customer who changes the product in that time never gets the period that was charged ahead.
+    package var chargesAhead: Int64?
+
+    /// True if a period that lies in the future by our clock has begun by the store's clock, so that nothing is left to
+    /// wait for.
+    package var statesOnlyBegunPeriods = false
+
+    /// True if a statement of a purchase lists everything that runs in it. A period that such a statement leaves out, and
+    /// that a later period overlaps, was replaced.
+    package var listsAllItems = false
+
+    /// True if every refund has a name of its own, so that a second refund of one payment is another refund and not the
+    /// first one reported again.
+    package var namesRefunds = false
+
+    /// True if a payment is an invoice, which may come before the period that it pays for is stated.
+    package var paysByInvoice = false
+
+    /// True if the store gives a period another transaction when the purchase is restored on another device. The period's
+    /// start stays.
+    package var renamesPeriodOnRestore = false
+
+    /// True if every statement of a transaction says all that is so of it, the refund included, whatever it is about.
+    package var repeatsRefunds = false
+
+    /// True if a change of product that takes effect at once makes a new purchase with a name of its own. A renewal keeps
+    /// the name, even where it is charged before the period before it ends.
+    package var changesUnderNewName = false
+
+    /// True if one order can pay for time that goes on under another name, as after a change that is paid with time.
+    package var ordersSpanNames = false
+
+    /// True if relays report such a new purchase without the purchase that it replaces.
+    package var relaysOmitReplacedPurchase = false
+
+    /// True if the host's catalogue knows the direction of a change better than the store.
+    package var catalogDecidesDirection = false
+
+    /// What a failed charge leads to once there is no grace, or no more of it.
+    package var troubleWithoutGrace: LifecycleEvent.Renewed.BillingTrouble = .retry
+
+    /// The store whose name lineages have.
+    package var lineageStore: Store?
+
+    /// A store that does nothing out of the ordinary.
+    package static let standard = StoreRules()
+}
+
+// Each value cites the page that states it.
+extension StoreRules {
+    /// The App Store, also the one of the Mac.
+    ///
+    /// - Charging up to 24 hours ahead, and upgrades at once: https://developer.apple.com/app-store/subscriptions/
+    /// - A restored purchase gets another transaction identifier:
+    ///   https://developer.apple.com/documentation/appstoreserverapi/transactionid
+    /// - `revocationDate` is a member of the transaction:
+    ///   https://developer.apple.com/documentation/appstoreserverapi/revocationdate
+    /// - `UPGRADE` also covers a crossgrade between products of one duration:
+    ///   https://developer.apple.com/documentation/appstoreservernotifications/subtype
+    static let appStore = StoreRules(
+        chargesAhead: 86_400_000,
+        renamesPeriodOnRestore: true,
+        repeatsRefunds: true,
+        catalogDecidesDirection: true,
+        lineageStore: .appStore
+    )
+
+    /// Google Play.
+    ///
+    /// - A change of plan makes a new purchase with a new token and a new order:
+    ///   https://developer.android.com/google/play/billing/subscriptions#change
+    /// - An account hold follows a failed charge: https://developer.android.com/google/play/billing/subscriptions#account-hold
+    /// - Renewals keep the order with a counted suffix:
+    ///   https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2
+    static let playStore = StoreRules(
+        changesUnderNewName: true,
+        ordersSpanNames: true,
+        relaysOmitReplacedPurchase: true,
+        troubleWithoutGrace: .hold
+    )
+
+    /// Stripe Billing.
+    ///
+    /// - A subscription is its list of items: https://docs.stripe.com/api/subscriptions/object
+    /// - A test clock runs ahead of ours: https://docs.stripe.com/billing/testing/test-clocks
+    /// - An invoice pays for a period: https://docs.stripe.com/billing/subscriptions/overview
+    /// - A refund has an identifier: https://docs.stripe.com/api/refunds/object
+    static let stripe = StoreRules(
+        statesOnlyBegunPeriods: true,
+        listsAllItems: true,
+        namesRefunds: true,
+        paysByInvoice: true
+    )
+}
+
+extension Store {
+    /// How this store differs from the others.
+    package var rules: StoreRules {
+        switch self {
+        case .appStore, .macAppStore: .appStore
+        case .playStore: .playStore
+        case .stripe: .stripe
+        default: .standard
+        }
+    }
+}
+
+extension Provider {
+    /// The stores that this provider speaks for; nil where they have the provider's own name.
+    ///
+    /// RevenueCat sells by itself too: https://www.revenuecat.com/docs/web/web-billing/overview
+    private var stores: [Store]? {
+        switch self {
+        case .apple: [.appStore, .macAppStore]
+        case .google: [.playStore]
+        case .stripe: [.stripe]
+        case .revenuecat: [.rcBilling, .promotional, .testStore]
+        default: nil
+        }
+    }
+
+    /// True if a statement of this provider about a purchase in `store` is the store's own.
+    package func speaks(for store: Store) -> Bool {
+        stores?.contains(store) ?? (rawValue == store.rawValue)
+    }
+
+    /// The rules of the statements that this provider makes. A relay states a purchase in its own way, so the rules of the
+    /// store that it relays do not hold for them.
+    package var rules: StoreRules {
+        switch self {
+        case .apple: .appStore
+        case .google: .playStore
+        case .stripe: .stripe
+        default: .standard
+        }
+    }
+
+    /// True for the host's own word, which counts only where no provider has said anything.
+    package var isHost: Bool { self == .host }
+}
