@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "LifecycleEvents", targets: ["LifecycleEvents"]),
         .library(name: "Normalizer", targets: ["Normalizer"]),
         .library(name: "AppleJWS", targets: ["AppleJWS"]),
+        .library(name: "AppStoreServer", targets: ["AppStoreServer"]),
         .library(name: "CurlTransport", targets: ["CurlTransport"]),
         .library(name: "GooglePubSub", targets: ["GooglePubSub"]),
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
@@ -71,6 +72,12 @@ let package = Package(
             dependencies: ["JSONWebSignature", "LifecycleEvents", "SignatureCore", "WireJSON"],
             swiftSettings: strict
         ),
+        // Apple's server API. Apart from `AppleJWS`, which needs no network.
+        .target(
+            name: "AppStoreServer",
+            dependencies: ["AppleJWS", "HTTPTransport", "LifecycleEvents", "SignatureCore", "WireJSON"],
+            swiftSettings: strict
+        ),
         .target(
             name: "CurlTransport",
             dependencies: ["CLifecycleCurl", "HTTPTransport"],
@@ -106,7 +113,7 @@ let package = Package(
         ),
         .target(
             name: "NotificationSimulator",
-            dependencies: ["LifecycleEvents", "SignatureCore", "SignatureIssuing", "WireJSON"],
+            dependencies: ["JSONWebSignature", "LifecycleEvents", "SignatureCore", "SignatureIssuing", "WireJSON"],
             swiftSettings: strict
         ),
         // Test vectors: their format, what runs them, and what makes them. Shared by the command line and the tests.
@@ -218,6 +225,15 @@ let package = Package(
                 "SignatureCore",
                 "SignatureIssuing",
                 "WireJSON",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "AppStoreServerTests",
+            dependencies: [
+                "AppStoreServer", "AppleJWS", "CurlTransport", "HTTPTransport", "JSONWebSignature", "LifecycleEvents",
+                "LoopbackServer", "Normalizer", "NormalizerTesting", "NotificationSimulator", "SignatureCore",
+                "SignatureIssuing", "WireJSON",
             ],
             swiftSettings: strict
         ),

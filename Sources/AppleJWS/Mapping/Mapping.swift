@@ -53,9 +53,13 @@ extension AppleAdapter {
     ///
     /// Renewal info that was signed at another time than the transaction is a statement of its own, among
     /// ``Normalization/furtherStatements``.
+    ///
+    /// - Parameter status: how the subscription stands, where Apple's server states it beside the transaction (Get All
+    ///   Subscription Statuses).
     public func normalize(
         _ transaction: Authenticated<AppleTransaction>,
-        renewalInfo: AppleRenewalInfo? = nil
+        renewalInfo: AppleRenewalInfo? = nil,
+        status: AppleNotification.Status? = nil
     ) throws(DeliveryError) -> Normalization {
         if let renewalInfo {
             guard
@@ -73,7 +77,7 @@ extension AppleAdapter {
         let snapshot = AppleSnapshot(
             transaction: value,
             renewalInfo: renewalInfo,
-            status: nil,
+            status: status,
             assertedAt: value.signedDate
         )
         // A client chooses what it uploads together. Neither of the two may make the other any younger: a transaction may

@@ -1,13 +1,13 @@
 /// Time on a clock of any kind, counted from when this was made.
-struct ElapsedTime: Sendable {
+package struct ElapsedTime: Sendable {
     private let read: @Sendable () -> Duration
 
-    init(_ clock: any Clock<Duration>) {
+    package init(_ clock: any Clock<Duration>) {
         read = Self.reading(clock)
     }
 
     /// The time since this was made.
-    var now: Duration { read() }
+    package var now: Duration { read() }
 
     // Opens the existential: only a concrete clock's instants can be compared.
     private static func reading<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {

@@ -1,0 +1,115 @@
+import AppStoreServer
+import AppleJWS
+import FoundationEssentials
+import HTTPTransport
+import LifecycleEvents
+import NormalizerTesting
+import NotificationSimulator
+import Synchronization
+
+/// Apple's servers of both environments, played behind a transport, and a client of theirs.
+final class World: Sendable {
+    static let start = Date(timeIntervalSince1970: 1_790_000_000)
+
+    struct State {
+        var production: AppStoreServerSimulator
+        var sandbox: AppStoreServerSimulator
+        var now = World.start
+    }
+
+    let state: Mutex<State>
+    let transport = StubTransport()
+    let clock = TestClock(jumping: true)
+
+    init(seed: String = "world") throws {
+        let apple = try AppleSimulator(seed: seed)
+        state = Mutex(
+            State(
+                production: try AppStoreServerSimulator(apple),
+                sandbox: try AppStoreServerSimulator(apple.simulating(.sandbox))
+            )
+        )
+    }
+
+    var now: Date { state.withLock { $0.now } }
+
+    /// Adds a rule that answers as Apple's servers do.
+    func serve() {
+        transport.on(.any) { request throws(HTTPTransportError) in
+            let asked = AppStoreServerSimulator.Request(
+                request.method.name,
+                target: request.url.path + (request.url.query.map { "?\($0)" } ?? ""),
+                authorization: request.headers["Authorization"],
+                body: request.body
+            )
+            let answer = self.state.withLock { state in
+                let server = request.url.host.contains("sandbox") ? state.sandbox : state.production
+                return try? server.answer(asked, at: state.now)
+            }
+            guard let answer else { throw HTTPTransportError(.connectionLost, "the simulator could not sign") }
+            return HTTPTransportResponse(status: answer.status, body: answer.body)
+        }
+    }
+
+    func adapter() throws -> AppleAdapter {
+        let apple = state.withLock { $0.production.apple }
+        var configuration = AppleConfiguration(
+            apps: [.init(bundleID: apple.bundleId, appAppleID: apple.appAppleId)],
+            environments: [.production, .sandbox],
+            trustAnchors: try AppleTrustAnchors(der: [apple.rootCertificate])
+        )
+        configuration.maximumAge = nil
+        return try AppleAdapter(configuration)
+    }
+
+    func client(
+        _ change: (inout AppStoreServer.Configuration) throws -> Void = { _ in },
+        transport: (any HTTPTransport)? = nil
+    ) throws -> AppStoreServer {
+        let server = state.withLock { $0.production }
+        var configuration = AppStoreServer.Configuration(
+            key: try AppStoreServerKey(
+                issuerID: server.issuerID,
+                keyID: server.keyID,
+                privateKey: Secret(bytes: server.privateKey)
+            ),
+            bundleID: server.apple.bundleId
+        )
+        try change(&configuration)
+        return try AppStoreServer(
+            configuration,
+            adapter: try adapter(),
+            transport: transport ?? self.transport,
+            clock: clock,
+            now: { self.now }
+        )
+    }
+}
+
+extension AppleSimulator.Transaction {
+    /// A month of a subscription.
+    static func month(_ id: String, of original: String = "1000", from start: Date = World.start) -> Self {
+        var transaction = AppleSimulator.Transaction(
+            transactionId: id,
+            originalTransactionId: original,
+            productId: "pro.monthly",
+            purchaseDate: start,
+            type: "Auto-Renewable Subscription"
+        )
+        transaction.expiresDate = start.addingTimeInterval(30 * 86_400)
+        transaction.subscriptionGroupIdentifier = "group"
+        transaction.price = 9990
+        transaction.currency = "USD"
+        return transaction
+    }
+}
+
+/// What a call throws, where it throws.
+func failure<Value>(_ call: () async throws(AppStoreServerError) -> Value) async -> AppStoreServerError? {
+    do throws(AppStoreServerError) {
+        _ = try await call()
+        return nil
+    } catch {
+        return error
+    }
+}
