@@ -15,6 +15,8 @@ public enum Fact: Hashable, Sendable {
     case renewalIntent(RenewalIntent)
     /// Which product renews next, stated without a word on whether it renews at all.
     case nextProduct(NextProduct)
+    /// A product took the place of another at once.
+    case productSwitch(ProductSwitch)
     /// Whether charging works.
     case billing(Billing)
     /// Whether the subscription is paused, or will be.
@@ -149,6 +151,44 @@ extension Fact {
         public init(_ product: String?) { self.product = product }
     }
 
+    /// A product that took the place of another at once: in the middle of a period that goes on, or with the beginning of one.
+    public struct ProductSwitch: Hashable, Sendable, Codable {
+        /// The start of the period in which, or with which, the product changed.
+        @EventTime public var periodStart: Date
+        /// The transaction of that period, where stated.
+        public var transaction: String?
+        /// The product before, where stated.
+        public var from: String?
+        /// The product since.
+        public var to: String
+        /// When it changed.
+        @EventTime public var at: Date
+        /// What happened to the money of the unused part, where stated.
+        public var proration: LifecycleEvent.ProductChange.Proration?
+
+        /// Makes the fact.
+        public init(
+            periodStart: Date,
+            transaction: String?,
+            from: String?,
+            to: String,
+            at: Date,
+            proration: LifecycleEvent.ProductChange.Proration?
+        ) {
+            self.periodStart = periodStart
+            self.transaction = transaction
+            self.from = from
+            self.to = to
+            self.at = at
+            self.proration = proration
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case transaction, from, to, at, proration
+            case periodStart = "period_start"
+        }
+    }
+
     /// Whether charging works.
     public struct Billing: Hashable, Sendable, Codable {
         /// What a failed charge has led to.
@@ -265,12 +305,20 @@ extension Fact {
         public var price: Price
         /// When.
         @EventTime public var at: Date
+        /// The start of the period that it paid for, where another transaction, or none, names that.
+        @OptionalEventTime public var periodStart: Date?
 
         /// Makes the fact.
-        public init(transaction: String, price: Price, at: Date) {
+        public init(transaction: String, price: Price, at: Date, periodStart: Date? = nil) {
             self.transaction = transaction
             self.price = price
             self.at = at
+            self.periodStart = periodStart
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case transaction, price, at
+            case periodStart = "period_start"
         }
     }
 
@@ -337,6 +385,7 @@ extension Fact {
         case periodEnded = "period_ended"
         case renewalIntent = "renewal_intent"
         case nextProduct = "next_product"
+        case productSwitch = "product_switch"
         case priceChange = "price_change"
     }
 
@@ -346,6 +395,7 @@ extension Fact {
         case .periodEnded: .periodEnded
         case .renewalIntent: .renewalIntent
         case .nextProduct: .nextProduct
+        case .productSwitch: .productSwitch
         case .billing: .billing
         case .pause: .pause
         case .priceChange: .priceChange
@@ -373,6 +423,7 @@ extension Fact: Codable {
         case .periodEnded: self = .periodEnded(try detail())
         case .renewalIntent: self = .renewalIntent(try detail())
         case .nextProduct: self = .nextProduct(try detail())
+        case .productSwitch: self = .productSwitch(try detail())
         case .billing: self = .billing(try detail())
         case .pause: self = .pause(try detail())
         case .priceChange: self = .priceChange(try detail())
@@ -394,6 +445,7 @@ extension Fact: Codable {
         case .periodEnded(let detail): try container.encode(detail, forKey: .detail)
         case .renewalIntent(let detail): try container.encode(detail, forKey: .detail)
         case .nextProduct(let detail): try container.encode(detail, forKey: .detail)
+        case .productSwitch(let detail): try container.encode(detail, forKey: .detail)
         case .billing(let detail): try container.encode(detail, forKey: .detail)
         case .pause(let detail): try container.encode(detail, forKey: .detail)
         case .priceChange(let detail): try container.encode(detail, forKey: .detail)

@@ -63,7 +63,32 @@ extension NormalizedEvent {
     /// What the store asserted with this event; nil when it is about no lineage.
     public var statement: StoreStatement? {
         subscription.map {
-            StoreStatement(subscription: $0, provider: provider, assertedAt: assertedAt, facts: facts, origin: origin)
+            StoreStatement(
+                subscription: $0,
+                provider: provider,
+                assertedAt: assertedAt,
+                facts: facts + [productSwitch].compactMap { $0.map(Fact.productSwitch) },
+                origin: origin
+            )
         }
+    }
+
+    /// An immediate change as a fact: a period keeps the product that was stated last, and not what was there before, when that changed,
+    /// and what it cost. Quantities and add-ons are not recorded.
+    private var productSwitch: Fact.ProductSwitch? {
+        guard case .productChanged(let change) = event, change.timing == .immediate, change.from != change.to,
+            change.direction != .addOns, change.direction != .quantity, !change.to.isEmpty
+        else { return nil }
+        var stated: Fact.Period?
+        for case .period(let period) in facts where period.product == change.to { stated = stated ?? period }
+        guard let stated else { return nil }
+        return Fact.ProductSwitch(
+            periodStart: stated.period.start,
+            transaction: stated.transaction,
+            from: change.from,
+            to: change.to,
+            at: max(effectiveAt, stated.period.start),
+            proration: change.proration
+        )
     }
 }

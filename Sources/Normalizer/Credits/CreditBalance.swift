@@ -191,3 +191,41 @@ extension AccountLedger {
         }
     }
 }
+
+extension CreditBalance {
+    /// The uses that make a statement agree with the stored balance at a time.
+    ///
+    /// Convert each stored balance once: join the states that are linked, add up their balances, and append these uses. At `time` the
+    /// statement then has ``included`` credits with an end and ``bought`` ones without, as far as its grants allow: of
+    /// credits that no grant gives, such as bonuses of the host's, a use of less than zero makes a grant that lasts until it is used.
+    ///
+    /// - Parameters:
+    ///   - state: the state of the purchase.
+    ///   - policy: what products give.
+    ///   - time: when the conversion is made. Uses before that are in the stored balance and nowhere else.
+    public func uses(in state: SubscriptionState, under policy: CreditPolicy, at time: Date) -> [CreditUse] {
+        let statement = CreditStatement(of: state, under: policy, uses: [], at: time)
+        var uses: [CreditUse] = []
+        func use(_ credits: Int64, of grant: CreditGrant.ID?) {
+            guard credits != 0 else { return }
+            let id = ["converted", grant?.rawValue].compactMap(\.self).joined(separator: ":")
+            uses.append(CreditUse(id: id, credits: credits, at: time, subscription: state.subscription, grant: grant))
+        }
+        // What is left of a kind is taken off the grants of that kind, the last of which are used last.
+        func settle(_ left: Int64, _ grants: [CreditGrant]) -> Int64 {
+            var left = max(0, left)
+            for grant in grants.sorted(by: CreditGrant.isUsedBefore).reversed() {
+                let kept = min(left, grant.left)
+                use(grant.left - kept, of: grant.id)
+                left -= kept
+            }
+            return left
+        }
+        let open = statement.grants.filter { $0.left > 0 }
+        let missing = settle(included, open.filter { $0.until != nil })
+            .addingClamped(settle(bought, open.filter { $0.until == nil }))
+        use(0 - missing, of: nil)
+        if bought < 0 { use(0 - max(bought, -.max), of: nil) }
+        return uses
+    }
+}

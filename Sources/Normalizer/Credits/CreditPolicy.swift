@@ -1,134 +1,131 @@
-public import FoundationEssentials
-
-/// What an event does to an account's credits: a pure function of the event and of the state that it was applied to.
-///
-/// The host keeps a ``CreditBalance`` for each lineage, and a unique index on ``CreditAction/id``. Then each period pays out
-/// once, whatever the order and number of deliveries.
+/// What products give: with the states, the uses and a time it makes a ``CreditStatement``.
 public struct CreditPolicy: Hashable, Sendable, Codable {
     /// What a product gives.
     public struct Allowance: Hashable, Sendable, Codable {
-        /// The credits of a period, or of one item of a product bought once.
+        /// The credits of a period, of an instalment where ``every`` is set, or of one item of a product bought once.
         public var credits: Int64
-        /// The credits of a free trial; absent means those of any other period.
+        /// The credits of a free trial. If absent, a trial gives as many as any other period.
         public var trialCredits: Int64?
-        /// The credits of a period that a family member shares, or of an item. Absent means none: there is one payment, and each
+        /// The credits of a period, or an item, that a family member shares. If absent, it gives none: there is one payment, and each
         /// member has a purchase of their own.
         public var familySharedCredits: Int64?
-        /// What a period regularly costs. Needed to prorate where a store does not state the charge.
+        /// The regular price of a period. A change is prorated by what was charged; this price is for where no store states the charge.
         public var price: Money?
+        /// How far apart the instalments of a longer period are: `.month` pays the credits of a yearly plan each month. If absent, a period
+        /// pays out once, when it begins.
+        public var every: CalendarDuration?
 
         /// Makes an allowance.
         public init(
             credits: Int64,
             trialCredits: Int64? = nil,
             familySharedCredits: Int64? = nil,
-            price: Money? = nil
+            price: Money? = nil,
+            every: CalendarDuration? = nil
         ) {
             self.credits = credits
             self.trialCredits = trialCredits
             self.familySharedCredits = familySharedCredits
             self.price = price
-        }
-
-        private enum CodingKeys: String, CodingKey {
-            case credits, price
-            case trialCredits = "trial_credits"
-            case familySharedCredits = "family_shared_credits"
+            self.every = every
         }
     }
 
-    /// What each product gives; others give nothing, and a period of theirs ends what is left of the one before.
+    /// What each product gives. A key is the product as ``Fact/Period/product`` names it, or that name, a colon and the plan: the base plan on
+    /// Google Play (`pro:yearly`), the billing plan on the App Store. A key with the plan comes before one without it. Other
+    /// products give nothing.
     public var allowances: [String: Allowance]
-    /// How prorated credits become whole.
+    /// How shares of credits become whole numbers.
     public var rounding: Rounding
-    /// Whether credits left over at an immediate product change are kept beside the new ones.
+    /// Whether credits that are left at an immediate product change are kept until they are used.
     public var carriesOver: Bool
+    /// Whether used credits are owed when their money goes back. Then a balance may be below zero, and what is granted next
+    /// makes up for it. If false, no balance is ever below zero.
+    public var owes: Bool
 
     /// Makes a policy.
-    public init(_ allowances: [String: Allowance], rounding: Rounding = .down, carriesOver: Bool = true) {
+    public init(
+        _ allowances: [String: Allowance],
+        rounding: Rounding = .down,
+        carriesOver: Bool = true,
+        owes: Bool = false
+    ) {
         self.allowances = allowances
         self.rounding = rounding
         self.carriesOver = carriesOver
+        self.owes = owes
     }
 
     private enum CodingKeys: String, CodingKey {
-        case allowances, rounding
+        case allowances, rounding, owes
         case carriesOver = "carries_over"
+    }
+
+    /// Reads the JSON of a policy. Absent members have the values that ``init(_:rounding:carriesOver:owes:)`` gives them.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        allowances = try container.decode([String: Allowance].self, forKey: .allowances)
+        rounding = try container.decodeIfPresent(Rounding.self, forKey: .rounding) ?? .down
+        carriesOver = try container.decodeIfPresent(Bool.self, forKey: .carriesOver) ?? true
+        owes = try container.decodeIfPresent(Bool.self, forKey: .owes) ?? false
     }
 }
 
 extension CreditPolicy {
-    /// What to do about an event, in this order; nothing for most events.
+    /// What a product gives: by its name with the plan, by its name, or by the name of which the plan is left out.
+    func allowance(of product: String, plan: String? = nil) -> Allowance? {
+        if let plan, let allowance = allowances["\(product):\(plan)"] { return allowance }
+        return allowances[product] ?? allowances[product.subscriptionFamily]
+    }
+}
+
+extension CreditPolicy.Allowance {
+    private enum CodingKeys: String, CodingKey {
+        case credits, price, every
+        case trialCredits = "trial_credits"
+        case familySharedCredits = "family_shared_credits"
+    }
+
+    private static let names: [(name: String, duration: CalendarDuration)] = [
+        ("day", CalendarDuration(days: 1)), ("week", .week), ("month", .month), ("quarter", .quarter), ("year", .year),
+    ]
+
+    /// Reads an allowance. `every` is `"day"`, `"week"`, `"month"`, `"quarter"`, `"year"`, or an object with `months` and `days`.
     ///
-    /// Ask about every applied event, whatever its disposition: news of the past may correct what was paid out, and a
-    /// period that a state knew before its event came is still to be paid out. The ids see to it that nothing is done twice.
-    ///
-    /// - Parameters:
-    ///   - applied: what applying the event came to.
-    ///   - state: the state that the event was applied to, as it is right after.
-    ///   - now: the time, of the host's clock, where the event has waited since it was received, in a queue or in quarantine:
-    ///     by then a period may have begun, or be over, that was still to come. Absent, it is the event's `receivedAt`.
-    public func actions(
-        for applied: AppliedEvent,
-        in state: SubscriptionState,
-        at now: Date? = nil
-    ) -> [CreditAction] {
-        var applied = applied
-        if let now { applied.event.receivedAt = max(now, applied.event.receivedAt) }
-        let event = applied.event
-        guard applied.disposition != .unrelated, let lineage = event.subscription else { return [] }
-        lazy var timeline = PeriodTimeline(state)
-        switch event.event {
-        case .started(let started) where started.origin == .temporary:
-            return []
-        case .offerRedeemed(let offer) where offer.period == nil:
-            return []
-        // Apple may name an offer or a withdrawn change, and begin a period with it.
-        case .productChangeReverted where event.store != .appStore || event.provider != .apple:
-            return []
-        case .started, .renewed, .productChanged, .offerRedeemed, .productChangeReverted:
-            return begun(applied, lineage, timeline, state)
-        case .oneTimePurchased(let purchase):
-            return purchased(event, lineage, purchase, state)
-        case .expired(let expired):
-            switch expired.reason {
-            case .replaced: return []
-            case .billing where wasCharged(since: event.occurredAt, timeline, state): return []
-            default: return ended(applied, lineage, timeline, state)
-            }
-        // What is left counts again when a pause within a period is over. Taken and given back, it would be spent twice.
-        case .paused where isWithinPeriod(event, timeline): return []
-        case .paused, .revoked, .gracePeriodExpired:
-            return ended(applied, lineage, timeline, state)
-        case .refunded, .chargeback, .refundReversed:
-            return refunded(applied, lineage, timeline, state)
-        default:
-            return []
+    /// - Throws: `DecodingError.dataCorrupted` for a duration that does not lead forward.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        credits = try container.decode(Int64.self, forKey: .credits)
+        trialCredits = try container.decodeIfPresent(Int64.self, forKey: .trialCredits)
+        familySharedCredits = try container.decodeIfPresent(Int64.self, forKey: .familySharedCredits)
+        price = try container.decodeIfPresent(Money.self, forKey: .price)
+        guard container.contains(.every) else { return }
+        if let name = try? container.decode(String.self, forKey: .every) {
+            every = Self.names.first { $0.name == name }?.duration
+        } else {
+            every = try container.decode(CalendarDuration.self, forKey: .every)
+        }
+        guard let every, every.leadsForward else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .every,
+                in: container,
+                debugDescription: "not a duration that leads forward"
+            )
         }
     }
 
-    /// Whether an action that waited for its time has nothing to do any more: the period that was charged ahead does not
-    /// begin, since another product took its place or its money went back. So has one that takes what is left, if the period
-    /// turns out to give credits.
-    ///
-    /// Ask when the time of an action has come that lay ahead when it was issued, and drop what is void.
-    ///
-    /// - Parameter state: the state of the action's lineage, as it is when the time has come.
-    public func isVoid(_ action: CreditAction, in state: SubscriptionState) -> Bool {
-        let periods = PeriodTimeline(state).periods
-        // With a change that is planned on Google Play, a period goes on under another token, and is paid out once.
-        let paidOut = periods.filter { id("payout", $0, action.subscription) == action.id }
-        if !paidOut.isEmpty { return paidOut.allSatisfy { $0.accessEnd <= $0.start } }
-        let lapsed = periods.filter { id("lapse", $0, action.subscription) == action.id }
-        return !lapsed.isEmpty && lapsed.allSatisfy { $0.accessEnd <= $0.start || credits(of: $0) != nil }
-    }
-
-    private func isWithinPeriod(_ event: NormalizedEvent, _ timeline: PeriodTimeline) -> Bool {
-        for case .periodEnded(let end) in event.facts {
-            let start = end.start.millisecondsSince1970
-            guard let period = timeline.period(transaction: end.transaction, start: start) else { continue }
-            return end.at.millisecondsSince1970 < period.end
+    /// Writes the form that `init(from:)` reads.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(credits, forKey: .credits)
+        try container.encodeIfPresent(trialCredits, forKey: .trialCredits)
+        try container.encodeIfPresent(familySharedCredits, forKey: .familySharedCredits)
+        try container.encodeIfPresent(price, forKey: .price)
+        guard let every else { return }
+        if let named = Self.names.first(where: { $0.duration == every }) {
+            try container.encode(named.name, forKey: .every)
+        } else {
+            try container.encode(every, forKey: .every)
         }
-        return false
     }
 }

@@ -23,6 +23,28 @@ public struct ExactFraction: Hashable, Sendable, Codable, Comparable, CustomStri
         self.denominator = denominator
     }
 
+    /// This share of that share. Where the product has no 128-bit form, both are brought to a coarser one first, rounded down.
+    package func multiplied(by other: ExactFraction) -> ExactFraction {
+        // Crosswise, since that is what can be reduced.
+        let (one, two) = (
+            Self.greatestCommonDivisor(numerator, other.denominator),
+            Self.greatestCommonDivisor(other.numerator, denominator)
+        )
+        let (top, tooHigh) = (numerator / one).multipliedReportingOverflow(by: other.numerator / two)
+        let (bottom, tooLow) = (denominator / two).multipliedReportingOverflow(by: other.denominator / one)
+        if !tooHigh, !tooLow { return ExactFraction(clamping: top, bottom) ?? .none }
+        let (left, right) = (coarse, other.coarse)
+        if left == self, right == other { return .none }
+        return left.multiplied(by: right)
+    }
+
+    /// The nearest smaller share in units of 2⁻⁶².
+    private var coarse: ExactFraction {
+        let unit: Int128 = 1 << 62
+        if denominator <= unit { return self }
+        return applied(to: unit, .down).flatMap { ExactFraction(clamping: $0, unit) } ?? .none
+    }
+
     /// This share of `amount` ÷ `divisor`, rounded to a whole number; nil when `divisor` is not positive, or when the
     /// whole divided by it has no 128-bit form.
     package func applied(to amount: Int128, dividedBy divisor: Int128 = 1, _ rounding: Rounding) -> Int128? {

@@ -142,6 +142,7 @@ extension SubscriptionState {
             )
         case .renewalIntent(let intent): return compare(registers[lineage]?.intent, intent)
         case .nextProduct(let product): return compare(registers[lineage]?.nextProduct, product)
+        case .productSwitch(let change): return compare(switches[SwitchKey(change)], change)
         case .billing(let billing): return compare(registers[lineage]?.billing, billing)
         case .pause(let pause): return compare(registers[lineage]?.pause, pause)
         case .priceChange(let change): return compare(registers[lineage]?.priceChange, change)

@@ -29,6 +29,8 @@ struct PeriodTimeline {
         /// What a notification said of it last, where looking has found out more since. Behind a reference, since few have it.
         private var told: Told?
         var lineages: Set<SubscriptionID>
+        /// The products that it was stated with, and when each was stated first.
+        var products: [String: Int64]
         var cut: Cut?
         /// When the money for it went back, whichever statement cuts it.
         var refundedAt: Int64?
@@ -46,6 +48,7 @@ struct PeriodTimeline {
             firstStated = entry.firstStated
             if entry.by.isLookup { told = entry.statement.notified.map(Told.init) }
             lineages = entry.lineages
+            products = entry.products
         }
 
         private final class Told: Sendable {
@@ -202,6 +205,7 @@ struct PeriodTimeline {
                 continue
             }
             periods[last].lineages.formUnion(entry.lineages)
+            periods[last].products.merge(entry.products, uniquingKeysWith: min)
             periods[last].firstStated = [periods[last].firstStated, entry.firstStated]
                 .compactMap(\.self).min()
             periods[last].noteTold(by: entry)
@@ -475,7 +479,7 @@ extension SubscriptionState.PeriodEntry {
 
 extension Array {
     /// The first index from which on `isAfter` holds; it must hold for all that follow.
-    fileprivate func partitioningIndex(_ isAfter: (Element) -> Bool) -> Int {
+    func partitioningIndex(_ isAfter: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {
             let middle = low + (high - low) / 2

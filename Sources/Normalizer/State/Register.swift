@@ -162,6 +162,13 @@ extension Fact.NextProduct: Assertable {
     package var precedence: Int { 3 }
 }
 
+extension Fact.ProductSwitch: Assertable {
+    // A store knows how a change was paid for, and a relay may not.
+    package var dominance: Int { (proration == nil ? 0 : 2) + (from == nil ? 0 : 1) }
+    package static var isLasting: Bool { true }
+    package var precedence: Int { 0 }
+}
+
 extension Fact.Billing: Assertable {
     package static var isFoundUntold: Bool { true }
     package var precedence: Int {

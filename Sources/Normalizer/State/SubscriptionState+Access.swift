@@ -65,7 +65,9 @@ extension SubscriptionState {
             case .consumable: return nil
             }
             if let refund = endingRefund(of: purchase) { end = min(end, refund.value.at.millisecondsSince1970) }
-            if let revoked = revocation(of: register) { end = min(end, revoked.value.at.millisecondsSince1970) }
+            if let revoked = revocation(of: purchase, statedBy: register.by) {
+                end = min(end, revoked.value.at.millisecondsSince1970)
+            }
             return end > start ? OwnedPurchase(start: start, end: end, register: register) : nil
         }
         .sorted {
@@ -79,9 +81,12 @@ extension SubscriptionState {
     }
 
     /// The end of what was shared and not bought, unless a later statement of the purchase took it back.
-    private func revocation(of purchase: Register<Fact.OneTimePurchase>) -> Register<Fact.PeriodEnd>? {
-        let transaction = purchase.value.transaction
-        guard let end = ends[.transaction(transaction)], !purchase.by.takesBack(end.by) else { return nil }
+    func revocation(
+        of purchase: Fact.OneTimePurchase,
+        statedBy statement: Citation
+    ) -> Register<Fact.PeriodEnd>? {
+        let transaction = purchase.transaction
+        guard let end = ends[.transaction(transaction)], !statement.takesBack(end.by) else { return nil }
         return end.value.reason == .refunded && isRestored(transaction, since: end.by) ? nil : end
     }
 

@@ -5,6 +5,7 @@ import FoundationEssentials
 extension SubscriptionState: Codable {
     private enum CodingKeys: String, CodingKey {
         case lineages, periods, ends, refunds, charges, purchases, accounts, transfer, links
+        case switches = "product_switches"
         case foreignLinks = "foreign_links"
     }
 
@@ -91,6 +92,9 @@ extension SubscriptionState: Codable {
         for register in try list(.purchases) as [Register<Fact.OneTimePurchase>] {
             purchases.merge(register, at: register.value.transaction)
         }
+        for register in try list(.switches) as [Register<Fact.ProductSwitch>] {
+            switches.merge(register, at: SwitchKey(register.value))
+        }
         for named in try list(.accounts) as [NamedAccount] {
             if claims[named.account]?.merge(named.claim) == nil { claims[named.account] = named.claim }
         }
@@ -114,6 +118,7 @@ extension SubscriptionState: Codable {
         try write(refunds.valuesInOrder, .refunds)
         try write(charges.valuesInOrder, .charges)
         try write(purchases.valuesInOrder, .purchases)
+        try write(switches.valuesInOrder, .switches)
         try write(
             claims.keys.inOrder.compactMap { key in claims[key].map { NamedAccount(account: key, claim: $0) } },
             .accounts

@@ -54,17 +54,42 @@ public struct SubscriptionState: Hashable, Sendable {
         }
     }
 
+    /// What an immediate change is known by: channels may differ in when it was, and by how it was paid for.
+    package struct SwitchKey: Hashable, Sendable, Comparable {
+        package var period: PeriodKey
+        package var to: String
+        package var second: Int64
+
+        package init(_ change: Fact.ProductSwitch) {
+            period = PeriodKey(transaction: change.transaction, start: change.periodStart.millisecondsSince1970)
+            to = change.to
+            second = change.at.millisecondsSince1970.flooredQuotient(dividingBy: 1000)
+        }
+
+        package static func < (lhs: SwitchKey, rhs: SwitchKey) -> Bool {
+            if lhs.second != rhs.second { return lhs.second < rhs.second }
+            return lhs.period != rhs.period ? lhs.period < rhs.period : lhs.to < rhs.to
+        }
+    }
+
     /// What is known of one period. Entries are shared between copies of a state, and replaced rather than changed.
     package struct PeriodEntry: Hashable, Sendable, Codable {
         private final class Contents: Sendable {
             let statement: Register<Fact.Period>
             let firstStated: Int64?
             let lineages: Set<SubscriptionID>
+            let products: [String: Int64]?
 
-            init(_ statement: Register<Fact.Period>, firstStated: Int64?, lineages: Set<SubscriptionID>) {
+            init(
+                _ statement: Register<Fact.Period>,
+                firstStated: Int64?,
+                lineages: Set<SubscriptionID>,
+                products: [String: Int64]? = nil
+            ) {
                 self.statement = statement
                 self.firstStated = firstStated
                 self.lineages = lineages
+                self.products = products
             }
         }
 
@@ -77,6 +102,11 @@ public struct SubscriptionState: Hashable, Sendable {
         package var firstStated: Int64? { contents.firstStated }
         /// The lineages that it was stated for; more than one where lineages are linked.
         package var lineages: Set<SubscriptionID> { contents.lineages }
+
+        /// The products that the period was stated with, and when each was stated first: what is there now took the place of the others.
+        package var products: [String: Int64] {
+            contents.products ?? firstStated.map { [fact.product: $0] } ?? [:]
+        }
 
         package init(_ assertion: Assertion<Fact.Period>, lineage: SubscriptionID) {
             contents = Contents(
@@ -92,23 +122,45 @@ public struct SubscriptionState: Hashable, Sendable {
             statement.merge(other.statement)
             let firstStated = [firstStated, other.firstStated].compactMap(\.self).min()
             let lineages = contents.lineages.union(other.lineages)
-            if statement == contents.statement, firstStated == contents.firstStated, lineages == contents.lineages {
+            let products = products.merging(other.products, uniquingKeysWith: min)
+            // Most periods are of one product, which the first statement says all of.
+            let several = products.count > 1 ? products : nil
+            if statement == contents.statement, firstStated == contents.firstStated, lineages == contents.lineages,
+                several == contents.products
+            {
                 return
             }
-            contents = Contents(statement, firstStated: firstStated, lineages: lineages)
+            contents = Contents(statement, firstStated: firstStated, lineages: lineages, products: several)
+        }
+
+        private struct StatedProduct: Codable {
+            var product: String
+            @EventTime var firstStatedAt: Date
+
+            private enum CodingKeys: String, CodingKey {
+                case product
+                case firstStatedAt = "first_stated_at"
+            }
         }
 
         private enum CodingKeys: String, CodingKey {
-            case statement, lineages
+            case statement, lineages, products
             case firstStatedAt = "first_stated_at"
         }
 
         package init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
+            let products = try container.decodeIfPresent([StatedProduct].self, forKey: .products) ?? []
             contents = Contents(
                 try container.decode(Register<Fact.Period>.self, forKey: .statement),
                 firstStated: try container.decodeIfPresent(EventTime.self, forKey: .firstStatedAt)?.milliseconds,
-                lineages: Set(try container.decode([SubscriptionID].self, forKey: .lineages))
+                lineages: Set(try container.decode([SubscriptionID].self, forKey: .lineages)),
+                products: products.count < 2
+                    ? nil
+                    : Dictionary(
+                        products.map { ($0.product, $0.firstStatedAt.millisecondsSince1970) },
+                        uniquingKeysWith: min
+                    )
             )
         }
 
@@ -118,12 +170,17 @@ public struct SubscriptionState: Hashable, Sendable {
             let firstStatedAt = firstStated.map { EventTime(wrappedValue: Date(millisecondsSince1970: $0)) }
             try container.encodeIfPresent(firstStatedAt, forKey: .firstStatedAt)
             try container.encode(lineages.inOrder, forKey: .lineages)
+            if let products = contents.products {
+                let stated = products.sorted { $0.key < $1.key }
+                    .map { StatedProduct(product: $0.key, firstStatedAt: Date(millisecondsSince1970: $0.value)) }
+                try container.encode(stated, forKey: .products)
+            }
         }
 
         package static func == (lhs: PeriodEntry, rhs: PeriodEntry) -> Bool {
             lhs.contents === rhs.contents
                 || (lhs.firstStated == rhs.firstStated && lhs.statement == rhs.statement
-                    && lhs.lineages == rhs.lineages)
+                    && lhs.lineages == rhs.lineages && lhs.contents.products == rhs.contents.products)
         }
 
         package func hash(into hasher: inout Hasher) {
@@ -138,6 +195,7 @@ public struct SubscriptionState: Hashable, Sendable {
     package internal(set) var refunds: [String: Register<Fact.RefundState>] = [:]
     package internal(set) var charges: [String: Register<Fact.Charge>] = [:]
     package internal(set) var purchases: [String: Register<Fact.OneTimePurchase>] = [:]
+    package internal(set) var switches: [SwitchKey: Register<Fact.ProductSwitch>] = [:]
     package internal(set) var claims: [Account.Identifier: AccountClaim] = [:]
     package internal(set) var transfer: Register<LifecycleEvent.Transfer>?
 
@@ -172,6 +230,7 @@ public struct SubscriptionState: Hashable, Sendable {
     /// Whether nothing was stated yet.
     public var isEmpty: Bool {
         periods.isEmpty && ends.isEmpty && refunds.isEmpty && charges.isEmpty && purchases.isEmpty && claims.isEmpty
+            && switches.isEmpty
             && transfer == nil && links.isEmpty && foreignLinks.isEmpty
             && registers.values.allSatisfy { $0 == Registers() }
     }
@@ -192,6 +251,7 @@ public struct SubscriptionState: Hashable, Sendable {
         refunds.merge(other.refunds)
         charges.merge(other.charges)
         purchases.merge(other.purchases)
+        switches.merge(other.switches)
         for (identifier, claim) in other.claims {
             if claims[identifier]?.merge(claim) == nil { claims[identifier] = claim }
         }
@@ -237,6 +297,8 @@ public struct SubscriptionState: Hashable, Sendable {
             }
         case .nextProduct(let product):
             registers[lineage]?.nextProduct.insert(Assertion(product, by: citation))
+        case .productSwitch(let change):
+            switches.insert(Assertion(change, by: citation), at: SwitchKey(change))
         case .billing(let billing):
             registers[lineage]?.billing.insert(Assertion(billing, by: citation))
             if billing.status != .settled, billing.graceUntil != nil {

@@ -1,0 +1,68 @@
+import FoundationEssentials
+
+/// The charges of a state by what they paid for.
+struct ChargeIndex {
+    /// What is known of the payment for a period.
+    struct Payment {
+        /// From when on the period is paid for; nil where it is not, as far as is known.
+        var from: Int64?
+        var charge: Money?
+        /// Whether the charge is what was left to pay once the unused part of what was before was set off.
+        var isNet = false
+        var isTrial = false
+    }
+
+    private let byTransaction: [String: Register<Fact.Charge>]
+    private var byStart: [Int64: [Register<Fact.Charge>]] = [:]
+    /// Those that do not say what they paid for, in the order of time.
+    private var unassigned: [(at: Int64, charge: Register<Fact.Charge>)] = []
+    /// How many periods that wait for their charge begin at one time.
+    private var beginnings: [Int64: Int] = [:]
+
+    init(_ state: SubscriptionState, _ timeline: PeriodTimeline) {
+        byTransaction = state.charges
+        for (name, charge) in state.charges.sorted(by: { $0.key < $1.key }) {
+            if let start = charge.value.periodStart?.millisecondsSince1970 {
+                byStart[start, default: []].append(charge)
+            } else if !name.isEmpty {
+                unassigned.append((charge.value.at.millisecondsSince1970, charge))
+            }
+        }
+        unassigned.sort { $0.at < $1.at }
+        for period in timeline.periods { beginnings[period.start, default: 0] += 1 }
+    }
+
+    /// The payment for a period.
+    func payment(of period: PeriodTimeline.Period, _ rules: StoreCreditRules) -> Payment {
+        let named = period.transaction.flatMap { byTransaction[$0] ?? byTransaction[String($0.paidOrder)] }
+        guard rules.waitsForCharge, period.by.authority == .store else {
+            let isPaid = !period.fact.isProvisional || named != nil
+            return Payment(
+                from: isPaid ? period.start : nil,
+                charge: named.flatMap(Self.money),
+                isTrial: period.fact.phase == .trial
+            )
+        }
+        let assigned = byStart[period.start]?.min { $0.value.at < $1.value.at }
+        let charge = assigned ?? named ?? first(from: period.start, before: period.end)
+        let isFree = charge.map { $0.value.price.money.amount.coefficient <= 0 } ?? true
+        if period.fact.phase == .trial, isFree { return Payment(from: period.start, isTrial: true) }
+        guard let charge else { return Payment() }
+        // An invoice for several items does not say what one of them cost.
+        let isShared = beginnings[period.start, default: 1] > 1
+        return Payment(
+            from: max(period.start, charge.value.at.millisecondsSince1970),
+            charge: isShared ? nil : Self.money(charge),
+            isNet: rules.chargesNet && charge.by.authority == .store
+        )
+    }
+
+    private func first(from start: Int64, before end: Int64) -> Register<Fact.Charge>? {
+        let index = unassigned.partitioningIndex { $0.at >= start }
+        return index < unassigned.count && unassigned[index].at < end ? unassigned[index].charge : nil
+    }
+
+    private static func money(_ charge: Register<Fact.Charge>) -> Money? {
+        charge.value.price.role == .charged ? charge.value.price.money : nil
+    }
+}

@@ -1,0 +1,179 @@
+import FoundationEssentials
+
+extension CreditPlan {
+    /// What a product costs and gives that takes the place of another at once.
+    struct Change {
+        /// What the new product is worth when it begins; nil where that is not known.
+        var worth: Money?
+        /// Which share of that was paid, and not set off.
+        var share = ExactFraction.whole
+        /// Which share of the old payment was set off.
+        var setOff = ExactFraction.none
+        /// Which share of the old payment went back in money, since what was unused was worth more than the new product.
+        var returned = ExactFraction.none
+        /// Whether it was charged at nothing: the credits of the old product go on, and there are no new ones.
+        var keepsCredits = false
+
+        init(from old: Tenure, to new: Tenure, _ policy: CreditPolicy) {
+            let unused = CreditPlan.rest(of: (old.start, old.end), from: new.start)
+            let listed = new.allowance?.price
+            guard old.end < .max else {
+                worth = new.charge ?? listed
+                return
+            }
+            if new.isChargedAtNothing {
+                carryOn(old, unused)
+                return
+            }
+            guard new.proration != .fullCharge else {
+                worth = new.charge ?? listed
+                return
+            }
+            let rest = new.isRest ? CreditPlan.rest(of: (new.periodStart, new.end), from: new.start) : .whole
+            let stated = old.worth(by: new.start)
+            if new.isNet, let charge = new.charge, charge.amount.coefficient > 0,
+                let paid = stated.inCurrency(of: charge)
+            {
+                setOff(paid, unused, beforeNet: charge)
+                return
+            }
+            // A net charge of nothing does not say what the product is worth.
+            guard let charged = new.isNet ? listed : new.charge ?? listed else { return }
+            var (paid, price) = (stated.inCurrency(of: charged), charged)
+            if paid == nil, let listed, let oldListed = old.allowance?.price, oldListed.currency == listed.currency {
+                (paid, price) = (old.isRest ? nil : oldListed, listed)
+            }
+            worth = price
+            guard let paid else { return }
+            setOff(paid, unused, againstGross: price, rest)
+        }
+
+        private mutating func carryOn(_ old: Tenure, _ unused: ExactFraction) {
+            keepsCredits = true
+            share = .none
+            setOff = unused
+            worth = old.worth(by: old.start).flatMap { Amount($0)?.times(unused).money }
+        }
+
+        private mutating func setOff(_ paid: Money, _ unused: ExactFraction, beforeNet charge: Money) {
+            guard let new = Amount(charge), let left = Amount(paid)?.times(unused) else { return }
+            let whole = Amount(units: new.units.addingClamped(left.units), currency: new.currency)
+            worth = whole.money
+            share = ExactFraction(clamping: new.units, whole.units) ?? .whole
+            setOff = paid.amount.coefficient > 0 ? unused : .none
+        }
+
+        /// - Parameter rest: which part of its price the new product costs, since it begins in the middle of a period.
+        private mutating func setOff(
+            _ paid: Money,
+            _ unused: ExactFraction,
+            againstGross price: Money,
+            _ rest: ExactFraction
+        ) {
+            guard let new = Amount(price), let old = Amount(paid), new.units > 0 else {
+                worth = price
+                return
+            }
+            worth = new.times(rest).money
+            // Both in parts of one unit, exactly where the numbers have room for it.
+            let isInStep = rest.denominator == unused.denominator
+            let unit =
+                isInStep
+                ? (unused.denominator, false) : rest.denominator.multipliedReportingOverflow(by: unused.denominator)
+            if !unit.1, let price = Self.product(new.units, rest.numerator, times: isInStep ? 1 : unused.denominator),
+                let left = Self.product(old.units, unused.numerator, times: isInStep ? 1 : rest.denominator)
+            {
+                weigh(price, left, wholeOfOld: old.units, unit: unit.0)
+            } else {
+                weigh(new.times(rest).units, old.times(unused).units, wholeOfOld: old.units, unit: 1)
+            }
+        }
+
+        private static func product(_ units: Int128, _ numerator: Int128, times factor: Int128) -> Int128? {
+            let (part, overflows) = units.multipliedReportingOverflow(by: numerator)
+            let (product, overflowsThen) = part.multipliedReportingOverflow(by: factor)
+            return overflows || overflowsThen ? nil : product
+        }
+
+        /// Holds what the new product costs against what is unused of the old one, both in parts of a `unit`.
+        private mutating func weigh(_ price: Int128, _ unused: Int128, wholeOfOld: Int128, unit: Int128) {
+            share = ExactFraction(clamping: price - unused, price) ?? .none
+            let (whole, overflows) = wholeOfOld.multipliedReportingOverflow(by: unit)
+            guard !overflows, whole > 0 else { return }
+            setOff = ExactFraction(clamping: min(price, unused), whole) ?? .none
+            returned = ExactFraction(clamping: unused - price, whole) ?? .none
+        }
+
+        static func ratio(_ part: Money, of whole: Money) -> ExactFraction? {
+            guard let part = Amount(part), let whole = Amount(whole) else { return nil }
+            return ExactFraction(clamping: part.units, whole.units)
+        }
+    }
+
+    /// An amount in billionths, in which sums are exact and shares round down.
+    struct Amount {
+        var units: Int128
+        var currency: String
+
+        init(units: Int128, currency: String) {
+            self.units = units
+            self.currency = currency
+        }
+
+        init?(_ money: Money) {
+            let scale = money.amount.scale
+            currency = money.currency
+            if scale > 9 {
+                units = money.amount.coefficient / ExactDecimal.power(scale - 9)
+            } else if let exact = money.amount.coefficient(scale: 9) {
+                units = exact
+            } else {
+                return nil
+            }
+        }
+
+        func times(_ share: ExactFraction) -> Amount {
+            Amount(units: share.applied(to: units, .down) ?? 0, currency: currency)
+        }
+
+        var money: Money? { ExactDecimal(coefficient: units, scale: 9).map { Money($0, currency) } }
+    }
+}
+
+extension CreditPlan.Tenure {
+    /// Whether the store charged nothing for the change that it began with: then it can be made again and again, and must give nothing.
+    fileprivate var isChargedAtNothing: Bool {
+        switch proration {
+        case .timeCredit?, .deferred?, LifecycleEvent.ProductChange.Proration.none?: true
+        case .fullCharge?, .proratedCharge?, .refund?: false
+        case nil: rules.namesOrders && charge?.amount.coefficient == 0
+        }
+    }
+
+    /// What it was worth, without what went back before a moment.
+    fileprivate func worth(by moment: Int64) -> Money? {
+        guard let worth else { return nil }
+        return refunds.reduce(worth) { worth, refund in
+            guard refund.at <= moment, let amount = CreditPlan.Amount(worth) else { return worth }
+            var left = amount
+            left.units -= amount.times(refund.share).units
+            return left.money ?? worth
+        }
+    }
+}
+
+extension Money? {
+    /// The amount where it is of another's currency. Nothing is nothing in any.
+    fileprivate func inCurrency(of other: Money) -> Money? {
+        guard let self else { return nil }
+        if self.amount.coefficient == 0 { return Money(self.amount, other.currency) }
+        return self.currency == other.currency ? self : nil
+    }
+}
+
+extension Int128 {
+    fileprivate func addingClamped(_ other: Int128) -> Int128 {
+        let (sum, overflows) = addingReportingOverflow(other)
+        return overflows ? .max : sum
+    }
+}

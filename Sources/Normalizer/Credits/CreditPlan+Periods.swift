@@ -1,0 +1,231 @@
+import FoundationEssentials
+
+extension CreditPlan {
+    /// A stretch of a period under one product: the whole of it, unless a product takes the place of another in the middle.
+    struct Tenure {
+        var product: String
+        var allowance: CreditPolicy.Allowance?
+        var phase: Phase
+        var ownership: Fact.Ownership
+        var transaction: String?
+        var lineage: SubscriptionID
+        /// When it begins, and when the whole period does.
+        var start: Int64
+        var periodStart: Int64
+        /// The paid end.
+        var end: Int64
+        /// The first moment without access.
+        var accessEnd: Int64
+        /// When credits begin to count; nil where they wait for a payment.
+        var from: Int64?
+        /// What the store charged; net of what was set off at the change that it began with, where `isNet`.
+        var charge: Money?
+        var isNet = false
+        /// Whether it is the rest of a period that began with another product.
+        var isRest = false
+        /// How the change that it began with was paid for, where that is stated.
+        var proration: LifecycleEvent.ProductChange.Proration?
+        var isRestored = false
+        /// What of its money went back, and when.
+        var refunds: [(at: Int64, share: ExactFraction)] = []
+        /// Whether it goes on with what another tenure's payment paid for.
+        var root: Int?
+        /// When it had ended for another reason than a change; nil where a change may set off what is unused of it.
+        var overSince: Int64?
+        /// Whether its order is that of a renewal.
+        var isRenewalOrder = false
+        var id: CreditGrant.ID
+
+        // Worked out one after the other:
+        /// The tenure whose place it took at once.
+        var before: Int?
+        /// The tenure that took its place at once.
+        var after: Int?
+        /// What it was worth when it began; nil where no price is known.
+        var worth: Money?
+        /// Which share of that was paid, and not set off.
+        var share = ExactFraction.whole
+        /// Whether it goes on with the credits of what it took the place of.
+        var keepsCredits = false
+        var payment = 0
+        /// When its credits end, and whether what is left is kept then.
+        var stop: Int64 = .max
+        var isCarriedOver = false
+
+        var rules: StoreCreditRules { lineage.store.creditRules }
+        var isPaid: Bool { from != nil }
+    }
+
+    mutating func addPeriods(
+        of state: SubscriptionState,
+        at index: Int,
+        under policy: CreditPolicy,
+        until horizon: Int64
+    ) {
+        var reading = TenureReading(state, policy)
+        guard !reading.tenures.isEmpty else { return }
+        reading.link()
+        for position in reading.tenures.indices {
+            reading.tenures[position].payment = payments.count
+            payments.append(Payment(name: reading.tenures[position].id.rawValue))
+            guard let before = reading.tenures[position].before else { continue }
+            value(&reading, at: position, after: before, under: policy)
+        }
+        reading.findStops(policy)
+        for tenure in reading.tenures { add(tenure, state: index, under: policy, until: horizon) }
+        addRefunds(of: state, reading)
+    }
+
+    // MARK: Changes
+
+    /// Sets off what is unused of a tenure against the one that took its place.
+    private mutating func value(
+        _ reading: inout TenureReading,
+        at position: Int,
+        after before: Int,
+        under policy: CreditPolicy
+    ) {
+        let (old, new) = (reading.tenures[before], reading.tenures[position])
+        let payment = new.payment
+        let change = Change(from: old, to: new, policy)
+        reading.tenures[position].worth = change.worth
+        reading.tenures[position].share = change.share
+        reading.tenures[position].keepsCredits = change.keepsCredits
+        if change.setOff != .none { payments[payment].setOff = (old.payment, change.setOff) }
+        if change.returned != .none {
+            takings.append(
+                Taking(
+                    payment: old.payment,
+                    at: new.from ?? new.start,
+                    fraction: change.returned,
+                    isOfChange: true,
+                    reachesBack: true
+                )
+            )
+        }
+    }
+
+    // MARK: Grants
+
+    private mutating func add(_ tenure: Tenure, state: Int, under policy: CreditPolicy, until horizon: Int64) {
+        guard let from = tenure.from, let full = tenure.credits, !tenure.keepsCredits else { return }
+        func add(_ number: Int?, from: Int64, until: Int64, part: ExactFraction) {
+            guard from < until, from <= horizon else { return }
+            let share = tenure.share.multiplied(by: part)
+            guard let credits = share.applied(to: Int128(full), policy.rounding).map({ Int64(clamping: $0) }) else {
+                return
+            }
+            let reason: CreditGrant.Reason =
+                tenure.isRestored
+                ? .restored
+                : tenure.before != nil && tenure.share != .whole
+                    ? .proratedChange : tenure.phase == .trial ? .trial : number.map { .instalment($0) } ?? .period
+            let isLast = until == tenure.stop
+            grants.append(
+                Grant(
+                    id: number.map { $0 > 0 ? CreditGrant.ID(rawValue: "\(tenure.id.rawValue)/\($0)") : tenure.id }
+                        ?? tenure.id,
+                    state: state,
+                    product: tenure.product,
+                    credits: credits,
+                    from: from,
+                    until: until,
+                    reason: reason,
+                    payment: tenure.payment,
+                    isCarriedOver: isLast && tenure.isCarriedOver,
+                    isOfChange: tenure.before != nil
+                )
+            )
+        }
+        let stop = tenure.stop
+        let schedule = tenure.allowance?.every.flatMap { every in
+            AllowanceSchedule(
+                from: Date(millisecondsSince1970: tenure.periodStart),
+                every: every,
+                until: tenure.end == .max ? nil : Date(millisecondsSince1970: tenure.end)
+            )
+        }
+        guard let schedule, tenure.phase != .trial else {
+            return add(
+                nil,
+                from: from,
+                until: stop,
+                part: tenure.isRest ? Self.rest(of: (tenure.periodStart, tenure.end), from: tenure.start) : .whole
+            )
+        }
+        var slot = schedule.slot(at: Date(millisecondsSince1970: max(from, tenure.start)))
+        while let current = slot {
+            let (start, end) = (current.period.startMilliseconds, current.period.endMilliseconds)
+            guard start < stop, start <= horizon else { return }
+            let next = schedule.slot(current.index + 1)
+            let part = tenure.isRest && start < tenure.start ? Self.rest(of: (start, end), from: tenure.start) : .whole
+            // Until the last instalment ends with the access, which grace may prolong.
+            add(current.index, from: max(start, from), until: next == nil ? stop : min(end, stop), part: part)
+            slot = next
+        }
+    }
+
+    /// How much of a stretch is left at a moment.
+    static func rest(of stretch: (start: Int64, end: Int64), from moment: Int64) -> ExactFraction {
+        guard stretch.end < .max else { return .whole }
+        return ExactFraction(
+            clamping: Int128(stretch.end) - Int128(moment),
+            Int128(stretch.end) - Int128(stretch.start)
+        )
+            ?? .whole
+    }
+
+    // MARK: Refunds
+
+    private mutating func addRefunds(of state: SubscriptionState, _ reading: TenureReading) {
+        for register in state.refunds.values {
+            guard let scope = register.value.scope, let period = reading.timeline.index(of: register.value) else {
+                continue
+            }
+            for position in reading.tenuresOfPeriod[period] ?? [] {
+                let tenure = reading.tenures[position]
+                guard let fraction = Self.fraction(scope, of: tenure.charge, register.value.endsAccess) else {
+                    continue
+                }
+                takings.append(
+                    Taking(
+                        payment: tenure.payment,
+                        at: register.value.at.millisecondsSince1970,
+                        fraction: fraction,
+                        reachesBack: !tenure.isNet
+                    )
+                )
+            }
+        }
+    }
+
+    /// Which share of a payment went back; nil where that is not known.
+    static func fraction(
+        _ scope: LifecycleEvent.Refund.Scope,
+        of charge: Money?,
+        quantity: Int64 = 1,
+        _ endsAccess: Bool
+    ) -> ExactFraction? {
+        switch scope {
+        case .full: .whole
+        case .fraction(let share):
+            share.coefficient(scale: 38).flatMap { ExactFraction(clamping: $0, ExactDecimal.power(38)) }
+        case .quantity(let number): ExactFraction(clamping: Int128(number), Int128(quantity))
+        case .amount(let amount):
+            if let charge, charge.currency == amount.currency, charge.amount.coefficient > 0 {
+                Change.ratio(amount, of: charge)
+            } else {
+                endsAccess ? .whole : nil
+            }
+        }
+    }
+}
+
+extension CreditPlan.Tenure {
+    /// What it gives in full; nil where its product gives nothing.
+    var credits: Int64? {
+        guard let allowance else { return nil }
+        if ownership == .familyShared { return allowance.familySharedCredits }
+        return phase == .trial ? allowance.trialCredits ?? allowance.credits : allowance.credits
+    }
+}

@@ -1,0 +1,62 @@
+import FoundationEssentials
+
+extension CreditPlan {
+    /// What was bought once gives its credits until they are used.
+    mutating func addPurchases(
+        of state: SubscriptionState,
+        at index: Int,
+        under policy: CreditPolicy,
+        until horizon: Int64
+    ) {
+        for name in state.purchases.keys.sorted() {
+            guard let register = state.purchases[name], let allowance = policy.allowance(of: register.value.product),
+                let lineage = state.lineages.first
+            else { continue }
+            let purchase = register.value
+            let each = purchase.purchase.familyShared ? allowance.familySharedCredits : allowance.credits
+            guard let each, purchase.at.millisecondsSince1970 <= horizon, purchase.purchase.quantity > 0 else {
+                continue
+            }
+            let (credits, overflows) = each.multipliedReportingOverflow(by: purchase.purchase.quantity)
+            guard !overflows else { continue }
+            let id = CreditGrant.ID(
+                rawValue: EventID(lineage.scope(of: name), "credits_purchased", name).description
+            )
+            let isRestored = state.refunds[name].map { $0.value.scope == nil } ?? false
+            grants.append(
+                Grant(
+                    id: id,
+                    state: index,
+                    product: purchase.product,
+                    credits: credits,
+                    from: purchase.at.millisecondsSince1970,
+                    until: .max,
+                    reason: isRestored ? .restored : .oneTime,
+                    payment: payments.count
+                )
+            )
+            payments.append(Payment(name: id.rawValue))
+            for (at, fraction) in lost(purchase, register.by, in: state) {
+                takings.append(Taking(payment: payments.count - 1, at: at, fraction: fraction))
+            }
+        }
+    }
+
+    /// What of a purchase went back, or was shared and is shared no more.
+    private func lost(
+        _ purchase: Fact.OneTimePurchase,
+        _ statement: Citation,
+        in state: SubscriptionState
+    ) -> [(Int64, ExactFraction)] {
+        var lost: [(Int64, ExactFraction)] = []
+        if let refund = state.refunds[purchase.transaction]?.value, let scope = refund.scope {
+            let charge = state.charges[purchase.transaction]?.value.price.money ?? purchase.purchase.price?.money
+            let share = Self.fraction(scope, of: charge, quantity: purchase.purchase.quantity, refund.endsAccess)
+            if let share { lost.append((refund.at.millisecondsSince1970, share)) }
+        }
+        if let revoked = state.revocation(of: purchase, statedBy: statement) {
+            lost.append((revoked.value.at.millisecondsSince1970, .whole))
+        }
+        return lost
+    }
+}

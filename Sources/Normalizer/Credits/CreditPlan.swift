@@ -1,0 +1,56 @@
+import FoundationEssentials
+
+/// What states give under a policy: a reading of the facts, in which no use and no order of arrival has a part.
+struct CreditPlan {
+    /// Credits that a period, a part of it, or a purchase gives.
+    struct Grant {
+        var id: CreditGrant.ID
+        /// The state that it is of, by its place in ``states``.
+        var state: Int
+        var product: String
+        var credits: Int64
+        var from: Int64
+        /// `Int64.max` where it lasts until it is used.
+        var until: Int64
+        var reason: CreditGrant.Reason
+        /// The payment that it was given for, by its place in ``payments``.
+        var payment: Int
+        /// Whether what is left at the end is kept.
+        var isCarriedOver = false
+        /// Whether it is what a change gives.
+        var isOfChange = false
+    }
+
+    /// A payment, for a period or for what was bought once.
+    struct Payment {
+        var name: String
+        /// What the payment took the place of, and which share of that its own set-off pays for.
+        var setOff: (payment: Int, share: ExactFraction)?
+    }
+
+    /// Money that went back, with the credits that it had paid for.
+    struct Taking {
+        var payment: Int
+        var at: Int64
+        var fraction: ExactFraction
+        /// Whether it is of a change to something that costs less than what was unused.
+        var isOfChange = false
+        /// Whether it takes of what was set off as well.
+        var reachesBack = false
+    }
+
+    var states: [SubscriptionState]
+    var stateOfLineage: [SubscriptionID: Int] = [:]
+    var grants: [Grant] = []
+    var payments: [Payment] = []
+    var takings: [Taking] = []
+
+    init(of states: [SubscriptionState], under policy: CreditPolicy, until horizon: Int64) {
+        self.states = states
+        for (index, state) in states.enumerated() {
+            for lineage in state.lineages { stateOfLineage[lineage] = index }
+            addPeriods(of: state, at: index, under: policy, until: horizon)
+            addPurchases(of: state, at: index, under: policy, until: horizon)
+        }
+    }
+}

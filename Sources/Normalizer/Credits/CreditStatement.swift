@@ -1,0 +1,151 @@
+public import FoundationEssentials
+
+/// The credits of a purchase or of an account at a time: which were given, what became of them, and how many are left.
+///
+/// A statement is a reading of the states, as access is. It is made of facts, the policy, the uses and a time, and of nothing else: no order of
+/// arrival, no repetition, and no way of splitting a purchase over lineages that are linked later gives another one. When
+/// something becomes known late, make the statement again.
+///
+/// ```swift
+/// let states = ledger.states(of: [account], in: .production)
+/// let statement = CreditStatement(of: states, under: policy, uses: uses, at: now)
+/// if let uses = statement.uses(of: 30, id: "job-1") { try store(uses) }
+/// ```
+public struct CreditStatement: Hashable, Sendable, Codable {
+    /// The time that the statement is of.
+    @EventTime public private(set) var at: Date
+    /// The grants that had begun by then, in the order of their beginnings.
+    public private(set) var grants: [CreditGrant]
+    /// What ended without having been used, in the order of time.
+    public private(set) var endings: [CreditEnding]
+    /// The uses that count, in the order of time.
+    public private(set) var uses: [CreditUse]
+    /// How many credits are left. Less than zero only under a policy by which used credits are owed.
+    public private(set) var balance: Int64
+    /// The balance after each moment at which it changed.
+    private var history: [Moment]
+
+    private struct Moment: Hashable, Sendable, Codable {
+        @EventTime var at: Date
+        var balance: Int64
+    }
+
+    private enum CodingKeys: String, CodingKey { case at, grants, endings, uses, balance, history }
+
+    /// Reads the credits of states.
+    ///
+    /// - Parameters:
+    ///   - states: those of one purchase, or all of an account, see ``AccountLedger/states(of:in:)``. Linked lineages have to be joined, as a
+    ///     ledger joins them.
+    ///   - policy: what products give.
+    ///   - uses: what was used. Repetitions count once, and those after `time` do not count.
+    ///   - time: the time, such as now.
+    public init(
+        of states: some Sequence<SubscriptionState>,
+        under policy: CreditPolicy,
+        uses: some Sequence<CreditUse>,
+        at time: Date
+    ) {
+        let plan = CreditPlan(of: Array(states), under: policy, until: time.millisecondsSince1970)
+        var fold = CreditFold(plan, policy)
+        fold.run(uses: Array(uses), until: time.millisecondsSince1970)
+        at = time
+        grants = fold.grants
+        endings = fold.endings
+        self.uses = fold.uses
+        balance = fold.balance
+        history = fold.history.map { Moment(at: Date(millisecondsSince1970: $0.at), balance: $0.balance) }
+    }
+
+    /// Reads the credits of one purchase.
+    public init(
+        of state: SubscriptionState,
+        under policy: CreditPolicy,
+        uses: some Sequence<CreditUse>,
+        at time: Date
+    ) {
+        self.init(of: CollectionOfOne(state), under: policy, uses: uses, at: time)
+    }
+
+    /// How many credits were left at a time, as far as is known now; from ``at`` on, as many as then.
+    public func balance(at time: Date) -> Int64 {
+        let moment = time.millisecondsSince1970
+        let next = history.firstIndex { $0.at.millisecondsSince1970 > moment } ?? history.endIndex
+        return next > 0 ? history[next - 1].balance : 0
+    }
+}
+
+// MARK: Using credits
+
+extension CreditStatement {
+    /// The uses to append when credits are used now, at ``at``: one for each purchase that they come from. Credits that end first are used first.
+    ///
+    /// Read the uses, make the statement and append the new uses in one transaction that no other use of the account overlaps.
+    ///
+    /// - Parameters:
+    ///   - credits: how many.
+    ///   - id: the host's name of the use. If it is in the statement already, there is nothing to append.
+    /// - Returns: nil where there are fewer.
+    public func uses(of credits: Int64, id: String) -> [CreditUse]? {
+        if uses.contains(where: { $0.id == id }) { return [] }
+        guard credits >= 0, credits <= balance else { return nil }
+        var missing = credits
+        var drawn: [SubscriptionID?: Int64] = [:]
+        for grant in grants.filter({ $0.left > 0 && ($0.until ?? .distantFuture) > at }).sorted(
+            by: CreditGrant.isUsedBefore
+        )
+        where missing > 0 {
+            let part = min(missing, grant.left)
+            drawn[grant.subscription, default: 0] += part
+            missing -= part
+        }
+        return drawn.map { CreditUse(id: id, credits: $0.value, at: at, subscription: $0.key) }
+            .sorted { ($0.subscription?.description ?? "") < ($1.subscription?.description ?? "") }
+    }
+}
+
+// MARK: Wallets
+
+/// What to post to a wallet of the host's own.
+public struct CreditPosting: Hashable, Sendable, Codable {
+    /// The grant that it is for.
+    public var grant: CreditGrant.ID
+    /// How many credits to add; less than zero, to take.
+    public var credits: Int64
+
+    /// Makes a posting.
+    public init(grant: CreditGrant.ID, credits: Int64) {
+        self.grant = grant
+        self.credits = credits
+    }
+}
+
+extension CreditStatement {
+    /// What to post so that a wallet agrees with the statement: where the wallet takes off the uses by itself, its balance is then ``balance``.
+    ///
+    /// There is nothing to post to a wallet that agrees, so it does no harm to ask again.
+    ///
+    /// - Parameter posted: the sums of what was posted, by grant.
+    public func changes(from posted: [CreditGrant.ID: Int64]) -> [CreditPosting] {
+        var postings: [CreditPosting] = []
+        var open = posted
+        for grant in grants where grant.reason != .given {
+            let due = grant.credits - grant.ended - (open.removeValue(forKey: grant.id) ?? 0)
+            if due != 0 { postings.append(CreditPosting(grant: grant.id, credits: due)) }
+        }
+        for id in open.keys.sorted() {
+            if let credits = open[id], credits != 0 { postings.append(CreditPosting(grant: id, credits: 0 - credits)) }
+        }
+        return postings
+    }
+}
+
+extension CreditGrant {
+    /// The order in which credits are used: those that end first, then those that were given first.
+    static func isUsedBefore(_ one: CreditGrant, _ other: CreditGrant) -> Bool {
+        let ends = (one.until?.millisecondsSince1970 ?? .max, other.until?.millisecondsSince1970 ?? .max)
+        if ends.0 != ends.1 { return ends.0 < ends.1 }
+        if one.from != other.from { return one.from < other.from }
+        return one.id < other.id
+    }
+}

@@ -1,0 +1,35 @@
+public import FoundationEssentials
+
+/// Credits that an account used: the only thing about credits that a host stores.
+///
+/// Append uses and never change them. Everything else is read from the states, see ``CreditStatement``.
+public struct CreditUse: Hashable, Sendable, Codable {
+    /// The host's name of the use, such as that of a job. A use with a name that is there already counts once, so a host
+    /// that repeats a request uses nothing twice.
+    public var id: String
+    /// How many credits were used. Less than zero gives credits that last until they are used, such as those of a job that
+    /// failed, or what support gives away.
+    public var credits: Int64
+    /// When they were used.
+    @EventTime public var at: Date
+    /// The purchase whose credits were used: any lineage of it, see ``CreditStatement/uses(of:id:)``. Such a use stays with the purchase
+    /// when that moves to another account. Absent means any purchase of the account.
+    public var subscription: SubscriptionID?
+    /// The grant whose credits were used; absent means any.
+    public var grant: CreditGrant.ID?
+
+    /// Makes a use.
+    public init(
+        id: String,
+        credits: Int64,
+        at time: Date,
+        subscription: SubscriptionID? = nil,
+        grant: CreditGrant.ID? = nil
+    ) {
+        self.id = id
+        self.credits = credits
+        self.at = time
+        self.subscription = subscription
+        self.grant = grant
+    }
+}

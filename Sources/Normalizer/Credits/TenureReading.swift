@@ -1,0 +1,281 @@
+import FoundationEssentials
+
+/// The stretches of a state's periods, and which took the place of which.
+struct TenureReading {
+    typealias Tenure = CreditPlan.Tenure
+
+    let timeline: PeriodTimeline
+    /// In the order of their beginnings.
+    var tenures: [Tenure] = []
+    /// By the place of their period in the timeline.
+    private(set) var tenuresOfPeriod: [Int: [Int]] = [:]
+
+    /// Between the end of what was replaced and the beginning of what took its place lie seconds.
+    private static let slack: Int64 = 60_000
+
+    init(_ state: SubscriptionState, _ policy: CreditPolicy) {
+        timeline = PeriodTimeline(state)
+        let charges = ChargeIndex(state, timeline)
+        let refunds = Self.refunds(of: state, timeline)
+        let switches = Self.switches(of: state, timeline)
+        for (index, period) in timeline.periods.enumerated() where period.accessEnd > period.start {
+            guard let lineage = period.lineages.min(by: { $0.description < $1.description }) else { continue }
+            let rules = lineage.store.creditRules
+            let payment = charges.payment(of: period, rules)
+            guard payment.from != nil || rules.waitsForCharge else { continue }
+            let stretches = Stretch.all(of: period, switches[index] ?? [])
+            for (number, stretch) in stretches.enumerated() {
+                let next = number + 1 < stretches.count ? stretches[number + 1].start : nil
+                var tenure = Tenure(
+                    product: stretch.product,
+                    allowance: policy.allowance(of: stretch.product),
+                    phase: payment.isTrial ? .trial : period.fact.phase == .trial ? .regular : period.fact.phase,
+                    ownership: period.fact.ownership,
+                    transaction: period.transaction,
+                    lineage: lineage,
+                    start: stretch.start,
+                    periodStart: period.start,
+                    end: period.end,
+                    accessEnd: next ?? period.accessEnd,
+                    from: payment.from.map { max($0, stretch.start) },
+                    id: Self.id(of: period, stretch.product, number: number, lineage)
+                )
+                // What was paid for before the product changed has been given by then.
+                if let next, let from = tenure.from, from >= next { tenure.from = stretch.start }
+                if number == 0 {
+                    tenure.charge = payment.charge
+                    tenure.isNet = payment.isNet
+                    tenure.refunds =
+                        refunds[index]?.compactMap { refund in
+                            CreditPlan.fraction(refund.scope, of: payment.charge, refund.endsAccess).map {
+                                (refund.at, $0)
+                            }
+                        } ?? []
+                }
+                tenure.worth = payment.isTrial ? Money(ExactDecimal(0), "") : tenure.charge ?? tenure.allowance?.price
+                tenure.isRest = number > 0
+                tenure.proration = stretch.proration
+                tenure.isRestored =
+                    period.transaction.flatMap { state.refunds[$0]?.value.scope == nil ? state.refunds[$0] : nil }
+                    != nil
+                tenure.isRenewalOrder =
+                    rules.namesOrders && period.transaction.flatMap { PlayOrderID($0).renewal } != nil
+                if next == nil, let cut = period.cut {
+                    tenure.setEnd(cut, refundedAt: period.refundedAt, slack: Self.slack)
+                }
+                tenuresOfPeriod[index, default: []].append(tenures.count)
+                tenures.append(tenure)
+            }
+        }
+        sort()
+    }
+
+    private mutating func sort() {
+        let order = tenures.indices.sorted {
+            tenures[$0].start != tenures[$1].start ? tenures[$0].start < tenures[$1].start : $0 < $1
+        }
+        var places = Array(repeating: 0, count: order.count)
+        for (place, index) in order.enumerated() { places[index] = place }
+        tenures = order.map { tenures[$0] }
+        tenuresOfPeriod = tenuresOfPeriod.mapValues { $0.map { places[$0] } }
+    }
+
+    /// The store's name of who paid where it has one, else the second of the beginning; and the product.
+    private static func id(
+        of period: PeriodTimeline.Period,
+        _ product: String,
+        number: Int,
+        _ lineage: SubscriptionID
+    ) -> CreditGrant.ID {
+        let namesOrders = lineage.store.creditRules.namesOrders
+        let start = String(period.start.flooredQuotient(dividingBy: 1000))
+        let subject = namesOrders ? period.transaction.map { String($0.paidOrder) } ?? start : start
+        // An order is of one product, which a relay may know without its base plan.
+        let product = namesOrders ? product.subscriptionFamily : product
+        let name = number == 0 ? "payout" : "payout \(number)"
+        return CreditGrant.ID(
+            rawValue: EventID(lineage.scope(of: subject), "credits_period", subject, product, name).description
+        )
+    }
+
+    private static func switches(of state: SubscriptionState, _ timeline: PeriodTimeline) -> [Int: [Fact.ProductSwitch]]
+    {
+        var switches: [Int: [Fact.ProductSwitch]] = [:]
+        for key in state.switches.keys.sorted() {
+            guard let change = state.switches[key]?.value,
+                let index = timeline.index(
+                    transaction: change.transaction,
+                    start: change.periodStart.millisecondsSince1970
+                )
+            else { continue }
+            switches[index, default: []].append(change)
+        }
+        return switches
+    }
+
+    private typealias Refund = (at: Int64, scope: LifecycleEvent.Refund.Scope, endsAccess: Bool)
+
+    private static func refunds(of state: SubscriptionState, _ timeline: PeriodTimeline) -> [Int: [Refund]] {
+        var refunds: [Int: [Refund]] = [:]
+        for register in state.refunds.values {
+            guard let scope = register.value.scope, let index = timeline.index(of: register.value) else { continue }
+            refunds[index, default: []].append(
+                (register.value.at.millisecondsSince1970, scope, register.value.endsAccess)
+            )
+        }
+        return refunds.mapValues { $0.sorted { $0.at < $1.at } }
+    }
+
+    // MARK: What takes the place of what
+
+    /// Finds what took the place of each tenure at once.
+    mutating func link() {
+        merge()
+        var next: [String: Int] = [:]
+        nextOfFamily = Array(repeating: nil, count: tenures.count)
+        for place in tenures.indices.reversed() {
+            nextOfFamily[place] = next[tenures[place].family]
+            if tenures[place].isPaid, !tenures[place].isRest { next[tenures[place].family] = place }
+        }
+        for (index, places) in tenuresOfPeriod {
+            for (place, next) in zip(places, places.dropFirst()) { link(place, to: next) }
+            guard let last = places.last, let next = successor(of: last, timeline.periods[index]) else { continue }
+            link(last, to: next)
+        }
+    }
+
+    private mutating func link(_ place: Int, to next: Int) {
+        let place = tenures[place].root ?? place
+        guard place < next, let from = tenures[next].from else { return }
+        tenures[place].after = next
+        // What was paid for last and began before has been given by then.
+        if let own = tenures[place].from, own >= from { tenures[place].from = tenures[place].start }
+        // Of several whose place it took, the one that began last is set off.
+        if tenures[next].before.map({ $0 < place }) ?? true { tenures[next].before = place }
+        // Charged for the rest of the period alone, which then ends when it would have.
+        if tenures[next].proration == .proratedCharge, tenures[place].end == tenures[next].end {
+            tenures[next].isRest = true
+            tenures[next].isNet = true
+            tenures[next].periodStart = tenures[place].periodStart
+        }
+    }
+
+    /// What goes on of a payment under another name gives nothing anew: its access is that of the payment.
+    private mutating func merge() {
+        var known: [CreditGrant.ID: Int] = [:]
+        for place in tenures.indices {
+            guard let first = known[tenures[place].id] else {
+                known[tenures[place].id] = place
+                continue
+            }
+            tenures[place].from = nil
+            tenures[place].root = first
+            if tenures[place].start <= tenures[first].accessEnd.addingClamped(Self.slack) {
+                tenures[first].accessEnd = max(tenures[first].accessEnd, tenures[place].accessEnd)
+            }
+        }
+    }
+
+    private func successor(of place: Int, _ period: PeriodTimeline.Period) -> Int? {
+        let tenure = tenures[place]
+        func isTakenPlaceBy(_ other: Int) -> Bool {
+            let next = tenures[other]
+            guard next.isPaid, !next.isRenewalOrder, next.proration != .deferred, next.start < tenure.end else {
+                return false
+            }
+            guard next.start > tenure.start, next.periodStart != tenure.periodStart else { return false }
+            guard tenure.overSince.map({ $0 > next.start }) ?? true else { return false }
+            // A product that goes on is renewed, unless the store sets off what is unused of it.
+            return next.family != tenure.family || (tenure.rules.restartsProduct && tenure.phase != .trial)
+        }
+        if let replacement = period.replacement {
+            return places(from: replacement.at, to: replacement.at).first(where: isTakenPlaceBy)
+        }
+        if let cut = period.cut, ![.refunded, .paused].contains(cut.reason) {
+            return places(from: cut.at - Self.slack, to: cut.at + Self.slack).first(where: isTakenPlaceBy)
+        }
+        guard tenure.rules.restartsProduct else { return nil }
+        guard let next = nextOfFamily[place], isTakenPlaceBy(next) else { return nil }
+        return next
+    }
+
+    private func places(from first: Int64, to last: Int64) -> Range<Int> {
+        let start = tenures.partitioningIndex { $0.start >= first }
+        let end = tenures.partitioningIndex { $0.start > last }
+        return start..<max(start, end)
+    }
+
+    /// The next tenure of the same product that was paid for.
+    private var nextOfFamily: [Int?] = []
+
+    // MARK: When credits end
+
+    /// Finds when the credits of each tenure end, and whether what is left then is kept.
+    mutating func findStops(_ policy: CreditPolicy) {
+        // What comes later is known first.
+        var next: [String: Int] = [:]
+        var access = Array(repeating: Int64.max, count: tenures.count)
+        var nextPaid: [Int?] = Array(repeating: nil, count: tenures.count + 1)
+        for place in tenures.indices.reversed() {
+            let tenure = tenures[place]
+            nextPaid[place] = tenure.isPaid && !tenure.keepsCredits ? place : nextPaid[place + 1]
+            access[place] = accessEnd(of: place, access)
+            if let after = tenure.after {
+                let isSame = tenures[after].family == tenure.family
+                if tenures[after].keepsCredits || (isSame && !policy.carriesOver) {
+                    (tenures[place].stop, tenures[place].isCarriedOver) = (
+                        tenures[after].stop, tenures[after].isCarriedOver
+                    )
+                } else {
+                    (tenures[place].stop, tenures[place].isCarriedOver) = (
+                        tenures[after].from ?? access[place], policy.carriesOver
+                    )
+                }
+            } else {
+                var stop = access[place]
+                // A renewal takes the place of what is left, and so does what comes when the time that was paid for is over.
+                if let renewal = next[tenure.family], let from = tenures[renewal].from { stop = min(stop, from) }
+                if tenure.end < .max,
+                    let follows = nextPaid[first(from: tenure.end - ServicePeriod.startTolerance, after: place)],
+                    let from = tenures[follows].from
+                {
+                    stop = min(stop, from)
+                }
+                tenures[place].stop = stop
+            }
+            if tenure.isPaid, !tenure.isRest { next[tenure.family] = place }
+        }
+    }
+
+    private func first(from time: Int64, after place: Int) -> Int {
+        max(place + 1, tenures.partitioningIndex { $0.start >= time })
+    }
+
+    /// When the access of a tenure ends: where what follows waits for its payment, when that is over, or paid for.
+    private func accessEnd(of place: Int, _ access: [Int64]) -> Int64 {
+        let tenure = tenures[place]
+        guard tenure.rules.waitsForCharge, tenure.accessEnd < .max else { return tenure.accessEnd }
+        let tolerance = ServicePeriod.startTolerance
+        for next in first(from: tenure.accessEnd - tolerance, after: place)..<tenures.count {
+            guard tenures[next].start <= tenure.accessEnd + tolerance else { break }
+            guard let from = tenures[next].from, from <= tenures[next].accessEnd else { return access[next] }
+            if from > tenures[next].start { return from }
+        }
+        return tenure.accessEnd
+    }
+}
+
+extension CreditPlan.Tenure {
+    /// What is renewed as one product. A relay may know a product without its base plan.
+    var family: String { rules.namesOrders ? product.subscriptionFamily : product }
+
+    fileprivate mutating func setEnd(_ cut: PeriodTimeline.Cut, refundedAt: Int64?, slack: Int64) {
+        switch cut.reason {
+        case .refunded: overSince = cut.at
+        case .replaced, .paused: break
+        case _ where refundedAt != nil: overSince = cut.at
+        // A store may state the end of what was replaced without saying so, and a little before what took its place.
+        default: overSince = cut.at.addingClamped(slack)
+        }
+    }
+}
