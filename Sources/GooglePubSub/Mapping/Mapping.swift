@@ -183,9 +183,10 @@ extension ResolutionMapping {
             }
         }
         let items = try items(answer, token: token, reason)
-        let lineages = items.map { item in
-            lineage(item, drafts: SubscriptionMapping(item: item).drafts)
-        }
+        let lineages =
+            items.map { item in
+                lineage(item, drafts: SubscriptionMapping(item: item).drafts)
+            } + replacedPurchases(environment: items.first?.environment ?? .unknown)
         return normalization(
             of: lineages,
             environment: items.first?.environment ?? .unknown,
@@ -245,6 +246,35 @@ extension ResolutionMapping {
                 predecessor: predecessor,
                 ancestors: predecessors.map { PurchaseToken($0.key) },
                 prior: index == 0 ? prior : nil
+            )
+        }
+    }
+
+    /// What the purchases before say of their own end, where they were asked for: a successor may be known before it.
+    private func replacedPurchases(environment: StoreEnvironment) -> [LineageDraft] {
+        lookups.predecessors.compactMap { lookup in
+            guard lookup.answer.outcome == .found,
+                let purchase = try? SubscriptionPurchase(payload: lookup.answer.body),
+                purchase.state == .expired, purchase.cancellation == .replacement,
+                let end = purchase.lineItems.compactMap(\.expiryTime).max()
+            else { return nil }
+            let orders = purchase.lineItems.compactMap(\.latestSuccessfulOrderID).map { PlayOrderID($0).base }
+            var names = Set(orders.filter { $0.hasPrefix("GPA.") })
+            if let linked = purchase.linkedPurchaseToken, !linked.value.isEmpty { names.insert(linked.fingerprint) }
+            let fingerprint = PurchaseToken(lookup.key).fingerprint
+            names.formUnion(purchase.lineItems.map { fingerprint.lineage(ofItem: $0.productID) })
+            func named(_ id: String) -> SubscriptionID {
+                SubscriptionID(store: .playStore, environment: environment, id: id)
+            }
+            let closure = Fact.Closure(
+                at: min(end, assertedAt(lookup.answer)),
+                reason: .replaced,
+                covering: names.sorted().map(named)
+            )
+            return LineageDraft(
+                lineage: named(fingerprint),
+                drafts: [],
+                facts: [.closure(closure)]
             )
         }
     }

@@ -455,7 +455,7 @@ extension PlayItem {
     }
 
     private var access: [Fact] {
-        var facts: [Fact] = []
+        var facts: [Fact] = [.closure(closure)]
         if item.expiryTime != nil {
             facts.append(
                 .period(
@@ -478,15 +478,13 @@ extension PlayItem {
             facts.append(.billing(Fact.Billing(.grace, graceUntil: item.expiryTime)))
         case .onHold:
             facts.append(.billing(Fact.Billing(.suspended)))
-            // The state beats the date: on hold nothing gives access, not even an item that was paid for longer.
-            if let end = item.expiryTime, end > assertedAt { facts += ended(.billing) }
         case .paused:
             facts.append(.billing(Fact.Billing(.settled)))
             facts += ended(.paused)
             facts.append(.pause(Fact.PauseState(.paused, resumesAt: purchase.autoResumeTime)))
         case .expired:
             facts.append(.billing(Fact.Billing(.settled)))
-            facts += ended(reason == .voided || type == .revoked ? .unknown : expiryReason)
+            facts += ended(endReason)
         default:
             // What is canceled in grace reads like what was paid for until the grace ends.
             if purchase.state != .canceled || isPeriodStated || isOver {
@@ -504,6 +502,37 @@ extension PlayItem {
             }
         }
         return facts
+    }
+
+    private var endReason: LifecycleEvent.Expired.Reason {
+        reason == .voided || type == .revoked ? .unknown : expiryReason
+    }
+
+    /// Whether the purchase is over or withheld. Its state beats its dates: on hold, paused or expired nothing of it gives
+    /// access, not even an item that was paid for longer, nor what it took the place of: "the old subscription is
+    /// invalidated" (https://developer.android.com/google/play/billing/subscriptions#handle-upgrade).
+    private var closure: Fact.Closure {
+        switch purchase.state {
+        case .onHold: Fact.Closure(at: accessEnd, reason: .billing, covering: coveredLineages)
+        case .paused: Fact.Closure(at: accessEnd, reason: .paused, covering: coveredLineages)
+        case .expired: Fact.Closure(at: accessEnd, reason: endReason, covering: coveredLineages)
+        // Of several items one is over: that is said of it alone.
+        default: isEndedBesideOthers ? Fact.Closure(at: accessEnd, reason: .unknown) : .open
+        }
+    }
+
+    /// The purchases that this one took the place of, and what relays call them and it.
+    private var coveredLineages: [SubscriptionID] {
+        // A purchase that was never owned replaced nothing.
+        guard item.expiryTime != nil else { return [] }
+        var names = ([purchase.linkedPurchaseToken] + ancestors).compactMap(\.self).map(\.fingerprint)
+        let orders = [item.latestSuccessfulOrderID] + (predecessor?.lineItems ?? []).map(\.latestSuccessfulOrderID)
+        names += orders.compactMap(\.self).map { PlayOrderID($0).base }.filter { $0.hasPrefix("GPA.") }
+        if !isMain { names = names.map { $0.lineage(ofItem: item.productID) } }
+        var seen: Set<String> = [lineage.id]
+        return names.filter { !$0.isEmpty && seen.insert($0).inserted }.map {
+            SubscriptionID(store: .playStore, environment: environment, id: $0)
+        }
     }
 
     private func ended(_ reason: LifecycleEvent.Expired.Reason) -> [Fact] {

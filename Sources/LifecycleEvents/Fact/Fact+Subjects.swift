@@ -2,9 +2,9 @@ extension LifecycleEvent {
     /// The kinds of fact that speak of it.
     fileprivate var subjects: Set<Fact.Kind> {
         switch self {
-        case .started, .renewed, .productChanged, .extended: [.period, .charge, .link, .owner, .pause]
-        case .billingIssue: [.billing, .periodEnded]
-        case .expired, .revoked, .paused: [.periodEnded, .pause, .billing]
+        case .started, .renewed, .productChanged, .extended: [.period, .charge, .link, .owner, .pause, .closure]
+        case .billingIssue: [.billing, .periodEnded, .closure]
+        case .expired, .revoked, .paused: [.periodEnded, .pause, .billing, .closure]
         case .pauseScheduled: [.pause]
         case .autoRenewDisabled, .autoRenewEnabled: [.renewalIntent]
         case .productChangeScheduled: [.nextProduct, .renewalIntent]

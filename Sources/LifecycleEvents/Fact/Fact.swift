@@ -11,6 +11,8 @@ public enum Fact: Hashable, Sendable {
     case period(Period)
     /// A period ended before or at its stated end.
     case periodEnded(PeriodEnd)
+    /// Whether the purchase as a whole is over or withheld.
+    case closure(Closure)
     /// Whether and how the subscription renews.
     case renewalIntent(RenewalIntent)
     /// Which product renews next, stated without a word on whether it renews at all.
@@ -381,7 +383,7 @@ extension Fact {
 extension Fact {
     /// The name of a fact's case.
     package enum Kind: String, Codable, CaseIterable {
-        case period, billing, pause, charge, refund, purchase, owner, transfer, link
+        case period, closure, billing, pause, charge, refund, purchase, owner, transfer, link
         case periodEnded = "period_ended"
         case renewalIntent = "renewal_intent"
         case nextProduct = "next_product"
@@ -393,6 +395,7 @@ extension Fact {
         switch self {
         case .period: .period
         case .periodEnded: .periodEnded
+        case .closure: .closure
         case .renewalIntent: .renewalIntent
         case .nextProduct: .nextProduct
         case .productSwitch: .productSwitch
@@ -421,6 +424,7 @@ extension Fact: Codable {
         switch try container.decode(Kind.self, forKey: .fact) {
         case .period: self = .period(try detail())
         case .periodEnded: self = .periodEnded(try detail())
+        case .closure: self = .closure(try detail())
         case .renewalIntent: self = .renewalIntent(try detail())
         case .nextProduct: self = .nextProduct(try detail())
         case .productSwitch: self = .productSwitch(try detail())
@@ -443,6 +447,7 @@ extension Fact: Codable {
         switch self {
         case .period(let detail): try container.encode(detail, forKey: .detail)
         case .periodEnded(let detail): try container.encode(detail, forKey: .detail)
+        case .closure(let detail): try container.encode(detail, forKey: .detail)
         case .renewalIntent(let detail): try container.encode(detail, forKey: .detail)
         case .nextProduct(let detail): try container.encode(detail, forKey: .detail)
         case .productSwitch(let detail): try container.encode(detail, forKey: .detail)

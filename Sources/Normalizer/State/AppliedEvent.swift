@@ -145,6 +145,7 @@ extension SubscriptionState {
         case .productSwitch(let change): return compare(switches[SwitchKey(change)], change)
         case .billing(let billing): return compare(registers[lineage]?.billing, billing)
         case .pause(let pause): return compare(registers[lineage]?.pause, pause)
+        case .closure(let closure): return compare(registers[lineage]?.closure, closure)
         case .priceChange(let change): return compare(registers[lineage]?.priceChange, change)
         case .charge(let charge): return compare(charges[charge.transaction], charge)
         case .refund(let refund):

@@ -61,6 +61,7 @@ extension SubscriptionState {
             compare(registers[lineage]?.nextProduct, "next_product")
             compare(registers[lineage]?.billing, "billing")
             compare(registers[lineage]?.pause, "pause")
+            compare(registers[lineage]?.closure, "closure")
             compare(registers[lineage]?.priceChange, "price_change")
         }
         compare(transfer, "transfer")
@@ -84,7 +85,10 @@ extension SubscriptionState {
             found.append(Contradiction(kind: .endTakenBack, subject: subject, statements: [period.by, lifted.by]))
         }
         // A store that gave the money back may tell the end by itself, without the reason, and date it earlier.
-        if let cut = period.cut, cut.at < period.end, !period.fact.isProvisional, period.refundedAt == nil {
+        // An end of the whole purchase is no word against the period that it cuts.
+        if let cut = period.cut, !cut.isOfPurchase, cut.at < period.end, !period.fact.isProvisional,
+            period.refundedAt == nil
+        {
             switch cut.reason {
             case .refunded, .replaced, .developer: break
             case .customer, .billing, .priceIncreaseDeclined, .productUnavailable, .paused, .unknown:

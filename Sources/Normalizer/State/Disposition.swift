@@ -190,7 +190,7 @@ struct Disposition {
     private func ending(_ end: Fact.PeriodEnd) -> AppliedEvent.Disposition {
         let start = end.start.millisecondsSince1970
         if let known = prior.timeline.period(transaction: end.transaction, start: start) {
-            if let cut = known.cut, (cut.reason == .paused) == (end.reason == .paused) {
+            if let cut = known.cut, !cut.isOfPurchase, (cut.reason == .paused) == (end.reason == .paused) {
                 if isUntold(cut) || end.reason == .paused && isToldByTwin(cut.by) { return .applied }
                 return .duplicate
             }

@@ -12,6 +12,8 @@ struct PeriodTimeline {
         var by: Citation
         /// Whether a notification has stated it.
         var isNotified = true
+        /// Whether it comes from a statement of the whole purchase, and not of the period.
+        var isOfPurchase = false
     }
 
     struct Grace {
@@ -116,7 +118,7 @@ struct PeriodTimeline {
         func goesOn(at time: Int64) -> Bool { replacement == nil && cut == nil && grants(at: time) }
     }
 
-    private(set) var periods: [Period] = []
+    var periods: [Period] = []
     /// Ends of periods that nothing else is known of.
     private(set) var unmatchedEnds: [Register<Fact.PeriodEnd>] = []
     /// Only made where many statements name transactions; for a few, looking through the periods is faster.
@@ -137,6 +139,7 @@ struct PeriodTimeline {
         if newestIndex.map({ periods[$0].grace == nil }) ?? false {
             for (lineage, registers) in state.registers { applyLapsedGrace(registers, lineage: lineage) }
         }
+        applyClosures(of: state)
         applyReplacements()
     }
 
@@ -466,7 +469,7 @@ extension PeriodTimeline.Cut {
         self.init(at: end.value.at.millisecondsSince1970, reason: end.value.reason, by: end.by)
     }
 
-    fileprivate func precedes(_ other: Self) -> Bool {
+    func precedes(_ other: Self) -> Bool {
         at == other.at ? !by.precedes(other.by) : at < other.at
     }
 }

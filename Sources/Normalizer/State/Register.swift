@@ -191,6 +191,10 @@ extension Fact.PauseState: Assertable {
     }
 }
 
+extension Fact.Closure: Assertable {
+    package var precedence: Int { at == nil ? 1 : 7 }
+}
+
 extension Fact.PriceChangeState: Assertable {
     package static var isFoundUntold: Bool { true }
     package var precedence: Int { change == nil ? 1 : 3 }

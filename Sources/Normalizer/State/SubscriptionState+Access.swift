@@ -171,6 +171,9 @@ extension SubscriptionState {
         if let end = ends.last(where: { $0.value.at.millisecondsSince1970 <= time }) {
             return denied(since: end.value.at.millisecondsSince1970, .init(end.value.reason), [end.by])
         }
+        if purchases.isEmpty, let closure = PeriodTimeline.lastClosure(in: self, by: time) {
+            return denied(since: closure.at, .init(closure.reason), [closure.by])
+        }
         let refunded = purchases.values.filter { $0.value.at.millisecondsSince1970 <= time }
             .compactMap { purchase in endingRefund(of: purchase.value).map { (purchase, $0) } }
             .filter { $0.1.value.at.millisecondsSince1970 <= time }

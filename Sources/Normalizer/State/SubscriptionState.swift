@@ -19,6 +19,8 @@ public struct SubscriptionState: Hashable, Sendable {
         /// Of the statements that may leave out some of the grace, the one with the latest end.
         package var longestGrace: Register<LongestGrace>?
         package var pause: Register<Fact.PauseState>?
+        /// Whether the purchase as a whole is over or withheld.
+        package var closure: Register<Fact.Closure>?
         package var priceChange: Register<Fact.PriceChangeState>?
 
         package mutating func merge(_ other: Registers) {
@@ -28,11 +30,12 @@ public struct SubscriptionState: Hashable, Sendable {
             grace.merge(other.grace)
             longestGrace.merge(other.longestGrace)
             pause.merge(other.pause)
+            closure.merge(other.closure)
             priceChange.merge(other.priceChange)
         }
 
         private enum CodingKeys: String, CodingKey {
-            case billing, grace, pause
+            case billing, grace, pause, closure
             case intent = "renewal_intent"
             case longestGrace = "longest_grace"
             case nextProduct = "next_product"
@@ -309,6 +312,8 @@ public struct SubscriptionState: Hashable, Sendable {
             }
         case .pause(let pause):
             registers[lineage]?.pause.insert(Assertion(pause, by: citation))
+        case .closure(let closure):
+            registers[lineage]?.closure.insert(Assertion(closure, by: citation))
         case .priceChange(let change):
             registers[lineage]?.priceChange.insert(Assertion(change, by: citation))
         case .charge(let charge):

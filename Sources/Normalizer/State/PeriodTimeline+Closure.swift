@@ -1,0 +1,57 @@
+// What a store says of a whole purchase is read into each of its periods, so that whatever asks a period for its end sees
+// it. Periods that the store stated since are not meant: a charge opens the purchase again.
+extension PeriodTimeline {
+    mutating func applyClosures(of state: SubscriptionState) {
+        let closures = Self.closures(in: state)
+        guard !closures.isEmpty else { return }
+        for index in periods.indices {
+            let cuts = periods[index].lineages.flatMap { closures[$0] ?? [] }
+            guard let cut = cuts.filter({ periods[index].isClosed(by: $0) }).min(by: { $0.precedes($1) }) else {
+                continue
+            }
+            periods[index].cut = cut
+        }
+    }
+
+    /// The purchases that are over or withheld, by every lineage that it is so for.
+    private static func closures(in state: SubscriptionState) -> [SubscriptionID: [Cut]] {
+        var closures: [SubscriptionID: [Cut]] = [:]
+        for (lineage, registers) in state.registers {
+            guard let closure = registers.closure, let cut = Cut(closure.latest) else { continue }
+            closures[lineage, default: []].append(cut)
+            for covered in closure.value.covers where covered != lineage { closures[covered, default: []].append(cut) }
+        }
+        return closures
+    }
+
+    /// The last purchase that is over or withheld by a moment, for a lineage no period of which is known.
+    static func lastClosure(in state: SubscriptionState, by time: Int64) -> Cut? {
+        state.registers.values.compactMap { $0.closure.flatMap { Cut($0.latest) } }
+            .filter { $0.at <= time }
+            .max { $1.precedes($0) }
+    }
+}
+
+extension PeriodTimeline.Period {
+    /// Whether access to it would outlast an end of the whole purchase that was stated of it, too.
+    fileprivate func isClosed(by closure: PeriodTimeline.Cut) -> Bool {
+        guard closure.at < accessEnd else { return false }
+        guard by.milliseconds > closure.by.milliseconds else { return true }
+        // What begins after the end, and was stated later, is bought anew.
+        if start >= closure.at { return false }
+        return fact.isProvisional || !by.takesBack(closure.by)
+    }
+}
+
+extension PeriodTimeline.Cut {
+    /// The end of a whole purchase; nil for one that is open.
+    fileprivate init?(_ closure: Assertion<Fact.Closure>) {
+        guard let at = closure.value.at else { return nil }
+        self.init(
+            at: at.millisecondsSince1970,
+            reason: closure.value.reason ?? .unknown,
+            by: closure.by,
+            isOfPurchase: true
+        )
+    }
+}
