@@ -83,7 +83,7 @@ extension RevenueCatVectors {
                             from: "pro_m",
                             to: "basic_m",
                             direction: .unknown,
-                            timing: .atPeriodEnd(nil),
+                            timing: .unknown,
                             basis: .inferred
                         )
                     ),
@@ -104,14 +104,14 @@ extension RevenueCatVectors {
                             basis: .store
                         )
                     ),
-                    facts
+                    [.period, .owner, .succession, .nextProduct]
                 )
             ),
             try proven(
                 "product-change/play-immediate",
-                "the purchase of the new product follows",
+                "the purchase of the new product follows, and takes the place of this one",
                 change("E-92", ["store": "PLAY_STORE", "product_id": "s:basic"]),
-                .noChange(.reportedElsewhere)
+                .event(.notice(.init(.productChange, facts: ["from": "s:basic"])), [.period, .owner, .succession])
             ),
             try proven(
                 "product-change/no-target",
@@ -140,7 +140,7 @@ extension RevenueCatVectors {
                             from: "pro_m",
                             to: "basic_m",
                             direction: .unknown,
-                            timing: .atPeriodEnd(nil),
+                            timing: .unknown,
                             basis: .inferred
                         )
                     ),
