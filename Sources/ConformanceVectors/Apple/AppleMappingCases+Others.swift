@@ -117,8 +117,8 @@ extension AppleMappingCases {
                 transaction: world.renewal(),
                 info: world.renewalInfo(),
                 status: 1,
-                note: "unknown to this version, and nothing of it is lost: the period in it begins",
-                renewed(.scheduled),
+                facts: usual,
+                note: "unknown to this version, and nothing of it is lost",
                 unmapped("TELEPORTED", "SIDEWAYS")
             ),
             try one(

@@ -57,7 +57,7 @@ enum AppleMappingCases {
         data: (inout JSONMembers) -> Void = { _ in },
         facts: [Fact.Kind]? = nil,
         note: String? = nil,
-        _ events: LifecycleEvent...
+        _ event: LifecycleEvent
     ) throws -> AppleCase {
         try world.accepted(
             "mapping/\(id)",
@@ -67,7 +67,7 @@ enum AppleMappingCases {
                 try world.purchase(transaction, renewalInfo, status: status, data),
                 at: signed
             ),
-            events,
+            [event],
             facts: facts,
             config: world.config { $0["now"] = .integer(signed + 1000) },
             tags: ["mapping", type],

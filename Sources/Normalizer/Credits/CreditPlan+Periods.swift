@@ -179,8 +179,7 @@ extension CreditPlan {
 
     private mutating func addRefunds(of state: SubscriptionState, _ reading: TenureReading) {
         for register in state.refunds.values {
-            guard let scope = state.standingScope(of: register), let period = reading.timeline.index(of: register.value)
-            else {
+            guard let scope = register.value.scope, let period = reading.timeline.index(of: register.value) else {
                 continue
             }
             for position in reading.tenuresOfPeriod[period] ?? [] {

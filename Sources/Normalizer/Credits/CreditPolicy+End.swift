@@ -88,10 +88,7 @@ extension CreditPolicy {
         if case .refunded(let refund) = event.event, refund.affectsCurrentPeriod == false { return [] }
         // A refund of something else, which may be a purchase that is not known yet. Where a pause has ended access, what is
         // left counts again, but for a refund that would have ended it, too.
-        // What an unknown purchase took the place of is over by then.
-        guard let refund = event.refund, refund.endsAccess,
-            let index = timeline.index(of: refund)
-                ?? timeline.index(transaction: nil, start: refund.periodStart?.millisecondsSince1970),
+        guard let refund = event.refund, refund.endsAccess, let index = timeline.index(of: refund),
             !isSucceeded(index, timeline, event, state)
         else { return [] }
         return ended(applied, lineage, timeline, state)

@@ -26,15 +26,6 @@ extension CreditPolicy {
             return []
         }
         let period = timeline.periods[index]
-        // What took its place is over, also while that is not known by itself.
-        let refunded = state.refunds.values.filter {
-            $0.value.endsAccess && state.standingScope(of: $0) != nil && timeline.index(of: $0.value) == nil
-        }
-        let starts = refunded.compactMap(\.value.periodStart) + timeline.unmatchedEnds.map(\.value.start)
-        let succeeded = Set(
-            starts.compactMap { timeline.period(transaction: nil, start: $0.millisecondsSince1970)?.start }
-        )
-        if succeeded.contains(period.start) { return [] }
         // It never begins, not under another token of Google Play's either, and what was before it goes on.
         if period.isForestalled, isVoid(action("payout", .grant(0), period, event, lineage), in: state) { return [] }
         let later = timeline.periods[(index + 1)...].first {
@@ -43,7 +34,7 @@ extension CreditPolicy {
         // A renewal paid ahead pays out at its own time, and until then this period has its own.
         if let later, hasBegun(later, event) {
             let left = leftLate(index, stated, timeline, event, lineage, state)
-            guard later.start < period.end, !isSpent(later, event), !succeeded.contains(later.start),
+            guard later.start < period.end, !isSpent(later, event),
                 last(since: Date(millisecondsSince1970: later.start), event, timeline, state) == nil
             else { return left }
             let isLate = applied.disposition == .superseded

@@ -56,7 +56,8 @@ struct TenureReading {
                 tenure.isRest = number > 0
                 tenure.proration = stretch.proration
                 tenure.isRestored =
-                    period.transaction.flatMap { state.refunds[$0] }.map { state.standingScope(of: $0) == nil } ?? false
+                    period.transaction.flatMap { state.refunds[$0]?.value.scope == nil ? state.refunds[$0] : nil }
+                    != nil
                 tenure.isRenewalOrder =
                     rules.namesOrders && period.transaction.flatMap { PlayOrderID($0).renewal } != nil
                 if next == nil, let cut = period.cut {
@@ -117,9 +118,7 @@ struct TenureReading {
     private static func refunds(of state: SubscriptionState, _ timeline: PeriodTimeline) -> [Int: [Refund]] {
         var refunds: [Int: [Refund]] = [:]
         for register in state.refunds.values {
-            guard let scope = state.standingScope(of: register), let index = timeline.index(of: register.value) else {
-                continue
-            }
+            guard let scope = register.value.scope, let index = timeline.index(of: register.value) else { continue }
             refunds[index, default: []].append(
                 (register.value.at.millisecondsSince1970, scope, register.value.endsAccess)
             )

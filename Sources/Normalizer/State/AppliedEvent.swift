@@ -23,9 +23,8 @@ public struct AppliedEvent: Hashable, Sendable, Codable {
     public var event: NormalizedEvent
     /// When to look again because the event takes effect later; absent where it has taken effect.
     @OptionalEventTime public var nextCheckAt: Date?
-    /// Whether the event gives back a period or a purchase that a refund or a lost dispute had taken away: by saying so, or in
-    /// passing, by a snapshot of the transaction that leaves the refund out. A reversal that comes before its refund, or undoes
-    /// a partial one, gives back nothing.
+    /// Whether the event gives back a period or a purchase that a refund or a lost dispute had taken away. A reversal that
+    /// comes before its refund, or undoes a partial one, gives back nothing.
     public var isRestoration = false
     /// Whether money goes back that had come again, by another refund than the one that was undone. It is news only where the
     /// store gives its refunds names.
@@ -90,8 +89,6 @@ extension SubscriptionState {
         let standings = event.facts.map { standing(of: $0, in: statement.subscription, by: citation) }
         let prior = Situation(self)
         let priorRefund = event.refund.flatMap { refunds[$0.transaction] }
-        let paidBy = event.refund?.transaction ?? event.transaction ?? ""
-        let refundBefore = standingRefund(of: paidBy)
         let isPaid =
             event.isPending && charges.values.contains { $0.value.at.millisecondsSince1970 >= citation.milliseconds }
         apply(statement)
@@ -101,9 +98,8 @@ extension SubscriptionState {
             prior: prior,
             now: standings.allSatisfy { $0 == .known } ? prior : Situation(self),
             priorRefund: priorRefund,
-            refundStood: (refundBefore, standingRefund(of: paidBy)),
             isPaid: isPaid,
-            purchase: purchases[paidBy]?.value,
+            purchase: purchases[event.refund?.transaction ?? event.transaction ?? ""]?.value,
             catalog: catalog
         )
         let refined = Refinement(reading: reading).value
