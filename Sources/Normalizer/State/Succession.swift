@@ -73,18 +73,11 @@ extension SubscriptionState {
             let period = entry.fact.period
             guard entry.fact.product != beginning.product,
                 beginning.start < period.endMilliseconds - PeriodTimeline.replacementSlack,
-                let end = end(of: entry.fact), end.reason != .refunded, end.reason != .paused,
-                !isRefunded(entry.fact)
+                let end = end(of: entry.fact), end.reason != .refunded, end.reason != .paused
             else { return false }
             return beginning.start.distance(to: end.at.millisecondsSince1970).magnitude
                 <= UInt(PeriodTimeline.replacementSlack)
         }
-    }
-
-    /// Whether the money went back, so that nothing of the purchase goes on: a store may word the end that follows in another way.
-    private func isRefunded(_ period: Fact.Period) -> Bool {
-        guard let refund = period.transaction.flatMap({ refunds[$0] })?.value else { return false }
-        return refund.scope != nil && refund.endsAccess
     }
 
     private func end(of period: Fact.Period) -> Fact.PeriodEnd? {
