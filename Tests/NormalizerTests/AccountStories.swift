@@ -159,7 +159,7 @@ struct AccountStories {
                 store: .playStore
             )
             let host = Self.play([basic, pro])
-            let given = host.balances[SubscriptionID(store: .playStore, environment: .production, id: "GPA.1")]?
+            let given = host.balances[SubscriptionID(store: .playStore, environment: .production, id: "GPA.2")]?
                 .included
             #expect((given ?? 0) >= credits, "at \(change)")
         }

@@ -309,7 +309,7 @@ extension RevenueCatStory {
             ),
             (
                 "PRODUCT_CHANGE", upgrade, p(t0, t1, "GPA.1"),
-                ["store": "PLAY_STORE", "product_id": "s:basic", "original_transaction_id": "GPA.1"], .notice
+                ["store": "PLAY_STORE", "product_id": "s:basic", "original_transaction_id": "GPA.1"], nil
             ),
             (
                 "INITIAL_PURCHASE", upgrade + 2000, p(upgrade, upgrade + 31 * day, "GPA.2"),

@@ -83,7 +83,7 @@ extension RevenueCatVectors {
                             from: "pro_m",
                             to: "basic_m",
                             direction: .unknown,
-                            timing: .unknown,
+                            timing: .atPeriodEnd(nil),
                             basis: .inferred
                         )
                     ),
@@ -104,14 +104,14 @@ extension RevenueCatVectors {
                             basis: .store
                         )
                     ),
-                    [.period, .owner, .succession, .nextProduct]
+                    facts
                 )
             ),
             try proven(
                 "product-change/play-immediate",
-                "the purchase of the new product follows, and takes the place of this one",
+                "the purchase of the new product follows",
                 change("E-92", ["store": "PLAY_STORE", "product_id": "s:basic"]),
-                .event(.notice(.init(.productChange, facts: ["from": "s:basic"])), [.period, .owner, .succession])
+                .noChange(.reportedElsewhere)
             ),
             try proven(
                 "product-change/no-target",
@@ -140,7 +140,7 @@ extension RevenueCatVectors {
                             from: "pro_m",
                             to: "basic_m",
                             direction: .unknown,
-                            timing: .unknown,
+                            timing: .atPeriodEnd(nil),
                             basis: .inferred
                         )
                     ),

@@ -181,7 +181,7 @@ extension LifecycleEvent.ProductChange: Codable {
         case effectiveAt = "effective_at"
     }
 
-    /// Reads a product change; `timing` is `immediate`, `unknown`, or `at_period_end` with `effective_at` where the date is known.
+    /// Reads a product change; `timing` is `immediate` or `at_period_end`, with `effective_at` where the date is known.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         from = try container.decodeIfPresent(String.self, forKey: .from)
@@ -190,15 +190,13 @@ extension LifecycleEvent.ProductChange: Codable {
         switch try container.decode(String.self, forKey: .timing) {
         case "immediate":
             timing = .immediate
-        case "unknown":
-            timing = .unknown
         case "at_period_end":
             timing = .atPeriodEnd(try container.decode(OptionalEventTime.self, forKey: .effectiveAt).wrappedValue)
         default:
             throw DecodingError.dataCorruptedError(
                 forKey: .timing,
                 in: container,
-                debugDescription: "neither immediate nor at_period_end nor unknown"
+                debugDescription: "neither immediate nor at_period_end"
             )
         }
         basis = try container.decode(Basis.self, forKey: .basis)
@@ -215,8 +213,6 @@ extension LifecycleEvent.ProductChange: Codable {
         switch timing {
         case .immediate:
             try container.encode("immediate", forKey: .timing)
-        case .unknown:
-            try container.encode("unknown", forKey: .timing)
         case .atPeriodEnd(let date):
             try container.encode("at_period_end", forKey: .timing)
             try container.encode(OptionalEventTime(wrappedValue: date), forKey: .effectiveAt)

@@ -328,8 +328,6 @@ extension LifecycleEvent {
             case immediate
             /// When the current period ends.
             case atPeriodEnd(Date?)
-            /// At once or when the current period ends: the statement does not tell. The period that begins with the product does.
-            case unknown
         }
 
         /// What the direction rests on.
@@ -741,8 +739,6 @@ extension LifecycleEvent {
             public static let externalPurchaseToken: Kind = "external_purchase_token"
             /// An invoice was issued.
             public static let invoiceIssued: Kind = "invoice_issued"
-            /// Another product was chosen. The purchase of it tells which, and from when on.
-            public static let productChange: Kind = "product_change"
             /// Two account identifiers turned out to be one customer.
             public static let accountsLinked: Kind = "accounts_linked"
             /// A balance of virtual currency changed.

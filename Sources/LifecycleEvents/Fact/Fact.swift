@@ -37,8 +37,6 @@ public enum Fact: Hashable, Sendable {
     case transfer(LifecycleEvent.Transfer)
     /// Another lineage is the same purchase, continued.
     case link(SubscriptionID)
-    /// Another purchase of the same account takes the place of this one, under a name that is not stated.
-    case succession(Succession)
 }
 
 extension Fact {
@@ -383,30 +381,9 @@ extension Fact {
 }
 
 extension Fact {
-    /// The place of a purchase is taken by another one of the same account, in the same store. The statement names no purchase
-    /// but the old one: the one that begins at that moment with another product is meant, and is the same purchase,
-    /// continued.
-    public struct Succession: Hashable, Sendable, Codable {
-        /// When the other one begins, give or take a quarter of an hour.
-        @EventTime public var at: Date
-        /// The product until then.
-        public var from: String
-        /// The product from then on, where stated.
-        public var to: String?
-
-        /// Makes the fact.
-        public init(at: Date, from: String, to: String? = nil) {
-            self.at = at
-            self.from = from
-            self.to = to
-        }
-    }
-}
-
-extension Fact {
     /// The name of a fact's case.
     package enum Kind: String, Codable, CaseIterable {
-        case period, closure, billing, pause, charge, refund, purchase, owner, transfer, link, succession
+        case period, closure, billing, pause, charge, refund, purchase, owner, transfer, link
         case periodEnded = "period_ended"
         case renewalIntent = "renewal_intent"
         case nextProduct = "next_product"
@@ -431,7 +408,6 @@ extension Fact {
         case .owner: .owner
         case .transfer: .transfer
         case .link: .link
-        case .succession: .succession
         }
     }
 }
@@ -461,7 +437,6 @@ extension Fact: Codable {
         case .owner: self = .owner(try detail())
         case .transfer: self = .transfer(try detail())
         case .link: self = .link(try detail())
-        case .succession: self = .succession(try detail())
         }
     }
 
@@ -485,7 +460,6 @@ extension Fact: Codable {
         case .owner(let detail): try container.encode(detail, forKey: .detail)
         case .transfer(let detail): try container.encode(detail, forKey: .detail)
         case .link(let detail): try container.encode(detail, forKey: .detail)
-        case .succession(let detail): try container.encode(detail, forKey: .detail)
         }
     }
 }

@@ -163,7 +163,6 @@ extension SubscriptionState {
         case .transfer(let move): return compare(transfer, move)
         case .link(let other):
             return links.contains(other) || foreignLinks.contains(other) || registers[other] != nil ? .known : .news
-        case .succession(let succession): return successions.contains(succession) ? .known : .news
         }
     }
 }

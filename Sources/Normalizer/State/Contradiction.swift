@@ -65,8 +65,7 @@ extension SubscriptionState {
             compare(registers[lineage]?.priceChange, "price_change")
         }
         compare(transfer, "transfer")
-        let timeline = PeriodTimeline(self)
-        for period in timeline.periods { found += contradictions(in: period, of: timeline) }
+        for period in PeriodTimeline(self).periods { found += contradictions(in: period) }
         for conflict in ownership.conflicts {
             found.append(Contradiction(kind: .ownership, subject: "owner", statements: [conflict.by]))
         }
@@ -76,7 +75,7 @@ extension SubscriptionState {
         return found
     }
 
-    private func contradictions(in period: PeriodTimeline.Period, of timeline: PeriodTimeline) -> [Contradiction] {
+    private func contradictions(in period: PeriodTimeline.Period) -> [Contradiction] {
         var found: [Contradiction] = []
         let subject = "period \(period.transaction ?? RFC3339.string(period.start))"
         if period.end < period.start {
@@ -88,7 +87,7 @@ extension SubscriptionState {
         // A store that gave the money back may tell the end by itself, without the reason, and date it earlier.
         // An end of the whole purchase is no word against the period that it cuts.
         if let cut = period.cut, !cut.isOfPurchase, cut.at < period.end, !period.fact.isProvisional,
-            period.refundedAt == nil, !timeline.isFollowedAtOnce(period, endedAt: cut.at)
+            period.refundedAt == nil
         {
             switch cut.reason {
             case .refunded, .replaced, .developer: break

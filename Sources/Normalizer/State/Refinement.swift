@@ -27,11 +27,11 @@ struct Refinement {
         case .productChangeScheduled(var change):
             let current = now.timeline.granting(at: event.assertedAt.millisecondsSince1970) ?? now.timeline.newest
             change.from = change.from ?? current?.fact.product
-            if case .unknown = change.timing, event.store.rules.catalogDecidesDirection, let from = change.from,
-                let rule = catalog?.appStoreChange(from: from, to: change.to)
+            if change.basis == .inferred, event.store.rules.catalogDecidesDirection, let from = change.from,
+                catalog?.appStoreChange(from: from, to: change.to)?.timing == .immediate
             {
                 // A relay announces it without saying when; the period that begins at once is told by itself.
-                change.timing = rule.timing == .immediate ? .immediate : .atPeriodEnd(current?.fact.period.end)
+                change.timing = .immediate
             } else if case .atPeriodEnd(nil) = change.timing {
                 change.timing = .atPeriodEnd(current?.fact.period.end)
             }
@@ -48,7 +48,7 @@ struct Refinement {
                 refined.event = .autoRenewDisabled(disabled)
             }
         case .refunded(var refund):
-            if refund.affectsCurrentPeriod == nil || isOfEarlierPeriod(refund) {
+            if refund.affectsCurrentPeriod == nil {
                 refund.affectsCurrentPeriod = affectsCurrentPeriod(refund)
                 refined.event = .refunded(refund)
             }
@@ -196,17 +196,6 @@ struct Refinement {
         return now.timeline.periods.contains {
             $0.start > ended.start && $0.start < ended.end && $0.start <= latest && $0.accessEnd > $0.start
         }
-    }
-
-    /// Whether the payment is that of a period which another one had followed when the money went back, whatever the statement
-    /// takes it for.
-    private func isOfEarlierPeriod(_ refund: LifecycleEvent.Refund) -> Bool {
-        let timeline = now.timeline
-        guard let stated = event.refund, stated.transaction == refund.transaction,
-            let subject = timeline.index(of: stated),
-            let last = timeline.lastBegun(by: timeline.reached(stated.at.millisecondsSince1970))
-        else { return false }
-        return last > subject
     }
 
     private func affectsCurrentPeriod(_ refund: LifecycleEvent.Refund) -> Bool? {

@@ -4,7 +4,7 @@ import FoundationEssentials
 // was put together from two states, reads as their join.
 extension SubscriptionState: Codable {
     private enum CodingKeys: String, CodingKey {
-        case lineages, periods, ends, refunds, charges, purchases, accounts, transfer, successions, links
+        case lineages, periods, ends, refunds, charges, purchases, accounts, transfer, links
         case switches = "product_switches"
         case foreignLinks = "foreign_links"
     }
@@ -99,7 +99,6 @@ extension SubscriptionState: Codable {
             if claims[named.account]?.merge(named.claim) == nil { claims[named.account] = named.claim }
         }
         transfer = try container.decodeIfPresent(Register<LifecycleEvent.Transfer>.self, forKey: .transfer)
-        successions = Set(try list(.successions) as [Fact.Succession])
         foreignLinks = Set(try list(.foreignLinks) as [SubscriptionID])
         for other in try list(.links) as [SubscriptionID] { link(to: other) }
     }
@@ -125,7 +124,6 @@ extension SubscriptionState: Codable {
             .accounts
         )
         try container.encodeIfPresent(transfer, forKey: .transfer)
-        try write(successions.inOrder, .successions)
         try write(links.inOrder, .links)
         try write(foreignLinks.inOrder, .foreignLinks)
     }

@@ -202,9 +202,6 @@ public struct SubscriptionState: Hashable, Sendable {
     package internal(set) var claims: [Account.Identifier: AccountClaim] = [:]
     package internal(set) var transfer: Register<LifecycleEvent.Transfer>?
 
-    /// What is said to take the place of the purchase, under names that are not stated.
-    package internal(set) var successions: Set<Fact.Succession> = []
-
     /// Other lineages of the same environment that are this purchase, continued or under another name.
     public internal(set) var links: Set<SubscriptionID> = []
 
@@ -237,7 +234,7 @@ public struct SubscriptionState: Hashable, Sendable {
     public var isEmpty: Bool {
         periods.isEmpty && ends.isEmpty && refunds.isEmpty && charges.isEmpty && purchases.isEmpty && claims.isEmpty
             && switches.isEmpty
-            && transfer == nil && successions.isEmpty && links.isEmpty && foreignLinks.isEmpty
+            && transfer == nil && links.isEmpty && foreignLinks.isEmpty
             && registers.values.allSatisfy { $0 == Registers() }
     }
 
@@ -262,7 +259,6 @@ public struct SubscriptionState: Hashable, Sendable {
             if claims[identifier]?.merge(claim) == nil { claims[identifier] = claim }
         }
         transfer.merge(other.transfer)
-        successions.formUnion(other.successions)
         links.formUnion(other.links.filter { registers[$0] == nil })
         links.subtract(registers.keys)
         foreignLinks.formUnion(other.foreignLinks)
@@ -332,8 +328,6 @@ public struct SubscriptionState: Hashable, Sendable {
             transfer.insert(Assertion(move, by: citation))
         case .link(let other):
             link(to: other)
-        case .succession(let succession):
-            successions.insert(succession)
         }
     }
 

@@ -41,7 +41,7 @@ extension Mapping {
                         transaction: transaction,
                         scope: .full,
                         reason: event.cancelReason == .developerInitiated ? .developer : .unknown,
-                        // RevenueCat documents no refund of an earlier period. A state that knows a later one tells.
+                        // RevenueCat reports no refund of an earlier period.
                         affectsCurrentPeriod: refund.endsAccess ? true : nil
                     )
                 ),

@@ -42,7 +42,7 @@ extension Mapping {
         var facts: [Fact] = []
         facts.reserveCapacity(6)
         facts.append(.period(purchase.fact(period, complete.product)))
-        if let price, price.role == .charged, let transaction = purchase.chargeName {
+        if let price, price.role == .charged, let transaction = self.event.transactionID {
             facts.append(.charge(.init(transaction: transaction, price: price, at: complete.start)))
         }
         facts.append(.renewalIntent(.init(terms)))

@@ -10,8 +10,7 @@ struct PurchaseStatement {
     let product: PurchasedProduct?
     let account: Account?
     let phase: Phase
-    /// The transaction, where it names one period. Stripe's subscriptions keep theirs, and so may other stores'; of an order on
-    /// Play some webhooks leave out which period of it they are about.
+    /// The transaction, where it names one period. Stripe's subscriptions keep theirs, and so may other stores'.
     let periodTransaction: String?
 
     init(_ webhook: RevenueCatNotification.Webhook) {
@@ -23,7 +22,8 @@ struct PurchaseStatement {
         phase = webhook.event.periodType?.phase ?? .regular
         account = Account(appUserIDs: webhook.event.customerIDs)
         let transaction = store == .stripe ? nil : webhook.event.transactionID
-        let isShared = webhook.event.type == .renewal && transaction == webhook.event.originalTransactionID
+        let isShared =
+            webhook.event.type == .renewal && store != .playStore && transaction == webhook.event.originalTransactionID
         periodTransaction = isShared ? nil : transaction
         // A grant for a day may come before there is a transaction, and gives access all the same.
         let grant = webhook.event.type == .temporaryEntitlementGrant ? webhook.event.id : nil
@@ -125,13 +125,6 @@ struct PurchaseStatement {
     /// What names the refund of a transaction: where that may be kept, the start of the period tells refunds apart.
     func refundName(_ transaction: String) -> String {
         guard mayBeKept, event.expirationAt != nil, let start = event.purchasedAt else { return transaction }
-        return "\(transaction)/\(start.millisecondsSince1970.flooredQuotient(dividingBy: 1000))"
-    }
-
-    /// What names the charge of a period.
-    var chargeName: String? {
-        if let periodTransaction { return periodTransaction }
-        guard let transaction = event.transactionID, let start = event.purchasedAt else { return event.transactionID }
         return "\(transaction)/\(start.millisecondsSince1970.flooredQuotient(dividingBy: 1000))"
     }
 
