@@ -58,6 +58,9 @@ public struct GooglePlayConfiguration: Sendable {
     /// For how long after an event missing rights are answered with a wish for redelivery, so that somebody can grant
     /// them (which takes Google up to two days). Later ones are accepted, to be kept and looked at.
     public var deniedRetryWindow: Duration = .seconds(3 * 86_400)
+    /// The products that are only sold as add-ons of another subscription, by product id. Google does not say which item
+    /// of a purchase is its base; without this it is the one whose product id sorts first.
+    public var addOns: Set<String> = []
     /// The longest body that is read, in bytes.
     public var maximumBodyBytes: Int = 1 << 20
 

@@ -10,6 +10,14 @@ public struct HTTPSURL: Sendable, Hashable {
     public struct PathSegment: Sendable, Hashable, ExpressibleByStringLiteral {
         var text: String
         var verb: String?
+        var mayBeEmpty = false
+
+        /// A segment that stands empty where a parameter of the path has no value, as in `subscriptions//tokens`.
+        public static let empty: PathSegment = {
+            var segment = PathSegment("")
+            segment.mayBeEmpty = true
+            return segment
+        }()
 
         /// Text of any origin.
         public init(_ text: String) {
@@ -263,7 +271,7 @@ extension HTTPSURL {
         guard !segments.isEmpty else { return "/" }
         var path = ""
         for (index, segment) in segments.enumerated() {
-            guard !segment.text.isEmpty, segment.text != ".", segment.text != ".." else {
+            guard !segment.text.isEmpty || segment.mayBeEmpty, segment.text != ".", segment.text != ".." else {
                 throw HTTPTransportError(.invalidRequest, "segment \(index) of the URL's path is empty or dots")
             }
             guard !ASCII.hasControl(segment.text) else {

@@ -241,7 +241,10 @@ struct MappingTests {
         }
     }
 
-    @Test("what could not be asked gives neither access nor an end", arguments: [1, 2, 3, 4, 5, 6, 7, 12, 13])
+    @Test(
+        "what could not be asked gives no access, and no end but that of the notification",
+        arguments: [1, 2, 3, 4, 5, 6, 7, 12, 13]
+    )
     func failedLookupsChangeNothing(_ number: Int) throws {
         for outcome in [PlayAnswer.Outcome.invalid, .denied, .unavailable] {
             let resolved = try Play.resolved(
@@ -261,8 +264,10 @@ struct MappingTests {
             )
             let result = try ResolutionMapping(resolved: resolved, prior: nil).normalization
             #expect(result.kinds == (number == 12 ? ["revoked"] : number == 13 ? ["expired"] : []))
-            #expect(result.events.allSatisfy { $0.facts.isEmpty && $0.origin.channel == .webhook })
-            #expect(result.events.allSatisfy { $0.environment == .unknown })
+            #expect(result.events.allSatisfy { $0.origin.channel == .webhook && $0.environment == .production })
+            // An end is what the notification itself says.
+            let closure = Fact.Closure(at: Play.date(Vectors.event), reason: .unknown)
+            #expect(result.events.allSatisfy { $0.facts == [.closure(closure)] })
         }
     }
 

@@ -171,7 +171,7 @@ struct MappingWireTests {
             $0.items += $0.items + [$0.items[0].with { $0.product = "b" }] + [$0.items[0].with { $0.product = "b" }]
         }
         let events = try Play.map(2, purchase).events
-        #expect(events.map(\.product?.id) == ["premium", "b"])
+        #expect(events.map(\.product?.id) == ["b", "premium"])
         let product = GoogleVectors.Product(
             acknowledgement: "PENDING",
             otherItems: Array(repeating: #"{"productId":"coins_100"}"#, count: 3)

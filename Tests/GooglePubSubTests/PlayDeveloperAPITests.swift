@@ -83,7 +83,7 @@ struct PlayDeveloperAPITests {
                 "GET \(root)/orders:batchGet?orderIds=GPA.1&orderIds=GPA.2",
                 "GET \(root)/purchases/voidedpurchases?type=1&maxResults=1000&includeQuantityBasedPartialRefund=true",
                 "POST \(root)/purchases/subscriptions/monthly/tokens/t%2F1:acknowledge",
-                "POST \(root)/purchases/subscriptions/tokens/t%2F1:acknowledge",
+                "POST \(root)/purchases/subscriptions//tokens/t%2F1:acknowledge",
                 "POST \(root)/purchases/products/coins/tokens/t%3A1:acknowledge",
             ]
         )
@@ -93,6 +93,34 @@ struct PlayDeveloperAPITests {
         #expect(transport.requests.allSatisfy { $0.headers["Authorization"] == "Bearer token-1" })
         #expect(transport.requests[5].body == Array("{}".utf8))
         #expect(transport.requests.map { $0.headers["Content-Type"] == "application/json" } == (0..<8).map { $0 >= 5 })
+    }
+
+    @Test("an acknowledgement can say whose a purchase is, within what Google takes")
+    func acknowledgesForAnAccount() async throws {
+        transport.on(.any, respond: Self.found)
+        let api = try api()
+        let (profile, tooLong) = (Account.Identifier("p-1", .obfuscatedProfileID), String(repeating: "x", count: 65))
+        let accounts = [
+            Account("a-1", .obfuscatedAccountID, aliases: [profile]), Account("p-1", .obfuscatedProfileID),
+            Account(tooLong, .obfuscatedAccountID), Account("u", .appAccountToken),
+        ]
+        var outcomes: [PlayAnswer.Outcome] = []
+        for account in accounts {
+            let answer = await api.acknowledgeSubscription(
+                id: "monthly",
+                purchaseToken: "t",
+                packageName: Google.package,
+                account: account
+            )
+            outcomes.append(answer.outcome)
+        }
+        #expect(outcomes == [.done, .done, .invalid, .invalid])
+        #expect(
+            transport.requests.map { String(decoding: $0.body, as: UTF8.self) } == [
+                #"{"externalAccountIds":{"obfuscatedAccountId":"a-1","obfuscatedProfileId":"p-1"}}"#,
+                #"{"externalAccountIds":{"obfuscatedProfileId":"p-1"}}"#,
+            ]
+        )
     }
 
     static let hostileTokens = [

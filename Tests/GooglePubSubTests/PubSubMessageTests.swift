@@ -124,7 +124,7 @@ import Testing
         let error = try #require(await Google.adapter().refusal(try Google.delivery(Array(body.utf8))))
         #expect(error.code == .misdirected)
         #expect(error.isAuthentic)
-        #expect(GooglePubSubStatus.of(error) == 200)
+        #expect(GooglePubSubStatus.of(error) == 403)
     }
 
     @Test(arguments: ["com.example.app2", "com.example", "COM.example.app", "com.example.app\\u0000", ""])
@@ -133,7 +133,7 @@ import Testing
         let error = try #require(await Google.adapter().refusal(try Google.delivery(Google.wrapped(notification))))
         #expect(error.code == .misdirected || name.isEmpty && error.code == .malformed)
         #expect(error.isAuthentic)
-        #expect(GooglePubSubStatus.of(error) == 200)
+        #expect(GooglePubSubStatus.of(error) == (name.isEmpty ? 200 : 403))
     }
 
     @Test func readsAnUnwrappedPush() async throws {
@@ -160,19 +160,21 @@ import Testing
     }
 
     @Test(arguments: [
-        [("x-goog-pubsub-subscription-name", "projects/project-two/subscriptions/play-events")],
-        [
-            ("x-goog-pubsub-subscription-name", Google.subscription),
-            ("X-Goog-PubSub-Subscription-Name", Google.subscription),
-        ],
-        [("x-goog-pubsub-message-id", "1"), ("x-goog-pubsub-message-id", "2")],
-        [("x-goog-pubsub-message-id", String(repeating: "1", count: 9000))],
+        ([("x-goog-pubsub-subscription-name", "projects/project-two/subscriptions/play-events")], 403),
+        (
+            [
+                ("x-goog-pubsub-subscription-name", Google.subscription),
+                ("X-Goog-PubSub-Subscription-Name", Google.subscription),
+            ], 200
+        ),
+        ([("x-goog-pubsub-message-id", "1"), ("x-goog-pubsub-message-id", "2")], 200),
+        ([("x-goog-pubsub-message-id", String(repeating: "1", count: 9000))], 200),
     ])
-    func refusesForeignMetadata(_ headers: [(String, String)]) async throws {
+    func refusesForeignMetadata(_ headers: [(String, String)], _ status: Int) async throws {
         let delivery = try Google.delivery(Array(Google.notification().utf8), headers: headers)
         let error = try #require(await Google.adapter().refusal(delivery))
         #expect(error.isAuthentic)
-        #expect(GooglePubSubStatus.of(error) == 200)
+        #expect(GooglePubSubStatus.of(error) == status)
     }
 
     @Test func refusesLargeBodies() async throws {

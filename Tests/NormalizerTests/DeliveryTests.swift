@@ -54,7 +54,7 @@ struct DeliveryTests {
             (.malformed, false, .apple, .reject, 400), (.malformed, true, .apple, .acceptAndQuarantine, 200),
             (.unauthenticated, false, .apple, .reject, 401), (.unauthenticated, false, .stripe, .reject, 400),
             (.untrusted, false, .google, .reject, 401), (.stale, false, .revenuecat, .reject, 401),
-            (.misdirected, true, .google, .acceptAndQuarantine, 200), ("new_code", false, .apple, .reject, 401),
+            (.misdirected, true, .google, .reject, 403), ("new_code", false, .apple, .reject, 401),
         ] as [(DeliveryError.Code, Bool, Provider, Acknowledgement.Decision, Int)]
     )
     func answers(

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Foundation
 import Testing
 
 @testable import Normalizer
@@ -147,6 +147,96 @@ struct StatePurchaseTests {
             var state = SubscriptionState(Self.lineage)
             for event in events { _ = state.apply(event) }
             #expect(state.access(at: Self.day(40)) == Self.denied(since: long, .unknown, product: "q", [other]))
+        }
+    }
+
+    @Test("What nobody says the type of gives access, until it is used up, refunded, or known from the catalogue")
+    func unknownType() throws {
+        let purchase = Self.bought(.unknown, until: nil)
+        func granted(_ events: [NormalizedEvent], by catalog: ProductCatalog? = nil) -> [Bool] {
+            [events, events.reversed()].map { order in
+                var state = SubscriptionState(Self.lineage)
+                for event in order { _ = state.apply(event, catalog: catalog) }
+                return state.access(at: Self.day(20)).isGranted
+            }
+        }
+        #expect(granted([purchase]) == [true, true])
+        #expect(granted([purchase, Self.refunded(on: 10)]) == [false, false])
+        #expect(granted([purchase, Self.bought(.consumable, until: nil)]) == [false, false])
+        let refused = ProductCatalog([], unlisted: .consumable)
+        #expect(granted([purchase], by: refused) == [false, false])
+        func listed(_ type: LifecycleEvent.OneTimePurchase.ProductType, days: Int? = nil) -> ProductCatalog {
+            ProductCatalog(
+                [],
+                oneTimeProducts: [.init(id: "p", type: type, duration: days.map { CalendarDuration(days: $0) })],
+                unlisted: .consumable
+            )
+        }
+        #expect(granted([purchase], by: listed(.nonConsumable)) == [true, true])
+        #expect(granted([purchase], by: listed(.consumable)) == [false, false])
+        #expect(granted([purchase], by: listed(.nonRenewing, days: 30)) == [true, true])
+        #expect(granted([purchase], by: listed(.nonRenewing, days: 2)) == [false, false])
+        // What the store states itself stays.
+        #expect(granted([Self.bought(.nonConsumable, until: nil)], by: listed(.consumable)) == [true, true])
+        #expect(
+            granted([Self.bought(.nonRenewing, until: Self.day(30))], by: listed(.nonRenewing, days: 2)) == [
+                true, true,
+            ]
+        )
+    }
+
+    @Test("A catalogue fills in what a result leaves out, names what it does not know, and is read as it was written")
+    func described() throws {
+        var known = Self.bought(.unknown, until: nil)
+        known.product = PurchasedProduct(id: "p", basePlan: "rent")
+        let unknown = Self.bought(.unknown, until: nil, "q", as: "t2")
+        let catalog = ProductCatalog(
+            [.init(id: "pro", group: "pro", level: 1, duration: .month)],
+            oneTimeProducts: [
+                .init(id: "p", type: .nonConsumable),
+                .init(id: "p:rent", type: .nonRenewing, duration: CalendarDuration(months: 1)),
+            ]
+        )
+        let result = Normalization([known, unknown], anomalies: ["before"]).described(by: catalog)
+        let expected = LifecycleEvent.OneTimePurchase(
+            type: .nonRenewing,
+            quantity: 1,
+            expires: Self.day(31)
+        )
+        #expect(result.events.map(\.event) == [.oneTimePurchased(expected), unknown.event])
+        guard case .purchase(let fact)? = result.events.first?.facts.first else {
+            Issue.record("no purchase")
+            return
+        }
+        #expect(fact.purchase == expected)
+        #expect(result.events.map(\.id) == [known.id, unknown.id])
+        #expect(result.anomalies == ["before", "the catalogue has no product q"])
+        for catalog in [catalog, ProductCatalog([], unlisted: .consumable), ProductCatalog([])] {
+            let written = try CanonicalJSON.bytes(catalog)
+            #expect(try JSONDecoder().decode(ProductCatalog.self, from: Data(written)) == catalog)
+        }
+    }
+
+    @Test("A refund of the whole price ends what was bought, also where nobody says that it does")
+    func wholePrice() {
+        let price = Price(Money(ExactDecimal(20), "USD"), .charged)
+        let purchase = LifecycleEvent.OneTimePurchase(type: .unknown, quantity: 1, price: price)
+        let bought = Self.told(
+            .oneTimePurchased(purchase),
+            on: 0,
+            .purchase(.init(transaction: "t1", product: "p", purchase: purchase, at: Self.day(0)))
+        )
+        for (amount, isGranted) in [(Int64(20), false), (5, true)] {
+            let scope = LifecycleEvent.Refund.Scope.amount(Money(ExactDecimal(amount), "USD"))
+            let refund = Self.told(
+                .refunded(.init(transaction: "t1", scope: scope, reason: .unknown, affectsCurrentPeriod: nil)),
+                on: 10,
+                .refund(.init(transaction: "t1", scope: scope, at: Self.day(10), periodStart: nil, endsAccess: false))
+            )
+            var state = SubscriptionState(Self.lineage)
+            for event in [bought, refund] { _ = state.apply(event) }
+            #expect(state.access(at: Self.day(9)).isGranted)
+            #expect(state.access(at: Self.day(11)).isGranted == isGranted)
         }
     }
 

@@ -95,7 +95,7 @@ struct CreditTests {
         #expect(
             event.event
                 == .oneTimePurchased(
-                    .init(type: .unknown, quantity: 3, price: Price(price, .charged))
+                    .init(type: .consumable, quantity: 3, price: Price(price, .charged))
                 )
         )
         for unstated in [JSONText?.none, .some(.null)] {

@@ -525,6 +525,7 @@ extension RandomWalk {
         let credits = quantity * Truth.coins
         take(.buy(.coins, quantity: quantity), at: time) {
             $0.bought += credits
+            $0.coinSales += 1
             $0.itemsSince = 2
         }
         guard chance(50) else { return }
@@ -533,9 +534,15 @@ extension RandomWalk {
             if chance(50) { take(.reverseRefund, at: now + gap) }
             return
         }
-        take(.refund(.latest), at: now + gap) { $0.bought -= credits }
+        take(.refund(.latest), at: now + gap) {
+            $0.bought -= credits
+            $0.coinSales -= 1
+        }
         if Story.Act.reverseRefund.absence(at: provider) == nil, !isOfGooglePlayRelay, chance(50) {
-            take(.reverseRefund, at: now + gap) { $0.bought += credits }
+            take(.reverseRefund, at: now + gap) {
+                $0.bought += credits
+                $0.coinSales += 1
+            }
         }
     }
 

@@ -49,6 +49,36 @@ struct StoryPlaybackTests {
         }
     }
 
+    @Test(
+        "what is bought for good gives access on every provider, with a catalogue and without",
+        arguments: [false, true]
+    )
+    func lifetime(isListed: Bool) async throws {
+        let story = try #require(Story.named("lifetime"))
+        for simulator in try Simulators.all.get() {
+            let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
+            let product = try #require(playback.events.compactMap(\.product).first)
+            let catalog = ProductCatalog(
+                [],
+                oneTimeProducts: [.init(id: product.id, type: .nonConsumable)],
+                unlisted: .consumable
+            )
+            var ledger = AccountLedger()
+            for taken in playback.taken { _ = ledger.apply(taken.result, catalog: isListed ? catalog : nil) }
+            let account = try #require(ledger.accounts.first)
+            let inTenYears = Simulators.start.addingTimeInterval(10 * 365 * 86_400)
+            let name = simulator.provider.rawValue
+            guard case .granted(let until, let grant) = ledger.access(of: account, at: inTenYears).decision else {
+                Issue.record("denied at \(name)")
+                continue
+            }
+            #expect(until == nil, "\(name)")
+            #expect(grant.product == product.id, "\(name)")
+            let saysType: Set<Provider> = [.apple, .revenuecat]
+            #expect(grant.basis == (isListed || saysType.contains(simulator.provider) ? .purchase : .unclassified))
+        }
+    }
+
     @Test("let what is bought beside a subscription be refunded by itself", arguments: [false, true])
     func refundBeside(isOfGooglePlay: Bool) async throws {
         var steps: [Story.Step] = [

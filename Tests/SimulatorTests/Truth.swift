@@ -54,6 +54,8 @@ struct Truth: Hashable {
     var payout: Int64 = 0
     var left: Int64 = 0
     var bought: Int64 = 0
+    /// How many purchases of coins are paid for.
+    var coinSales = 0
     var outstanding: [Outstanding] = []
 
     /// The credits of a pack of coins.

@@ -35,6 +35,16 @@ extension TruthTests {
     }
 
     @Test(
+        "who names no products has access with what was bought once, and loses none of a plan",
+        arguments: Story.providers
+    )
+    func withoutCatalog(_ provider: Provider) async throws {
+        try await walk(provider, isRare: true) {
+            try await WalkedHost.difference($0, $1, hasCredits: false, hasCatalog: false)
+        }
+    }
+
+    @Test(
         "so they are where a store and its relay tell of one purchase, whoever is first",
         arguments: [Provider.apple, .google],
         Telling.allCases

@@ -27,6 +27,14 @@ enum Telling: CaseIterable {
 
 /// A host that does what `docs/model.md` says, walked through a life.
 struct WalkedHost {
+    /// What neither Google Play nor Stripe says of what is bought once.
+    private static let catalog = ProductCatalog(
+        [],
+        oneTimeProducts: coins.map { ProductCatalog.OneTimeProduct(id: $0, type: .consumable) }
+    )
+    /// What coins are called at each provider.
+    private static let coins = ["coins", "prod_coins", "com.example.app.coins"]
+
     private let policy: CreditPolicy
     private let isRelayed: Bool
     private var ledger = AccountLedger()
@@ -38,11 +46,14 @@ struct WalkedHost {
     /// What is shared with the family, in the order in which it was first heard of: shared again, it has another name.
     private var shared: [SubscriptionID] = []
 
-    private init(_ walk: RandomWalk) {
+    private let catalog: ProductCatalog?
+
+    private init(_ walk: RandomWalk, hasCatalog: Bool = true) {
+        catalog = hasCatalog ? Self.catalog : nil
         isRelayed = walk.provider == .revenuecat
         var allowances: [String: CreditPolicy.Allowance] = [:]
         // Stripe sells months and years under one name; the price of the month stands for both.
-        for name in ["coins", "prod_coins", "com.example.app.coins"] { allowances[name] = .init(credits: Truth.coins) }
+        for name in Self.coins { allowances[name] = .init(credits: Truth.coins) }
         for plan in [Story.Plan.basicPrepaid, .basicMonthly, .proInstalments, .proYearly, .proMonthly]
         where plan.billing != .instalments || walk.provider == .google {
             allowances[plan.name(at: walk.provider, ofGooglePlay: walk.isOfGooglePlay)] = .init(
@@ -54,15 +65,18 @@ struct WalkedHost {
         policy = CreditPolicy(allowances)
     }
 
-    /// - Parameter lost: which notification never arrives; none unless given.
+    /// - Parameters:
+    ///   - lost: which notification never arrives; none unless given.
+    ///   - hasCatalog: whether the host names what it sells.
     static func difference(
         _ walk: RandomWalk,
         _ simulator: any StorySimulator,
         losing lost: Int? = nil,
-        hasCredits: Bool = true
+        hasCredits: Bool = true,
+        hasCatalog: Bool = true
     ) async throws -> String? {
         let playback = try await StoryPlayback(walk.story, by: simulator, from: Date(millisecondsSince1970: walk.start))
-        var host = WalkedHost(walk)
+        var host = WalkedHost(walk, hasCatalog: hasCatalog)
         // The first is how the host comes to know the purchase.
         let losable = playback.taken.indices.filter {
             let act = walk.story.steps[playback.taken[$0].notification.step].act
@@ -332,7 +346,7 @@ struct WalkedHost {
                 (account, transferredAt) = (new, event.effectiveAt)
             }
         }
-        for applied in ledger.apply(result) {
+        for applied in ledger.apply(result, catalog: catalog) {
             if applied.isNews { news[applied.event.id] = applied.event.kind }
             guard let lineage = applied.event.subscription, let state = ledger[lineage], !shared.contains(lineage)
             else { continue }
@@ -385,7 +399,8 @@ struct WalkedHost {
         for moment in moments.sorted() where moment >= now {
             let time = Date(millisecondsSince1970: moment)
             let decision = ledger.access(of: account, in: .production, at: time).decision
-            let expected = truth.granting(at: moment)?.plan.name(at: walk.provider, ofGooglePlay: walk.isOfGooglePlay)
+            let plan = truth.granting(at: moment)?.plan.name(at: walk.provider, ofGooglePlay: walk.isOfGooglePlay)
+            let expected = plan ?? presumed(truth, walk)
             let actual: String? = if case .granted(_, let grant) = decision { grant.product } else { nil }
             if actual != expected {
                 return "access at \(RFC3339.string(moment)) is \(actual ?? "none"), expected \(expected ?? "none")"
@@ -403,6 +418,16 @@ struct WalkedHost {
         let bought = balances.values.reduce(0) { $0 + $1.bought }
         if bought != truth.bought { return "\(bought) credits were carried over, expected \(truth.bought)" }
         return snapshotDifference(to: truth, time, walk)
+    }
+
+    /// What gives access for as long as nobody says that it is used up.
+    private func presumed(_ truth: Truth, _ walk: RandomWalk) -> String? {
+        guard catalog == nil, truth.coinSales > 0 else { return nil }
+        switch walk.provider {
+        case .google: return "coins"
+        case .stripe: return "prod_coins"
+        default: return nil
+        }
     }
 
     private func snapshotDifference(to truth: Truth, _ time: Date, _ walk: RandomWalk) -> String? {

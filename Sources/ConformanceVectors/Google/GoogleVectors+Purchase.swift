@@ -443,10 +443,11 @@ extension GoogleVectors {
                     Item(product: "offline", order: order, price: money(1, 500_000_000)),
                 ]
             },
-            Expected("started", #"{"origin":"new","price":{"amount":"9.99","currency":"EUR","role":"list"}}"#),
+            // In the order of their products, whatever the order of the list.
+            Expected("started", #"{"origin":"new","price":{"amount":"1.5","currency":"EUR","role":"list"}}"#),
             acknowledge,
-            Expected("started", #"{"origin":"new","price":{"amount":"2","currency":"EUR","role":"list"}}"#),
-            Expected("started", #"{"origin":"new","price":{"amount":"1.5","currency":"EUR","role":"list"}}"#)
+            Expected("started", #"{"origin":"new","price":{"amount":"9.99","currency":"EUR","role":"list"}}"#),
+            Expected("started", #"{"origin":"new","price":{"amount":"2","currency":"EUR","role":"list"}}"#)
         )
         add(
             "add-on-added",

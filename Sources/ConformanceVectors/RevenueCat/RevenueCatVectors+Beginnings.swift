@@ -231,7 +231,7 @@ extension RevenueCatVectors {
             ),
             try proven(
                 "one-time/no-entitlement",
-                "what it unlocks, the host knows",
+                "what unlocks nothing gives no access",
                 Event(
                     "NON_RENEWING_PURCHASE",
                     id: "E-33",
@@ -240,7 +240,7 @@ extension RevenueCatVectors {
                     ["expiration_at_ms": nil, "entitlement_ids": .some(.null)]
                 ).priced("1.99"),
                 .event(
-                    .oneTimePurchased(.init(type: .unknown, quantity: 1, price: try price("1.99"))),
+                    .oneTimePurchased(.init(type: .consumable, quantity: 1, price: try price("1.99"))),
                     [.purchase, .charge, .owner]
                 )
             ),

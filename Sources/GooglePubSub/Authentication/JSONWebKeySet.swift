@@ -12,7 +12,8 @@ public struct JSONWebKey: Sendable {
 /// Keys that a provider publishes (RFC 7517, section 5).
 ///
 /// The set as a whole is refused where its form is wrong or two keys share an id. A single key that is for something
-/// else (`kty`, `use`, `alg`, `key_ops`), or too weak, is left out.
+/// else (`kty`, `use`, `alg`, `key_ops`), too weak, or malformed, is left out: RFC 7517, section 5, has implementations
+/// ignore what they do not understand or cannot use, so that one foreign key does not stop all deliveries.
 public struct JSONWebKeySet: Sendable {
     /// The longest document that is read, in bytes.
     public static let maximumBytes = Limits.jwksBytes
@@ -51,10 +52,11 @@ public struct JSONWebKeySet: Sendable {
         var ids: Set<[UInt8]> = []
         var keys: [JSONWebKey] = []
         for entry in entries {
-            let reader = try ObjectReader(entry)
-            guard let id = try reader.optionalString("kid"), !id.isEmpty else { continue }
+            guard let reader = try? ObjectReader(entry), let id = try? reader.optionalString("kid"), !id.isEmpty else {
+                continue
+            }
             guard ids.insert(Array(id.utf8)).inserted else { throw entry.error(.duplicateMember) }
-            if let key = try publicKey(reader) { keys.append(JSONWebKey(id: id, publicKey: key)) }
+            if let key = try? publicKey(reader) { keys.append(JSONWebKey(id: id, publicKey: key)) }
         }
         return keys
     }

@@ -27,7 +27,7 @@ extension GooglePlayAdapter {
         _ resolved: Authenticated<GoogleResolution>,
         prior: SubscriptionState?
     ) throws(DeliveryError) -> Normalization {
-        try ResolutionMapping(resolved: resolved, prior: prior).normalization
+        try ResolutionMapping(resolved: resolved, prior: prior, addOns: configuration.addOns).normalization
     }
 
     /// Maps what Google Play answered about a purchase that it was asked about without a notification.
@@ -47,7 +47,7 @@ extension GooglePlayAdapter {
         _ purchase: Authenticated<GooglePurchase>,
         prior: SubscriptionState? = nil
     ) throws(DeliveryError) -> Normalization {
-        try ResolutionMapping(purchase: purchase, prior: prior).normalization
+        try ResolutionMapping(purchase: purchase, prior: prior, addOns: configuration.addOns).normalization
     }
 }
 
@@ -61,14 +61,18 @@ struct ResolutionMapping {
     private let subject: Subject
     let answers: Authenticated<[GoogleResolution.Lookup]>
     let prior: SubscriptionState?
+    /// The products that are only sold beside another.
+    let addOns: PlayAddOns
 
-    init(resolved: Authenticated<GoogleResolution>, prior: SubscriptionState?) {
+    init(resolved: Authenticated<GoogleResolution>, prior: SubscriptionState?, addOns: Set<String> = []) {
+        self.addOns = PlayAddOns(products: addOns)
         subject = .notification(resolved.value.notification)
         answers = resolved.map(\.lookups)
         self.prior = prior
     }
 
-    init(purchase: Authenticated<GooglePurchase>, prior: SubscriptionState?) {
+    init(purchase: Authenticated<GooglePurchase>, prior: SubscriptionState?, addOns: Set<String> = []) {
+        self.addOns = PlayAddOns(products: addOns)
         subject = .purchase(purchase.value)
         answers = purchase.map(\.lookups)
         self.prior = prior
@@ -174,7 +178,9 @@ extension ResolutionMapping {
             return Normalization(noChange: .init(.needsLookup))
         }
         guard answer.outcome == .found else {
-            return try unanswered(answer, token: token) {
+            // Nothing of the purchase gives access any more, though nobody says what it was.
+            let closure = Fact.Closure(at: min(eventTime, assertedAt(answer)), reason: .unknown)
+            return try unanswered(answer, token: token, facts: [.closure(closure)]) {
                 switch reason {
                 case .notification(.expired): .expired(.init(reason: .unknown))
                 case .notification(.revoked): .revoked(.init(reason: .unknown))
@@ -206,13 +212,14 @@ extension ResolutionMapping {
         let predecessors = lookups.predecessors
         let predecessor = predecessors.first { $0.answer.outcome == .found }
             .flatMap { try? SubscriptionPurchase(payload: $0.answer.body) }
-        let owned = purchase.lineItems.filter { $0.expiryTime != nil }
+        let owned = purchase.lineItems.filter { $0.expiryTime != nil }.sorted { addOns.ranks($0, before: $1) }
         // As of the answer: a notification of long ago may find that the change it planned has taken effect.
         let time = assertedAt(answer)
         func isOutlived(_ item: SubscriptionPurchase.LineItem) -> Bool {
             item.isOutlived(in: purchase, after: predecessor, at: time)
         }
-        let first = owned.first { !isOutlived($0) } ?? purchase.lineItems.first
+        let first =
+            owned.first { !isOutlived($0) } ?? purchase.lineItems.sorted { addOns.ranks($0, before: $1) }.first
         guard let first else {
             throw DeliveryError(.malformed, "purchase has no items", isAuthentic: isAuthentic)
         }
@@ -228,9 +235,10 @@ extension ResolutionMapping {
             }
         default: break
         }
-        // One lineage for each product, whatever base plans it is listed under.
+        // One lineage for each product, whatever base plans it is listed under: for what still runs of it.
         var products: Set<String> = [first.productID]
-        let others = owned.filter { products.insert($0.productID).inserted }
+        let others = (owned.filter { !isOutlived($0) } + owned.filter(isOutlived))
+            .filter { products.insert($0.productID).inserted }
         return ([first] + others).enumerated().map { index, item in
             PlayItem(
                 purchase: purchase,
@@ -332,7 +340,7 @@ extension SubscriptionPurchase.LineItem {
         after predecessor: SubscriptionPurchase?,
         at time: Date
     ) -> Bool {
-        guard purchase.state != .onHold, !isPrepaid, autoRenewingPlan?.isAutoRenewEnabled != true,
+        guard purchase.state != .onHold, !isPrepaid, !isRemovalDeferred, autoRenewingPlan?.isAutoRenewEnabled != true,
             let expiryTime, expiryTime <= time || isLeftOver(in: purchase, after: predecessor)
         else { return false }
         let saysWhatIsReplaced = purchase.lineItems.contains { $0.replacement?.productID != nil }
@@ -359,12 +367,19 @@ extension SubscriptionPurchase.LineItem {
 
 // MARK: Without an answer
 
+extension StoreEnvironment {
+    /// Where a purchase belongs of which Google keeps nothing any more, so that nobody says whether a tester bought it. What
+    /// testers buy ends within the hour by itself, and nothing is granted to a purchase that is forgotten.
+    static let forgotten: StoreEnvironment = .production
+}
+
 extension ResolutionMapping {
     /// What an answer without a resource leaves: the end that the notification told of, or nothing.
     func unanswered(
         _ answer: PlayAnswer,
         token: PurchaseToken,
         transaction: String? = nil,
+        facts: [Fact] = [],
         id: ((SubscriptionID) -> EventID)? = nil,
         terminal: () -> LifecycleEvent?
     ) throws(DeliveryError) -> Normalization {
@@ -373,7 +388,7 @@ extension ResolutionMapping {
             guard let event = terminal() else { return Normalization(noChange: .init(.purchaseGone)) }
             let lineage = SubscriptionID(
                 store: .playStore,
-                environment: prior?.environment ?? .unknown,
+                environment: prior?.environment ?? .forgotten,
                 id: token.fingerprint
             )
             let draft = EventDraft(
@@ -382,9 +397,8 @@ extension ResolutionMapping {
                 event: event,
                 transaction: transaction
             )
-            let lineages = [LineageDraft(lineage: lineage, drafts: [draft], facts: [])]
             return normalization(
-                of: lineages,
+                of: [LineageDraft(lineage: lineage, drafts: [draft], facts: facts)],
                 environment: lineage.environment,
                 assertedAt: eventTime,
                 channel: answers.channel
@@ -397,7 +411,7 @@ extension ResolutionMapping {
             )
         case .denied:
             throw DeliveryError(
-                .misdirected,
+                .denied,
                 "Google Play does not let the service account see the purchase (\(answer.status))",
                 isAuthentic: isAuthentic
             )

@@ -9,8 +9,8 @@ struct PlayItem {
     enum Reason: Hashable {
         /// The notification says what happened.
         case notification(SubscriptionNotificationType)
-        /// The notification says that money went back.
-        case voided
+        /// The notification says that money went back, at a moment.
+        case voided(at: Date)
         /// None but our own wish to know.
         case question
     }
@@ -182,7 +182,9 @@ extension PlayItem {
         if let known = priorPeriod?.period.start { return known }
         switch type {
         // What another purchase's order paid for was not charged now, but beside it.
+        // An item that ends beside it was not charged.
         case .renewed?, .recovered?:
+            if isEndedBesideOthers { return isRenewalOrder ? nil : purchase.startTime }
             return statesCharge && !isContinued ? eventTime : nil
         // No charge: a first period keeps its start. Of a later one nobody states it, and the new end has to hold.
         case .deferred? where isRenewalOrder:
@@ -260,6 +262,28 @@ extension PlayItem {
         return purchase.lineItems.contains { other in other.expiryTime.map { $0 > assertedAt } ?? false }
     }
 
+    /// Whether the time that its last order paid for was over when the money of it went back. What is taken away with its
+    /// money ends within minutes of it.
+    ///
+    /// Of a purchase that another took the place of, that is not said: what was left goes on there, or was set off.
+    var isUsedUp: Bool {
+        guard case .voided(let refundedAt) = reason, purchase.cancellation != .replacement, let end = item.expiryTime,
+            end < refundedAt.addingTimeInterval(-Self.refundSlack)
+        else { return false }
+        // Cut short, whenever the order was written to.
+        guard !isContinued, let paidEnd = orderItem?.servicePeriodEnd else { return true }
+        return paidEnd <= end.addingTimeInterval(Self.refundSlack)
+    }
+
+    /// Whether access ended with the money of the last order, and not by itself or by what took the purchase's place.
+    var isTakenAway: Bool {
+        guard case .voided = reason else { return false }
+        return purchase.state == .expired && purchase.cancellation != .replacement && !isUsedUp
+    }
+
+    /// Between what takes a purchase away and its order lie seconds; ten minutes are for clocks.
+    private static let refundSlack: TimeInterval = 600
+
     /// When access ended, in a state without access.
     var accessEnd: Date { min(item.expiryTime ?? eventTime, assertedAt) }
 }
@@ -330,7 +354,8 @@ extension PlayItem {
     /// Why it ended, where it was not taken away: of that the resource does not tell the reason, and a developer's
     /// refund reads like the customer's wish.
     var expiryReason: LifecycleEvent.Expired.Reason {
-        if isReplacedByKnownPurchase { return .replaced }
+        if isOutlived || isReplacedByKnownPurchase { return .replaced }
+        if isEndedBesideOthers, item.isRemovalDeferred { return .customer }
         switch purchase.cancellation {
         case .replacement?: return .replaced
         case .user?: return .customer
@@ -478,6 +503,8 @@ extension PlayItem {
             facts.append(.billing(Fact.Billing(.grace, graceUntil: item.expiryTime)))
         case .onHold:
             facts.append(.billing(Fact.Billing(.suspended)))
+            // Also where a pause was to end, and the charge failed.
+            facts.append(.pause(Fact.PauseState(.none)))
         case .paused:
             facts.append(.billing(Fact.Billing(.settled)))
             facts += ended(.paused)
@@ -485,13 +512,14 @@ extension PlayItem {
         case .expired:
             facts.append(.billing(Fact.Billing(.settled)))
             facts += ended(endReason)
+            facts.append(.pause(Fact.PauseState(.none)))
         default:
             // What is canceled in grace reads like what was paid for until the grace ends.
             if purchase.state != .canceled || isPeriodStated || isOver {
                 facts.append(.billing(Fact.Billing(.settled)))
             }
             // A period that is not stated does not tell that it was cut short.
-            if isEndedBesideOthers, !isPeriodStated { facts += ended(.unknown) }
+            if isEndedBesideOthers, !isPeriodStated { facts += ended(expiryReason) }
         }
         // Nothing but the notification tells of a pause to come, and only a charge that none is left.
         if purchase.state == .active {
@@ -505,7 +533,8 @@ extension PlayItem {
     }
 
     private var endReason: LifecycleEvent.Expired.Reason {
-        reason == .voided || type == .revoked ? .unknown : expiryReason
+        if case .voided = reason { return isTakenAway ? .unknown : expiryReason }
+        return type == .revoked ? .unknown : expiryReason
     }
 
     /// Whether the purchase is over or withheld. Its state beats its dates: on hold, paused or expired nothing of it gives
@@ -517,7 +546,7 @@ extension PlayItem {
         case .paused: Fact.Closure(at: accessEnd, reason: .paused, covering: coveredLineages)
         case .expired: Fact.Closure(at: accessEnd, reason: endReason, covering: coveredLineages)
         // Of several items one is over: that is said of it alone.
-        default: isEndedBesideOthers ? Fact.Closure(at: accessEnd, reason: .unknown) : .open
+        default: isEndedBesideOthers ? Fact.Closure(at: accessEnd, reason: expiryReason) : .open
         }
     }
 

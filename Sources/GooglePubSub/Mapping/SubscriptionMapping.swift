@@ -98,7 +98,7 @@ extension SubscriptionMapping {
     private var expiredRow: [EventDraft] {
         switch item.type {
         // Money went back, and access with it.
-        case nil where item.reason == .voided, .revoked?: return [revoked]
+        case nil where item.isTakenAway, .revoked?: return [revoked]
         case .purchased?: return [began, expired]
         // Paid, and ended since.
         case .renewed? where item.isRenewalOrder && !item.isChargeKnown: return [renewed(.unknown), expired]
@@ -138,6 +138,8 @@ extension SubscriptionMapping {
         switch item.type {
         case .revoked?: [revoked]
         case .itemsChanged?, .expired?: [expired]
+        // Taken away for this date. No notification of its own has to come.
+        case .renewed? where item.item.isRemovalDeferred, .recovered? where item.item.isRemovalDeferred: [expired]
         default: []
         }
     }
@@ -306,7 +308,7 @@ extension SubscriptionMapping {
             guard other.productID != item.item.productID || other.basePlanID != item.item.basePlanID,
                 let expiry = other.expiryTime
             else { return false }
-            return expiry <= item.eventTime && other.deferredReplacement == nil
+            return expiry <= item.eventTime && other.deferredReplacement == nil && !other.isRemovalDeferred
                 && other.autoRenewingPlan?.isAutoRenewEnabled != true
         }
         if hasReplaced { return .planChange }

@@ -36,52 +36,69 @@ extension ResolutionMapping {
         }
         guard answer.outcome == .found else { return try voidedUnanswered(hint, answer) }
         let row = voidedRow(hint)
-        let items = try items(answer, token: hint.purchaseToken, .voided, voided: row)
+        let order = voidedOrder(hint)
+        let refundedAt = order?.refund?.time ?? row?.voidedTime ?? eventTime
+        let items = try items(answer, token: hint.purchaseToken, .voided(at: refundedAt), voided: row)
         guard let item = items.first(where: { $0.item.latestSuccessfulOrderID == hint.orderID }) ?? items.first
         else { return Normalization(noChange: .init(.stale)) }
 
-        let order = voidedOrder(hint)
         let isCurrent = item.item.latestSuccessfulOrderID == hint.orderID
-        let endsAccess = isCurrent && item.purchase.state == .expired
-        // Of the current order of a purchase that goes on, the answer does not say why access stayed.
-        let affectsCurrentPeriod: Bool? = isCurrent ? (endsAccess ? true : nil) : false
+        let endsAccess = isCurrent && item.purchase.state == .expired && !item.isUsedUp
+        // Of a purchase that goes on, the answer does not say why access stayed; nor of one that another took the place of,
+        // whether that goes on from the order.
+        let affectsCurrentPeriod: Bool? = isCurrent && !item.isUsedUp ? (item.isTakenAway ? true : nil) : false
         let scope = order?.refundScope ?? .full
         let others = items.filter { $0.lineage != item.lineage }.map { lineage($0, drafts: []) }
         guard order?.isPaidInFull != true else {
+            // A hint is no proof of money.
             return normalization(
                 of: [lineage(item, drafts: [])] + others,
                 environment: item.environment,
                 assertedAt: item.assertedAt
             )
         }
+        let isUnderWay = order?.state == .pendingRefund
         var drafts = [
-            moneyBack(
-                lineage: item.lineage,
-                transaction: hint.orderID,
-                scope: scope,
-                order: order,
-                row: row,
-                affectsCurrentPeriod: affectsCurrentPeriod
-            )
+            isUnderWay
+                ? refundUnderWay(of: item.lineage, transaction: hint.orderID)
+                : moneyBack(
+                    lineage: item.lineage,
+                    transaction: hint.orderID,
+                    scope: scope,
+                    order: order,
+                    row: row,
+                    affectsCurrentPeriod: affectsCurrentPeriod
+                )
         ]
         if endsAccess { drafts += SubscriptionMapping(item: item).drafts }
         var part = lineage(item, drafts: drafts)
-        part.facts.append(
-            .refund(
-                Fact.RefundState(
-                    transaction: isCurrent ? item.periodName ?? hint.orderID : hint.orderID,
-                    scope: scope,
-                    at: order?.refund?.time ?? eventTime,
-                    periodStart: isCurrent ? item.start : nil,
-                    endsAccess: endsAccess
+        if !isUnderWay {
+            part.facts.append(
+                .refund(
+                    Fact.RefundState(
+                        transaction: isCurrent ? item.periodName ?? hint.orderID : hint.orderID,
+                        scope: scope,
+                        at: refundedAt,
+                        periodStart: isCurrent ? item.start : nil,
+                        endsAccess: endsAccess
+                    )
                 )
             )
-        )
+        }
         return normalization(
             of: [part] + others,
             environment: item.environment,
             assertedAt: item.assertedAt,
             anomalies: item.purchase.anomalies
+        )
+    }
+
+    /// An order that says that a refund is under way, and not of how much: told as it is, and no money is said to be back.
+    private func refundUnderWay(of lineage: SubscriptionID, transaction: String) -> EventDraft {
+        EventDraft(
+            id: .notified(lineage, by: .google, notification: notificationKey),
+            event: unmapped,
+            transaction: transaction
         )
     }
 
@@ -99,7 +116,9 @@ extension ResolutionMapping {
         var lineages: [LineageDraft] = []
         var others: [LineageDraft] = []
         for index in products.purchase.lineItems.indices {
-            guard let scope = scope(of: products.purchase, item: products.purchase.lineItems[index], hint.refundType)
+            // How much of it is on its way, an order does not say.
+            let type = order?.state == .pendingRefund ? nil : hint.refundType
+            guard let scope = scope(of: products.purchase, item: products.purchase.lineItems[index], type)
             else {
                 others.append(products.lineage(index, drafts: [], facts: products.facts(index)))
                 continue
@@ -121,7 +140,10 @@ extension ResolutionMapping {
                 )
             )
         }
-        if lineages.isEmpty, hint.refundType == .quantityBasedPartial || hint.refundType?.isKnown == false {
+        if lineages.isEmpty,
+            hint.refundType == .quantityBasedPartial || hint.refundType?.isKnown == false
+                || order?.state == .pendingRefund
+        {
             // Part of it, and the answer does not say how much: not a full refund, and no number to make up.
             let draft = EventDraft(
                 id: .notified(products.lineage, by: .google, notification: notificationKey),
@@ -218,6 +240,22 @@ extension ResolutionMapping {
         }
     }
 
+    /// What was bought once ends with its money. An order of a subscription may have paid for any of its periods.
+    private func refundFact(
+        _ hint: DeveloperNotification.VoidedPurchaseHint,
+        _ order: PlayOrder?
+    ) -> Fact {
+        .refund(
+            Fact.RefundState(
+                transaction: hint.orderID,
+                scope: .full,
+                at: order?.refund?.time ?? eventTime,
+                periodStart: nil,
+                endsAccess: hint.productType == .oneTime
+            )
+        )
+    }
+
     /// The purchase is not kept any more: that money of an order went back, the notification says.
     private func voidedUnanswered(
         _ hint: DeveloperNotification.VoidedPurchaseHint,
@@ -228,6 +266,7 @@ extension ResolutionMapping {
             answer,
             token: hint.purchaseToken,
             transaction: hint.orderID,
+            facts: hint.refundType == .full ? [refundFact(hint, order)] : [],
             id: { lineage in
                 guard hint.refundType == .full else {
                     return .notified(lineage, by: .google, notification: notificationKey)

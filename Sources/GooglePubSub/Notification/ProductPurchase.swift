@@ -95,7 +95,7 @@ extension ProductPurchase {
         }
         var lineItems: [LineItem] = []
         for item in items { lineItems.append(try LineItem(ObjectReader(item))) }
-        self.lineItems = lineItems
+        self.lineItems = PlayAddOns.inOrder(lineItems)
         anomalies = reader.anomalies
     }
 }

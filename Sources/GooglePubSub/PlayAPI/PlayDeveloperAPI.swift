@@ -75,18 +75,39 @@ public struct PlayDeveloperAPI: Sendable {
     ///
     /// An out-of-app resubscription names its predecessor only until then: ask about it first.
     ///
-    /// - Parameter id: the product; nil for a purchase with add-ons, for which Google advises against naming one.
+    /// The path is `subscriptions/{subscriptionId}/tokens/{token}:acknowledge`, as the API's discovery document has it; the
+    /// id "is not required" for a purchase with add-ons, and its segment is empty then
+    /// (https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptions/acknowledge).
+    ///
+    /// - Parameters:
+    ///   - id: the product; nil for a purchase with add-ons.
+    ///   - purchaseToken: the purchase.
+    ///   - packageName: the app.
+    ///   - account: whose purchase it is from now on, for one that was made again in the Play Store, where the app could not
+    ///     say so; Google takes an obfuscated account id and profile id of at most 64 characters.
     public func acknowledgeSubscription(
         id: String?,
         purchaseToken: String,
-        packageName: String
+        packageName: String,
+        account: Account? = nil
     ) async -> PlayAnswer {
-        await acknowledge(["subscriptions"] + (id.map { [.init($0)] } ?? []), purchaseToken, packageName)
+        guard let body = AcknowledgementBody(account) else { return .refusedHere }
+        return await acknowledge(
+            ["subscriptions", id.map { .init($0) } ?? .empty],
+            purchaseToken: purchaseToken,
+            packageName: packageName,
+            body: body.octets
+        )
     }
 
     /// Tells Google that a one-time purchase was granted (`purchases.products.acknowledge`).
     public func acknowledgeProduct(id: String, purchaseToken: String, packageName: String) async -> PlayAnswer {
-        await acknowledge(["products", .init(id)], purchaseToken, packageName)
+        await acknowledge(
+            ["products", .init(id)],
+            purchaseToken: purchaseToken,
+            packageName: packageName,
+            body: Array("{}".utf8)
+        )
     }
 
     // MARK: Orders
@@ -150,12 +171,13 @@ extension PlayDeveloperAPI {
 
     private func acknowledge(
         _ product: [HTTPSURL.PathSegment],
-        _ purchaseToken: String,
-        _ packageName: String
+        purchaseToken: String,
+        packageName: String,
+        body: [UInt8]
     ) async -> PlayAnswer {
         guard purchaseToken.utf8.count <= Self.maximumTokenBytes else { return .refusedHere }
         let path = ["purchases"] + product + ["tokens", .init(purchaseToken, verb: "acknowledge")]
-        return await ask(.post, packageName, path, body: Array("{}".utf8))
+        return await ask(.post, packageName, path, body: body)
     }
 
     private func get(

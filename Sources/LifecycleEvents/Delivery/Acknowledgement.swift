@@ -43,6 +43,10 @@ public struct Acknowledgement: Hashable, Sendable {
         switch error.code {
         case _ where error.code.isRetryable:
             (decision, status) = (.retryLater, 503)
+        // Proven, and about another app, or through another subscription: not this endpoint's, and nothing to keep. Pub/Sub
+        // has it until somebody who configures both takes it.
+        case .misdirected where error.isAuthentic && provider == .google:
+            (decision, status) = (.reject, 403)
         case _ where error.isAuthentic:
             (decision, status) = (.acceptAndQuarantine, 200)
         case .malformed:

@@ -1,6 +1,7 @@
-/// The host's products: which can take one another's place, which of them ranks higher, how long each lasts.
+/// The host's products: which can take one another's place, which of them ranks higher, how long each lasts, and what
+/// those are that are bought once.
 ///
-/// Products are named as in ``Fact/Period/product``.
+/// Products are named as in ``Fact/Period/product``: a subscription on Google Play with its base plan, `pro:monthly`.
 public struct ProductCatalog: Hashable, Sendable, Codable {
     /// A product of the catalogue.
     public struct Product: Hashable, Sendable, Codable {
@@ -22,26 +23,66 @@ public struct ProductCatalog: Hashable, Sendable, Codable {
         }
     }
 
-    /// The products by id.
+    /// The products that renew, by id.
     public private(set) var products: [String: Product]
+    /// The products that are bought once, by id.
+    public private(set) var oneTimeProducts: [String: OneTimeProduct]
+    /// What a product is that is bought once and stands neither here nor at the store. Without it such a purchase gives
+    /// access until it is known better: who has paid is not locked out by a gap in a list. `consumable` refuses that.
+    public var unlisted: LifecycleEvent.OneTimePurchase.ProductType?
 
     /// Makes a catalogue; of two products with one id the later counts.
-    public init(_ products: some Sequence<Product>) {
+    ///
+    /// - Parameters:
+    ///   - products: the products that renew.
+    ///   - oneTimeProducts: the products that are bought once.
+    ///   - unlisted: what other products are that are bought once; nil leaves that open, and such a purchase gives access.
+    public init(
+        _ products: some Sequence<Product>,
+        oneTimeProducts: some Sequence<OneTimeProduct> = EmptyCollection(),
+        unlisted: LifecycleEvent.OneTimePurchase.ProductType? = nil
+    ) {
         self.products = Dictionary(products.map { ($0.id, $0) }) { _, later in later }
+        self.oneTimeProducts = Dictionary(oneTimeProducts.map { ($0.id, $0) }) { _, later in later }
+        self.unlisted = unlisted
     }
 
     /// The product of an id.
     public subscript(id: String) -> Product? { products[id] }
 
-    /// Reads a list of products.
-    public init(from decoder: any Decoder) throws {
-        self.init(try decoder.singleValueContainer().decode([Product].self))
+    private enum CodingKeys: String, CodingKey {
+        case products, unlisted
+        case oneTimeProducts = "one_time_products"
     }
 
-    /// Writes the products in the order of their ids.
+    /// Reads `{"products":[…],"one_time_products":[…],"unlisted":…}`, or the list of products alone.
+    public init(from decoder: any Decoder) throws {
+        if let products = try? decoder.singleValueContainer().decode([Product].self) {
+            self.init(products)
+            return
+        }
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            try container.decodeIfPresent([Product].self, forKey: .products) ?? [],
+            oneTimeProducts: try container.decodeIfPresent([OneTimeProduct].self, forKey: .oneTimeProducts) ?? [],
+            unlisted: try container.decodeIfPresent(
+                LifecycleEvent.OneTimePurchase.ProductType.self,
+                forKey: .unlisted
+            )
+        )
+    }
+
+    /// Writes the products in the order of their ids; as a list where there is nothing else.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(products.valuesInOrder)
+        guard !oneTimeProducts.isEmpty || unlisted != nil else {
+            var container = encoder.singleValueContainer()
+            try container.encode(products.valuesInOrder)
+            return
+        }
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(products.valuesInOrder, forKey: .products)
+        try container.encode(oneTimeProducts.valuesInOrder, forKey: .oneTimeProducts)
+        try container.encodeIfPresent(unlisted, forKey: .unlisted)
     }
 }
 

@@ -19,6 +19,9 @@ public enum AccessDecision: Hashable, Sendable {
             case grace
             /// A product bought once.
             case purchase
+            /// A product bought once that nobody says the type of. It gives access until it is known better; see
+            /// ``ProductCatalog/oneTimeProducts``.
+            case unclassified
         }
 
         /// What kind of thing access rests on.

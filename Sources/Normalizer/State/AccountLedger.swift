@@ -92,8 +92,9 @@ public struct AccountLedger: Hashable, Sendable {
     public mutating func apply(_ result: Normalization, catalog: ProductCatalog? = nil) -> [AppliedEvent] {
         var applied: [AppliedEvent] = []
         for event in result.events { applied.append(apply(event, catalog: catalog)) }
-        if let statement = result.noChange?.statement { apply(statement) }
-        for statement in result.furtherStatements { apply(statement) }
+        for statement in [result.noChange?.statement].compactMap(\.self) + result.furtherStatements {
+            apply(catalog.map(statement.described) ?? statement)
+        }
         return applied
     }
 
@@ -180,7 +181,7 @@ public struct AccountAccess: Hashable, Sendable, Codable {
 
     /// Whether access is due. It is granted if any lineage grants it, until the end of the unbroken access of all.
     public var decision: AccessDecision
-    /// The lineages that grant access, the longest first.
+    /// The lineages that grant access, the longest first; last those of which nobody says what was bought.
     public var grantors: [Contribution]
     /// The lineages that do not.
     public var others: [Contribution]
@@ -312,11 +313,13 @@ extension AccountAccess {
 }
 
 extension AccountAccess.Contribution {
-    /// Longest access first, then the latest end, then the name.
-    fileprivate var rank: (Int64, String) {
+    /// What is known to give access before what is presumed to, of either the longest first; then the latest end, then the
+    /// name.
+    fileprivate var rank: (Int, Int64, String) {
         switch decision {
-        case .granted(let until, _): (-(until?.millisecondsSince1970 ?? .max), subscription.description)
-        case .denied(let since, _): (-(since?.millisecondsSince1970 ?? -.max), subscription.description)
+        case .granted(let until, let grant):
+            (grant.basis == .unclassified ? 1 : 0, -(until?.millisecondsSince1970 ?? .max), subscription.description)
+        case .denied(let since, _): (2, -(since?.millisecondsSince1970 ?? -.max), subscription.description)
         }
     }
 }

@@ -78,8 +78,10 @@ extension SubscriptionState {
     ///
     /// - Parameters:
     ///   - event: the event.
-    ///   - catalog: the host's products, which tell an upgrade from a downgrade where the store does not.
+    ///   - catalog: the host's products, which tell an upgrade from a downgrade where the store does not, and what
+    ///     was bought once.
     public mutating func apply(_ event: NormalizedEvent, catalog: ProductCatalog? = nil) -> AppliedEvent {
+        let event = catalog.map(event.described) ?? event
         guard let statement = event.statement, !statement.subscription.id.isEmpty,
             registers[statement.subscription] != nil
         else {

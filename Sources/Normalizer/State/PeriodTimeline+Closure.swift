@@ -43,6 +43,13 @@ extension PeriodTimeline.Period {
     }
 }
 
+extension Register<Fact.Billing> {
+    /// Whether the charge failed with which a pause was to end: since then it is the charge that keeps access away.
+    func takesOver(from pause: PeriodTimeline.Cut) -> Bool {
+        pause.reason == .paused && value.status == .suspended && by.milliseconds > pause.by.milliseconds
+    }
+}
+
 extension PeriodTimeline.Cut {
     /// The end of a whole purchase; nil for one that is open.
     fileprivate init?(_ closure: Assertion<Fact.Closure>) {

@@ -69,11 +69,17 @@ struct Refinement {
         return refined
     }
 
+    /// Whether a period ended with a pause that was still on before the event: a charge may fail when it is to resume.
+    private func isPaused(_ period: PeriodTimeline.Period) -> Bool {
+        guard let cut = period.cut, cut.reason == .paused else { return false }
+        return prior.billing?.takesOver(from: cut) != true
+    }
+
     private func refine(_ started: LifecycleEvent.Started, _ period: Fact.Period) -> LifecycleEvent {
         guard started.origin == .new, let before = predecessor(of: period) else { return .started(started) }
         let start = period.period.startMilliseconds
         if let change = immediateChange(from: before, to: period) { return change }
-        if before.cut?.reason == .paused {
+        if isPaused(before) {
             return .renewed(
                 .init(cause: .resumption, phase: started.phase, period: started.period, price: started.price)
             )
@@ -93,7 +99,7 @@ struct Refinement {
         case .scheduled, .unknown, .planChange: break
         case .recovery(.unknown):
             // One notification may stand for the end of account hold and for the end of a pause.
-            if before.cut?.reason == .paused {
+            if isPaused(before) {
                 renewed.cause = .resumption
             } else if let trouble = trouble(before: before, period) {
                 renewed.cause = .recovery(from: trouble)
@@ -114,7 +120,7 @@ struct Refinement {
             return .renewed(renewed)
         }
         if !event.renewsUnderItsName, let change = immediateChange(from: before, to: period) { return change }
-        if before.cut?.reason == .paused {
+        if isPaused(before) {
             renewed.cause = .resumption
         } else if let trouble = trouble(before: before, period) {
             renewed.cause = .recovery(from: trouble)
@@ -210,8 +216,10 @@ struct Refinement {
         let timeline = now.timeline
         guard let subject = timeline.index(transaction: refund.transaction, start: start) else { return nil }
         let moment = timeline.reached((stated?.at ?? event.occurredAt).millisecondsSince1970)
-        let period = timeline.periods[subject]
-        return timeline.lastBegun(by: moment) == subject
-            && moment < max(period.end, period.grace?.until ?? .min)
+        guard let current = timeline.lastBegun(by: moment) else { return false }
+        let period = timeline.periods[current]
+        // What goes on of the order under another name was paid for with it.
+        guard current == subject || period.transaction?.goesOn(of: refund.transaction) == true else { return false }
+        return moment < max(period.end, period.grace?.until ?? .min)
     }
 }

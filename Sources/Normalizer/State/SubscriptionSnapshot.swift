@@ -109,7 +109,8 @@ extension SubscriptionState {
             case .paused: return .paused
             case .refunded: return .refunded
             case .billing:
-                let isOver = timeline.newest?.cut != nil
+                // A charge that failed at the end of a pause, or with which the store withholds the purchase, is tried again.
+                let isOver = timeline.newest?.cut.map { !$0.isOfPurchase && $0.reason != .paused } ?? false
                 return isOver || billing(timeline)?.value.status != .suspended ? .expired : .billingRetry
             case .customer, .priceIncreaseDeclined, .productUnavailable, .replaced, .developer, .unknown:
                 return .expired

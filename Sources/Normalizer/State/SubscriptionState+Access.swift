@@ -37,7 +37,9 @@ extension SubscriptionState {
             let until = Self.end(of: intervals(timeline, owned), from: current.accessEnd)
             return .granted(until: Self.date(until), because: grant(current, at: time))
         }
-        if let purchase = owned.last(where: { $0.start <= time && time < $0.end }) {
+        // What is known to give access comes before what is presumed to.
+        let running = owned.filter { $0.start <= time && time < $0.end }
+        if let purchase = running.last(where: { !$0.isPresumed }) ?? running.last {
             let until = Self.end(of: intervals(timeline, owned), from: purchase.end)
             return .granted(until: Self.date(until), because: grant(purchase))
         }
@@ -50,18 +52,22 @@ extension SubscriptionState {
         var start: Int64
         var end: Int64
         var register: Register<Fact.OneTimePurchase>
+
+        /// Whether nobody says what it is.
+        var isPresumed: Bool { register.value.purchase.type == .unknown }
     }
 
     /// What was bought once and gives access: until its refund, or until a stated end. A consumable is used up by the
-    /// host, and a product of unknown type without an end may be one.
+    /// host. A product of unknown type may be one, and yet who has paid is not locked out: it gives access until it is
+    /// known better, by the store that has it consumed or by the host's catalogue.
     var ownedPurchases: [OwnedPurchase] {
         purchases.values.compactMap { register in
             let purchase = register.value
             let start = purchase.at.millisecondsSince1970
             var end = purchase.purchase.expires?.millisecondsSince1970 ?? .max
             switch purchase.purchase.type {
-            case .nonConsumable: break
-            case .nonRenewing, .unknown: guard end < .max else { return nil }
+            case .nonConsumable, .unknown: break
+            case .nonRenewing: guard end < .max else { return nil }
             case .consumable: return nil
             }
             if let refund = endingRefund(of: purchase) { end = min(end, refund.value.at.millisecondsSince1970) }
@@ -77,7 +83,10 @@ extension SubscriptionState {
     }
 
     private func endingRefund(of purchase: Fact.OneTimePurchase) -> Register<Fact.RefundState>? {
-        refunds[purchase.transaction].flatMap { $0.value.scope != nil && $0.value.endsAccess ? $0 : nil }
+        refunds[purchase.transaction].flatMap { register in
+            let refund = register.value
+            return refund.scope != nil && refund.endsAccess || refund.isWhole(of: purchase) ? register : nil
+        }
     }
 
     /// The end of what was shared and not bought, unless a later statement of the purchase took it back.
@@ -127,7 +136,7 @@ extension SubscriptionState {
 
     private func grant(_ owned: OwnedPurchase) -> AccessDecision.Grant {
         AccessDecision.Grant(
-            basis: .purchase,
+            basis: owned.isPresumed ? .unclassified : .purchase,
             subscription: subscription,
             product: owned.register.value.product,
             phase: nil,
@@ -204,7 +213,7 @@ extension SubscriptionState {
         if let replacement = period.replacement, replacement.at <= period.accessEnd {
             return (.replaced, replacement.by)
         }
-        if let cut = period.cut { return (.init(cut.reason), cut.by) }
+        if let cut = period.cut, billing(timeline)?.takesOver(from: cut) != true { return (.init(cut.reason), cut.by) }
         if let grace = period.grace { return (.billing, grace.by) }
         if let billing = billing(timeline), billing.value.status != .settled { return (.billing, billing.by) }
         if let pause = pause(timeline), pause.value.status == .paused { return (.paused, pause.by) }

@@ -107,7 +107,7 @@ extension RevenueCatPurchase {
 
     private var detail: LifecycleEvent.OneTimePurchase {
         LifecycleEvent.OneTimePurchase(
-            type: expiresAt != nil ? .nonRenewing : entitlements.isEmpty ? .unknown : .nonConsumable,
+            type: expiresAt != nil ? .nonRenewing : entitlements.isEmpty ? .consumable : .nonConsumable,
             quantity: quantity,
             price: price,
             expires: expiresAt,

@@ -99,10 +99,10 @@ extension Mapping {
             let transaction = purchase.paidTransaction, event.timestamp != nil
         else { return .incomplete(purchase.missing(["purchased_at_ms", "product_id"])) }
         let price = purchase.price
-        // RevenueCat unlocks entitlements for good with a product without an end. One that unlocks none is used up, or
-        // kept, as the host decides.
+        // RevenueCat unlocks entitlements for good with a product without an end. One that unlocks none gives
+        // no access, as what is used up.
         let type: LifecycleEvent.OneTimePurchase.ProductType =
-            event.expirationAt != nil ? .nonRenewing : event.entitlementIDs.isEmpty ? .unknown : .nonConsumable
+            event.expirationAt != nil ? .nonRenewing : event.entitlementIDs.isEmpty ? .consumable : .nonConsumable
         let detail = LifecycleEvent.OneTimePurchase(
             type: type,
             quantity: event.quantity ?? 1,
