@@ -18,6 +18,10 @@ package struct VectorOutcome: Sendable {
         switch result {
         case .success(let normalization):
             output.events = normalization.events
+            let statements = normalization.logLines.compactMap {
+                if case .statement(let statement) = $0 { statement } else { nil }
+            }
+            output.statements = statements.isEmpty ? nil : statements
         case .failure(let error):
             output.outcome = "reject"
             output.code = error.code
@@ -33,6 +37,8 @@ package struct VectorOutcome: Sendable {
         var message: String?
         var answer: Int
         var events: [NormalizedEvent] = []
+        /// What the store asserted without an event.
+        var statements: [StoreStatement]?
         var matched: Bool?
     }
 }

@@ -9,7 +9,7 @@ extension ChannelComparison {
         _ tolerance: Int64,
         _ range: Range<Date>?
     ) {
-        let (first, second) = (AccountLedger(statements: left.events), AccountLedger(statements: right.events))
+        let (first, second) = (AccountLedger(statements: left.statements), AccountLedger(statements: right.statements))
         func expected(of channel: Channel, toldBy other: Channel) -> Set<SubscriptionID> {
             Set(
                 other.distinct.filter { channel.canTell($0) && range?.contains($0.assertedAt) != false }
@@ -80,11 +80,9 @@ extension ChannelComparison {
 }
 
 extension AccountLedger {
-    /// What events state, without a word on what each was to what was known.
-    init(statements events: [NormalizedEvent]) {
+    /// What was stated, without a word on what an event was to what was known.
+    init(statements: [StoreStatement]) {
         self.init()
-        for event in events {
-            if let statement = event.statement { apply(statement) }
-        }
+        for statement in statements { apply(statement) }
     }
 }

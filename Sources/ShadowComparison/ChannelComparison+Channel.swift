@@ -4,15 +4,17 @@ import Normalizer
 extension ChannelComparison {
     /// One side of a comparison.
     struct Channel {
-        let events: [NormalizedEvent]
+        /// What was stated, with events and without.
+        let statements: [StoreStatement]
         /// In the order of their making, each identity once.
         let distinct: [NormalizedEvent]
         private let providers: Set<Provider>
         private let byLineage: [SubscriptionID: [NormalizedEvent]]
 
-        init(_ events: some Sequence<NormalizedEvent>) {
-            self.events = Array(events)
-            let sorted = self.events.sorted {
+        init(_ lines: some Sequence<LogLine>) {
+            statements = lines.compactMap(\.statement)
+            let events = lines.compactMap { if case .event(let event) = $0 { event } else { nil } }
+            let sorted = events.sorted {
                 $0.assertedAt == $1.assertedAt ? $0.id.description < $1.id.description : $0.assertedAt < $1.assertedAt
             }
             var seen: Set<EventID> = []

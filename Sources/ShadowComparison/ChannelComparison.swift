@@ -106,17 +106,7 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
         case lineagesOnlySecond = "lineages_only_second"
     }
 
-    /// Compares two channels.
-    ///
-    /// - Parameters:
-    ///   - first: the events of one.
-    ///   - second: the events of the other.
-    ///   - window: how far apart two statements without a common identity may be made and still be of one fact.
-    ///   - tolerance: how far times may differ, and how long access, without being reported: channels know some moments
-    ///     by their own clocks.
-    ///   - range: the time to report on, of statements and of access; nil for all. Give the time that both channels were
-    ///     taken in, with a margin for what one of them tells late. What was stated outside of it still counts for
-    ///     matching and for the states.
+    /// Compares the events of two channels, without the statements that have none.
     public init(
         _ first: some Sequence<NormalizedEvent>,
         _ second: some Sequence<NormalizedEvent>,
@@ -124,9 +114,31 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
         tolerance: Duration = .seconds(60),
         in range: Range<Date>? = nil
     ) {
+        let (first, second) = (first.map(LogLine.event), second.map(LogLine.event))
+        self.init(first, second, window: window, tolerance: tolerance, in: range)
+    }
+
+    /// Compares two channels.
+    ///
+    /// - Parameters:
+    ///   - first: the events and statements of one.
+    ///   - second: the events and statements of the other.
+    ///   - window: how far apart two statements without a common identity may be made and still be of one fact.
+    ///   - tolerance: how far times may differ, and how long access, without being reported: channels know some moments
+    ///     by their own clocks.
+    ///   - range: the time to report on, of statements and of access; nil for all. Give the time that both channels were
+    ///     taken in, with a margin for what one of them tells late. What was stated outside of it still counts for
+    ///     matching and for the states.
+    public init(
+        _ first: some Sequence<LogLine>,
+        _ second: some Sequence<LogLine>,
+        window: Duration = .seconds(7200),
+        tolerance: Duration = .seconds(60),
+        in range: Range<Date>? = nil
+    ) {
         let left = Channel(first)
         let right = Channel(second)
-        let purchases = AccountLedger(statements: left.events + right.events)
+        let purchases = AccountLedger(statements: left.statements + right.statements)
         let limit = window.wholeMilliseconds
         let slack = tolerance.wholeMilliseconds
         var unmatched = Dictionary(uniqueKeysWithValues: right.distinct.map { ($0.id, $0) })

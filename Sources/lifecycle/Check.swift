@@ -9,7 +9,7 @@ struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs test vectors and compares them with what they expect.",
         discussion: """
-            Prints one line a case: {"id","outcome","code"?,"message"?,"answer","events","matched"?}, in the order of \
+            Prints one line a case: {"id","outcome","code"?,"message"?,"answer","events","statements"?,"matched"?}, in the order of \
             the files whatever the number of jobs. The summary goes to standard error. Exit status 1 when any case \
             differs from its expectation, a line is no case, or a file has none.
             """

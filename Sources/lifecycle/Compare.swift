@@ -9,7 +9,7 @@ struct Compare: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Compares what two channels said of the same purchases.",
         discussion: """
-            Each file holds the events of one channel, one a line, as `lifecycle normalize` prints them. Prints one line \
+            Each file holds the events and statements of one channel, one a line, as `lifecycle normalize` prints them. Prints one line \
             for whatever differs: a pair of events of one fact, an event or a lineage that only one side has, or a \
             stretch of time in which only one side gives access. The last line holds the numbers, which also go to \
             standard error as a table.
@@ -49,8 +49,8 @@ struct Compare: ParsableCommand {
 
     func run() throws {
         let comparison = ChannelComparison(
-            try EventLog.events(at: first),
-            try EventLog.events(at: second),
+            try EventLog.lines(at: first),
+            try EventLog.lines(at: second),
             window: .seconds(window),
             tolerance: .seconds(tolerance),
             in: try range()

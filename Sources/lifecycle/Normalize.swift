@@ -8,8 +8,11 @@ import WireJSON
 /// `lifecycle normalize`
 struct Normalize: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Verifies raw webhook bodies and prints one event a line.",
+        abstract: "Verifies raw webhook bodies and prints one event or statement a line.",
         discussion: """
+            What a store asserts without an event is printed as a line with "kind":"statement". A state needs it, so keep \
+            it in the log.
+
             The configuration file is the `config` object of a test vector; TestVectors/README.md lists its members, \
             and any other is refused. Its `now`, in milliseconds since 1970, is the time of receipt; without it, that is the present.
 
@@ -89,8 +92,8 @@ struct Normalize: AsyncParsableCommand {
             let delivery = Delivery(headers: headers, body: try contents(of: path), receivedAt: now ?? Date())
             do {
                 let normalization = try await receiver.receive(delivery)
-                for event in normalization.events {
-                    try StandardOutput.write(line: CanonicalJSON.bytes(event))
+                for line in normalization.logLines {
+                    try StandardOutput.write(line: CanonicalJSON.bytes(line))
                 }
                 if let noChange = normalization.noChange {
                     StandardError.write("\(path): no event: \(noChange.reason)")

@@ -180,7 +180,7 @@ private final class EventSink: Sendable {
                 do {
                     var lines: [UInt8] = []
                     if case .success(let normalization) = outcome {
-                        for event in normalization.events { lines += try CanonicalJSON.bytes(event) + [0x0A] }
+                        lines = try EventLog.bytes(lines: normalization.logLines)
                     }
                     try FileHandle.standardOutput.writeThrough(lines)
                     if acknowledgement.decision == .acceptAndQuarantine { try quarantine.keep(message, outcome) }

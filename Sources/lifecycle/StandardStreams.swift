@@ -28,14 +28,32 @@ enum StandardError {
 
 /// Reads a file, or standard input for `-`.
 func contents(of path: String) throws(ValidationError) -> [UInt8] {
-    let isInput = path == "-"
-    let file = isInput ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
+    let file = try opened(path)
     // Unlike `Data(contentsOf:)`, this reads pipes too, such as a shell's `<(…)`.
-    guard let file, let bytes = try? file.readToEnd() ?? Data() else {
-        guard !isInput else { throw ValidationError("standard input cannot be read") }
-        throw ValidationError("\(path) cannot be read: \(obstacle(to: path))")
-    }
+    guard let bytes = try? file.readToEnd() ?? Data() else { throw unreadable(path) }
     return Array(bytes)
+}
+
+/// A file, or standard input for `-`.
+func opened(_ path: String) throws(ValidationError) -> FileHandle {
+    if path == "-" { return FileHandle.standardInput }
+    guard let file = FileHandle(forReadingAtPath: path) else { throw unreadable(path) }
+    return file
+}
+
+/// The next piece of a file; nil at its end.
+func chunk(of file: FileHandle, at path: String) throws(ValidationError) -> [UInt8]? {
+    do {
+        guard let data = try file.read(upToCount: 1 << 16), !data.isEmpty else { return nil }
+        return Array(data)
+    } catch {
+        throw unreadable(path)
+    }
+}
+
+private func unreadable(_ path: String) -> ValidationError {
+    if path == "-" { return ValidationError("standard input cannot be read") }
+    return ValidationError("\(path) cannot be read: \(obstacle(to: path))")
 }
 
 /// What stands in the way of reading a file.

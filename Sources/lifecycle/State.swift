@@ -67,34 +67,37 @@ struct EventInput: ParsableArguments {
     @Option(help: ArgumentHelp("Only what is bound to this account identifier.", valueName: "id"))
     var account: String?
 
-    @Argument(help: ArgumentHelp("Events, one a line, as `normalize` prints them; - reads standard input."))
+    @Argument(
+        help: ArgumentHelp("Events and statements, one a line, as `normalize` prints them; - reads standard input.")
+    )
     var events: [String]
 
     var moment: Date {
         get throws {
-            guard let at else { return Date() }
-            guard let milliseconds = RFC3339.milliseconds(at) else {
-                throw ValidationError("--at is not an RFC 3339 time such as 2026-01-31T09:30:00Z")
-            }
-            return Date(millisecondsSince1970: milliseconds)
+            try at.map(Self.moment) ?? Date()
         }
     }
 
+    static func moment(_ text: String) throws(ValidationError) -> Date {
+        guard let milliseconds = RFC3339.milliseconds(text) else {
+            throw ValidationError("--at is not an RFC 3339 time such as 2026-01-31T09:30:00Z")
+        }
+        return Date(millisecondsSince1970: milliseconds)
+    }
+
     func timeline() throws -> Timeline {
-        Timeline(try events.flatMap { try EventLog.events(at: $0) })
+        var timeline = Timeline()
+        for path in events {
+            for line in LogFile(try opened(path), at: path) { timeline.play(try line.get()) }
+        }
+        return timeline
     }
 }
 
 extension EventLog {
-    /// The events of a file; `-` is standard input.
-    static func events(at path: String) throws -> [NormalizedEvent] {
-        let bytes = try contents(of: path)
-        do {
-            return try events(in: bytes)
-        } catch {
-            StandardError.write("\(path): \(error)")
-            throw ExitCode.rejected
-        }
+    /// The lines of a file; `-` is standard input.
+    static func lines(at path: String) throws -> [LogLine] {
+        try LogFile(try opened(path), at: path).map { try $0.get() }
     }
 }
 #endif

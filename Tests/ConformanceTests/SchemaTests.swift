@@ -44,6 +44,15 @@ import WireJSON
     )
     func documented(_ provider: Provider) async throws {
         let (event, state) = (try schema("docs/event-schema.json"), try schema("docs/state-schema.json"))
+        let definitions = try #require(
+            JSONSerialization.jsonObject(with: Data(try Repository.text("docs/event-schema.json").utf8))
+                as? [String: Any]
+        )
+        let statementSchema: [String: Any] = [
+            "$ref": "#/$defs/statement", "$defs": try #require(definitions["$defs"]),
+        ]
+        let bytes = Array(try JSONSerialization.data(withJSONObject: statementSchema))
+        let line = JSONSchema(root: try JSONDocument(parsing: bytes).root)
         for vector in Corpus.vectors where vector.provider == provider {
             guard case .success(let normalization) = await VectorRunner.run(vector).result else { continue }
             for made in normalization.events {
@@ -51,7 +60,12 @@ import WireJSON
                 #expect(violation == nil, "\(vector.id): \(violation ?? "")")
             }
             var ledger = AccountLedger()
-            for statement in normalization.statements { ledger.apply(statement) }
+            for made in normalization.logLines {
+                ledger.apply(made)
+                guard case .statement = made else { continue }
+                let violation = try line.violation(document(made))
+                #expect(violation == nil, "\(vector.id): \(violation ?? "")")
+            }
             for made in ledger.states {
                 let violation = try state.violation(document(made))
                 #expect(violation == nil, "\(vector.id): \(violation ?? "")")

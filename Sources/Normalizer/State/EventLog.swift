@@ -1,45 +1,151 @@
 public import FoundationEssentials
 import SignatureCore
 
-/// Events as JSON Lines: what the command line prints, and what a backend appends to its log.
+/// One line of a log: an event, or a statement without an event.
+///
+/// A state is joined from both. A log of events alone loses what a store asserted without an event, such as a payment that
+/// ends a failed charge, and can then deny access that was paid for.
+public enum LogLine: Hashable, Sendable {
+    /// An event, in the form of `docs/event-schema.md`.
+    case event(NormalizedEvent)
+    /// A statement without an event, with `"kind":"statement"`.
+    case statement(StoreStatement)
+}
+
+extension LogLine: Codable {
+    private enum CodingKeys: String, CodingKey { case kind }
+    private static let statementKind = "statement"
+
+    /// Reads a line; whatever has another kind is read as an event.
+    public init(from decoder: any Decoder) throws {
+        let kind = try decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .kind)
+        self =
+            kind == Self.statementKind
+            ? .statement(try StoreStatement(from: decoder)) : .event(try NormalizedEvent(from: decoder))
+    }
+
+    /// Writes the event, or the statement with its kind.
+    public func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .event(let event):
+            try event.encode(to: encoder)
+        case .statement(let statement):
+            try statement.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(Self.statementKind, forKey: .kind)
+        }
+    }
+
+    /// What the line states; nil for an event about no lineage.
+    public var statement: StoreStatement? {
+        switch self {
+        case .event(let event): event.statement
+        case .statement(let statement): statement
+        }
+    }
+
+    /// The lineage that the line is about; nil for an event about no lineage.
+    public var subscription: SubscriptionID? {
+        switch self {
+        case .event(let event): event.subscription
+        case .statement(let statement): statement.subscription
+        }
+    }
+}
+
+extension Normalization {
+    /// Everything to append to a log, in the order in which a ledger applies it.
+    public var logLines: [LogLine] {
+        events.map(LogLine.event)
+            + ([noChange?.statement].compactMap(\.self) + furtherStatements).map(LogLine.statement)
+    }
+}
+
+extension AccountLedger {
+    /// Joins a line of a log.
+    ///
+    /// - Returns: what an event was to the state of its lineage; nil for a statement.
+    @discardableResult
+    public mutating func apply(_ line: LogLine, catalog: ProductCatalog? = nil) -> AppliedEvent? {
+        switch line {
+        case .event(let event):
+            return apply(event, catalog: catalog)
+        case .statement(let statement):
+            apply(statement)
+            return nil
+        }
+    }
+}
+
+/// Events and statements as JSON Lines: what the command line prints, and what a backend appends to its log.
 public enum EventLog: Sendable {
-    /// A line that is no event.
+    /// A line that is neither an event nor a statement.
     public struct InvalidLine: Error, Hashable, CustomStringConvertible {
         /// The number of the line, from 1.
         public let line: Int
         /// How long it is, in bytes.
         public let byteCount: Int
 
+        /// Makes the error.
+        public init(line: Int, byteCount: Int) {
+            self.line = line
+            self.byteCount = byteCount
+        }
+
         /// Names the line, and nothing of its content.
         public var description: String { "line \(line), \(byteCount) bytes: not an event" }
     }
 
-    /// Reads events, one a line; empty lines are skipped.
+    /// Reads one line.
     ///
-    /// - Throws: ``InvalidLine`` for the first line that is no event.
-    public static func events(in bytes: [UInt8]) throws(InvalidLine) -> [NormalizedEvent] {
-        var events: [NormalizedEvent] = []
-        var number = 0
-        for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
-            number += 1
-            if line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\t") }) {
-                continue
-            }
-            guard let event = try? CanonicalJSON.value(NormalizedEvent.self, from: Array(line)) else {
-                throw InvalidLine(line: number, byteCount: line.count)
-            }
-            events.append(event)
+    /// - Parameter number: the number of the line, from 1, for the error.
+    /// - Returns: nil for an empty line.
+    /// - Throws: ``InvalidLine``.
+    public static func line(_ bytes: some Collection<UInt8>, number: Int) throws(InvalidLine) -> LogLine? {
+        let isEmpty = bytes.allSatisfy {
+            $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\t")
         }
-        return events
+        if isEmpty { return nil }
+        guard let line = try? CanonicalJSON.value(LogLine.self, from: Array(bytes)) else {
+            throw InvalidLine(line: number, byteCount: bytes.count)
+        }
+        return line
+    }
+
+    /// Reads a log, one line at a time; empty lines are skipped.
+    ///
+    /// - Throws: ``InvalidLine`` for the first line that is neither an event nor a statement.
+    public static func lines(in bytes: [UInt8]) throws(InvalidLine) -> [LogLine] {
+        var lines: [LogLine] = []
+        var number = 0
+        for part in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+            number += 1
+            if let line = try line(part, number: number) { lines.append(line) }
+        }
+        return lines
+    }
+
+    /// Reads the events of a log and skips statements and empty lines.
+    ///
+    /// - Throws: ``InvalidLine`` for the first line that is neither an event nor a statement.
+    public static func events(in bytes: [UInt8]) throws(InvalidLine) -> [NormalizedEvent] {
+        try lines(in: bytes).compactMap { if case .event(let event) = $0 { event } else { nil } }
     }
 
     /// Writes events, one a line.
     ///
     /// - Throws: `EncodingError` from an event; those of this package throw none.
     public static func bytes(_ events: some Sequence<NormalizedEvent>) throws -> [UInt8] {
+        try bytes(lines: events.map(LogLine.event))
+    }
+
+    /// Writes the lines of a log.
+    ///
+    /// - Throws: `EncodingError` from a line; those of this package throw none.
+    public static func bytes(lines: some Sequence<LogLine>) throws -> [UInt8] {
         var bytes: [UInt8] = []
-        for event in events {
-            bytes += try CanonicalJSON.bytes(event)
+        for line in lines {
+            bytes += try CanonicalJSON.bytes(line)
             bytes.append(UInt8(ascii: "\n"))
         }
         return bytes
@@ -53,9 +159,17 @@ public struct Timeline: Hashable, Sendable {
     /// What each event was, in the order of the log.
     public private(set) var appliedEvents: [AppliedEvent] = []
 
+    /// Makes an empty timeline.
+    public init() {}
+
     /// Plays events in the given order. The ledger does not depend on the order; what each event was does.
     public init(_ events: some Sequence<NormalizedEvent>, catalog: ProductCatalog? = nil) {
         for event in events { appliedEvents.append(ledger.apply(event, catalog: catalog)) }
+    }
+
+    /// Plays a log of events and statements without keeping what each event was, so that memory follows the states alone.
+    public mutating func play(_ line: LogLine, catalog: ProductCatalog? = nil) {
+        ledger.apply(line, catalog: catalog)
     }
 
     /// What to print about one lineage.
