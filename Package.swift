@@ -20,6 +20,7 @@ let package = Package(
     name: "swift-lifecycle-events",
     products: [
         .library(name: "LifecycleEvents", targets: ["LifecycleEvents"]),
+        .library(name: "LifecycleJournal", targets: ["LifecycleJournal"]),
         .library(name: "Normalizer", targets: ["Normalizer"]),
         .library(name: "AppleJWS", targets: ["AppleJWS"]),
         .library(name: "AppStoreServer", targets: ["AppStoreServer"]),
@@ -28,7 +29,9 @@ let package = Package(
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
         .library(name: "NormalizerTesting", targets: ["NormalizerTesting"]),
         .library(name: "NotificationSimulator", targets: ["NotificationSimulator"]),
+        .library(name: "PostgresJournal", targets: ["PostgresJournal"]),
         .library(name: "RevenueCatEvents", targets: ["RevenueCatEvents"]),
+        .library(name: "SQLiteJournal", targets: ["SQLiteJournal"]),
         .library(name: "ShadowComparison", targets: ["ShadowComparison"]),
         .library(name: "Stripe", targets: ["Stripe"]),
         .executable(name: "lifecycle", targets: ["lifecycle"]),
@@ -54,6 +57,16 @@ let package = Package(
             pkgConfig: "libcrypto",
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
         ),
+        .systemLibrary(
+            name: "CLifecyclePostgres",
+            pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"]), .brew(["libpq"])]
+        ),
+        .systemLibrary(
+            name: "CLifecycleSQLite",
+            pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]
+        ),
         .target(name: "WireJSON", swiftSettings: strict),
         .target(
             name: "SignatureCore",
@@ -67,6 +80,18 @@ let package = Package(
         ),
         .target(name: "LifecycleEvents", dependencies: ["SignatureCore"], swiftSettings: strict),
         .target(name: "Normalizer", dependencies: ["LifecycleEvents", "SignatureCore"], swiftSettings: strict),
+        .target(name: "BlockingExecution", swiftSettings: strict),
+        .target(name: "LifecycleJournal", dependencies: ["Normalizer", "SignatureCore"], swiftSettings: strict),
+        .target(
+            name: "PostgresJournal",
+            dependencies: ["BlockingExecution", "CLifecyclePostgres", "LifecycleEvents", "LifecycleJournal"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "SQLiteJournal",
+            dependencies: ["BlockingExecution", "CLifecycleSQLite", "LifecycleJournal"],
+            swiftSettings: strict
+        ),
         .target(
             name: "AppleJWS",
             dependencies: ["JSONWebSignature", "LifecycleEvents", "SignatureCore", "WireJSON"],
@@ -89,7 +114,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "HTTPTransport", swiftSettings: strict),
-        .target(name: "NormalizerTesting", dependencies: ["HTTPTransport", "Normalizer"], swiftSettings: strict),
+        .target(
+            name: "NormalizerTesting",
+            dependencies: ["HTTPTransport", "LifecycleJournal", "Normalizer"],
+            swiftSettings: strict
+        ),
         .target(
             name: "RevenueCatEvents",
             dependencies: ["HTTPTransport", "LifecycleEvents", "SignatureCore", "WireJSON"],
@@ -149,8 +178,11 @@ let package = Package(
                 "CurlTransport",
                 "GooglePubSub",
                 "HTTPTransport",
+                "LifecycleJournal",
                 "NotificationSimulator",
                 "Normalizer",
+                "PostgresJournal",
+                "SQLiteJournal",
                 "ShadowComparison",
                 "WireJSON",
                 .target(name: "LoopbackServer", condition: .when(traits: ["CommandLineTool"])),
@@ -194,6 +226,14 @@ let package = Package(
         .testTarget(
             name: "NormalizerTests",
             dependencies: ["Normalizer", "SchemaSupport", "WireJSON"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LifecycleJournalTests",
+            dependencies: [
+                "LifecycleJournal", "Normalizer", "NormalizerTesting", "NotificationSimulator", "PostgresJournal",
+                "SQLiteJournal", "SignatureCore", "Stripe", "lifecycle",
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -115,7 +115,7 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
         in range: Range<Date>? = nil
     ) {
         let (first, second) = (first.map(LogLine.event), second.map(LogLine.event))
-        self.init(first, second, window: window, tolerance: tolerance, in: range)
+        self.init(log: first, and: second, window: window, tolerance: tolerance, in: range)
     }
 
     /// Compares two channels.
@@ -130,8 +130,8 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
     ///     taken in, with a margin for what one of them tells late. What was stated outside of it still counts for
     ///     matching and for the states.
     public init(
-        _ first: some Sequence<LogLine>,
-        _ second: some Sequence<LogLine>,
+        log first: some Sequence<LogLine>,
+        and second: some Sequence<LogLine>,
         window: Duration = .seconds(7200),
         tolerance: Duration = .seconds(60),
         in range: Range<Date>? = nil

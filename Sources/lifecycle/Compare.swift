@@ -49,8 +49,8 @@ struct Compare: ParsableCommand {
 
     func run() throws {
         let comparison = ChannelComparison(
-            try EventLog.lines(at: first),
-            try EventLog.lines(at: second),
+            log: try EventLog.lines(at: first),
+            and: try EventLog.lines(at: second),
             window: .seconds(window),
             tolerance: .seconds(tolerance),
             in: try range()

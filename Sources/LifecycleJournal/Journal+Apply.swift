@@ -1,0 +1,216 @@
+public import FoundationEssentials
+public import Normalizer
+
+extension Journal {
+    /// Keeps what a delivery, an upload or an answer came to, in a transaction of its own.
+    ///
+    /// The same result again changes nothing.
+    ///
+    /// - Returns: what each event was; nothing where the whole result was known.
+    /// - Throws: ``JournalError``; nothing is acknowledged then.
+    @discardableResult
+    public func apply(_ result: Normalization) async throws(JournalError) -> [AppliedEvent] {
+        let time = now()
+        return try await write { try await apply(result, in: $0, at: time) }.applied
+    }
+
+    /// Keeps what a delivery came to, in a transaction that the host began and will commit.
+    ///
+    /// - Parameter time: the present.
+    /// - Throws: what the transaction throws, and an error where another transaction was faster: roll back then, and repeat
+    ///   everything in a new transaction.
+    @discardableResult
+    public func apply(
+        _ result: Normalization,
+        in transaction: any JournalTransaction,
+        at time: Date
+    ) async throws -> JournalUpdate {
+        var update = JournalUpdate()
+        var first: [EventID: String] = [:]
+        for line in result.logLines {
+            let record = JournalRecord(
+                key: try JournalKey.text(line),
+                group: line.subscription.map { JournalKey.text($0) } ?? "",
+                order: Int64.max,
+                body: try CanonicalJSON.bytes(line)
+            )
+            guard try await transaction.insert(record, into: .log) else { continue }
+            update.newLines += 1
+            if case .event(let event) = line, first[event.id] == nil { first[event.id] = record.key }
+        }
+        // All of it was joined by the transaction that inserted the lines.
+        guard update.newLines > 0 else { return update }
+
+        for statement in result.statements {
+            for case .link(let other) in statement.facts where other != statement.subscription {
+                try await Self.link(statement.subscription, other, transaction)
+            }
+        }
+        let rows = try await StateRows(linkedTo: result.lineages, transaction)
+        var ledger = AccountLedger(rows.states)
+        for applied in ledger.apply(result, catalog: options.catalog) {
+            update.applied.append(applied)
+            guard let line = first[applied.event.id] else { continue }
+            if try await insert(applied, of: line, transaction, at: time) { update.newEvents.insert(applied.event.id) }
+        }
+        try await rows.write(ledger, of: result.lineages, transaction)
+        for transfer in ledger.transfers { try await Self.insert(transfer, transaction) }
+        return update
+    }
+
+    /// - Returns: whether the event is new.
+    private func insert(
+        _ applied: AppliedEvent,
+        of line: String,
+        _ transaction: any JournalTransaction,
+        at time: Date
+    ) async throws -> Bool {
+        let place: QueuePlace = !applied.isNews ? .silent : options.usesOutbox ? .due : .done
+        let record = JournalRecord(
+            key: applied.event.id.description,
+            group: place.rawValue,
+            order: time.milliseconds,
+            body: try CanonicalJSON.bytes(applied),
+            detail: try CanonicalJSON.bytes(QueueDetail(line: line))
+        )
+        guard try await transaction.insert(record, into: .event) else { return false }
+        for item in DueItem.items(of: applied) { try await Self.schedule(item, transaction) }
+        return true
+    }
+
+    static func link(
+        _ lineage: SubscriptionID,
+        _ other: SubscriptionID,
+        _ transaction: any JournalTransaction
+    ) async throws {
+        for (from, to) in [(lineage, other), (other, lineage)] where !from.id.isEmpty && !to.id.isEmpty {
+            let record = JournalRecord(
+                key: JournalKey.text(from.description, to.description),
+                group: JournalKey.text(from),
+                body: Array(to.description.utf8)
+            )
+            _ = try await transaction.insert(record, into: .link)
+        }
+    }
+
+    static func insert(_ transfer: AccountTransfer, _ transaction: any JournalTransaction) async throws {
+        let body = try CanonicalJSON.bytes(transfer)
+        for account in transfer.transfer.from + transfer.transfer.to {
+            let record = JournalRecord(
+                key: JournalKey.text(account.lookupKey, JournalKey.digest(body)),
+                group: JournalKey.text(account),
+                body: body
+            )
+            _ = try await transaction.insert(record, into: .transfer)
+        }
+    }
+}
+
+/// What applying a result came to.
+public struct JournalUpdate: Sendable {
+    /// What each event was, in the result's order; nothing where the whole result was known.
+    public internal(set) var applied: [AppliedEvent] = []
+    /// Which events had not been told before.
+    public internal(set) var newEvents: Set<EventID> = []
+    /// How many lines the log has more.
+    var newLines = 0
+}
+
+/// The stored states of linked lineages.
+struct StateRows {
+    private(set) var records: [SubscriptionID: JournalRecord] = [:]
+    private(set) var states: [SubscriptionState] = []
+    private var accounts: [SubscriptionID: Set<Account.Identifier>] = [:]
+
+    /// No states.
+    init() {}
+
+    /// Reads the states of lineages, and of those that they are linked to, over as many links as there are.
+    init(linkedTo lineages: some Sequence<SubscriptionID>, _ transaction: any JournalTransaction) async throws {
+        var open = Array(lineages)
+        var known = Set(open)
+        while let lineage = open.popLast() {
+            let key = JournalKey.text(lineage)
+            let linked = try await Self.lineages(in: .link, of: key, transaction)
+            open += linked.filter { known.insert($0).inserted }
+            guard let record = try await transaction.record(key, in: .state) else { continue }
+            let state = try CanonicalJSON.value(SubscriptionState.self, from: record.body)
+            records[lineage] = record
+            states.append(state)
+            accounts[lineage] = Set(AccountLedger([state]).accounts)
+        }
+    }
+
+    /// The lineages that the rows of a group name.
+    static func lineages(
+        in table: JournalTable,
+        of group: String,
+        _ transaction: any JournalTransaction
+    ) async throws -> [SubscriptionID] {
+        try await transaction.allRecords(JournalSelection(group: group, limit: 500), in: table).map { record in
+            guard let lineage = SubscriptionID(String(decoding: record.body, as: UTF8.self)) else {
+                throw JournalError(.corrupt, "a row of \(table.name) names no lineage")
+            }
+            return lineage
+        }
+    }
+
+    /// Raises the versions of all rows that were read, so that whoever has read them too begins again.
+    ///
+    /// - Throws: ``Conflict`` where one of them was changed since.
+    func raiseVersions(_ transaction: any JournalTransaction) async throws {
+        for record in records.values.sorted(by: { $0.key < $1.key }) {
+            guard try await transaction.update(record, in: .state) else { throw Conflict() }
+        }
+    }
+
+    /// Writes the states of lineages, and those of other names of the same purchases.
+    ///
+    /// - Throws: ``Conflict`` where one of them was changed since.
+    func write(
+        _ ledger: AccountLedger,
+        of lineages: [SubscriptionID],
+        _ transaction: any JournalTransaction
+    ) async throws {
+        // In one order, so that two transactions do not wait for each other.
+        let changed = Set(lineages.flatMap { ledger[$0]?.lineages ?? [] })
+        let lineages = Set(lineages).union(records.keys.filter(changed.contains))
+            .sorted { $0.description < $1.description }
+        for lineage in lineages {
+            guard let state = ledger[lineage] else { continue }
+            let body = try CanonicalJSON.bytes(state)
+            if var record = records[lineage] {
+                // Unchanged under its only name: nobody's reading depends on it.
+                if record.body == body, state.lineages.count == 1 { continue }
+                record.body = body
+                guard try await transaction.update(record, in: .state) else { throw Conflict() }
+            } else {
+                let record = JournalRecord(key: JournalKey.text(lineage), body: body)
+                guard try await transaction.insert(record, into: .state) else { throw Conflict() }
+            }
+            let known = accounts[lineage] ?? []
+            for account in AccountLedger([state]).accounts where !known.contains(account) {
+                let record = JournalRecord(
+                    key: JournalKey.text(account.lookupKey, lineage.description),
+                    group: JournalKey.text(account),
+                    body: Array(lineage.description.utf8)
+                )
+                _ = try await transaction.insert(record, into: .account)
+            }
+        }
+    }
+}
+
+extension JournalTransaction {
+    /// All rows of a selection, page by page.
+    func allRecords(_ selection: JournalSelection, in table: JournalTable) async throws -> [JournalRecord] {
+        var all: [JournalRecord] = []
+        var page = selection
+        while true {
+            let records = try await self.records(page, in: table)
+            all += records
+            guard records.count == selection.limit, let last = records.last else { return all }
+            page = page.following(last)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+public import FoundationEssentials
+public import Normalizer
+
+extension Journal {
+    /// The credits of an account at `time`, read from its states and from the uses that are kept here.
+    ///
+    /// - Throws: ``JournalError``.
+    public func credits(
+        of accounts: Account.Identifier...,
+        under policy: CreditPolicy,
+        in environment: StoreEnvironment = .production,
+        at time: Date
+    ) async throws(JournalError) -> CreditStatement {
+        try await read { transaction in
+            let (ledger, _) = try await Self.rows(of: accounts, transaction)
+            let states = ledger.states(of: accounts, in: environment)
+            let uses = try await Self.uses(of: states, accounts, transaction)
+            return CreditStatement(of: states, under: policy, uses: uses, at: time)
+        }
+    }
+
+    /// Uses credits of an account, all or none, and once for each id: a request that is repeated uses nothing more.
+    ///
+    /// - Parameters:
+    ///   - credits: how many; not less than none.
+    ///   - id: the caller's name of the use, such as that of a job.
+    /// - Returns: the statement after the use; nil where there are fewer credits, and nothing was used.
+    /// - Throws: ``JournalError``.
+    public func use(
+        _ credits: Int64,
+        id: String,
+        of accounts: Account.Identifier...,
+        under policy: CreditPolicy,
+        in environment: StoreEnvironment = .production,
+        at time: Date
+    ) async throws(JournalError) -> CreditStatement? {
+        guard credits >= 0, !id.isEmpty else {
+            throw JournalError(.invalidArgument, "a use needs an id, and no less than no credits")
+        }
+        return try await write { transaction in
+            let (ledger, rows) = try await Self.rows(of: accounts, transaction)
+            let states = ledger.states(of: accounts, in: environment)
+            let stored = try await Self.uses(of: states, accounts, transaction)
+            let statement = CreditStatement(of: states, under: policy, uses: stored, at: time)
+            // Also where the purchase that it came from has moved to another account since.
+            let mark = JournalRecord(key: JournalKey.text("id", id), order: time.milliseconds)
+            guard try await transaction.record(mark.key, in: .use) == nil else { return statement }
+            guard let uses = statement.uses(of: credits, id: id) else { return nil }
+            guard try await transaction.insert(mark, into: .use) else { throw Conflict() }
+            for use in uses { try await Self.insert(use, accounts, transaction) }
+            // Another use that has read the same states begins again, and finds these uses.
+            try await rows.raiseVersions(transaction)
+            return CreditStatement(of: states, under: policy, uses: stored + uses, at: time)
+        }
+    }
+
+    /// Gives an account credits that last until they are used, once for each id: for a job that failed, or as a present.
+    ///
+    /// - Returns: whether they were given now, and not before.
+    /// - Throws: ``JournalError``.
+    @discardableResult
+    public func give(
+        _ credits: Int64,
+        id: String,
+        to account: Account.Identifier,
+        at time: Date
+    ) async throws(JournalError) -> Bool {
+        guard credits > 0, !id.isEmpty else {
+            throw JournalError(.invalidArgument, "a gift needs an id, and more than no credits")
+        }
+        return try await write { transaction in
+            let mark = JournalRecord(key: JournalKey.text("id", id), order: time.milliseconds)
+            guard try await transaction.insert(mark, into: .use) else { return false }
+            try await Self.insert(CreditUse(id: id, credits: 0 - credits, at: time), [account], transaction)
+            return true
+        }
+    }
+
+    static func insert(
+        _ use: CreditUse,
+        _ accounts: [Account.Identifier],
+        _ transaction: any JournalTransaction
+    ) async throws {
+        let record = JournalRecord(
+            key: JournalKey.text("use", use.id, use.subscription?.description ?? ""),
+            group: use.subscription.map(useGroup) ?? accounts.first.map(useGroup) ?? "",
+            order: use.at.milliseconds,
+            body: try CanonicalJSON.bytes(use)
+        )
+        guard try await transaction.insert(record, into: .use) else { throw Conflict() }
+    }
+
+    static func uses(
+        of states: [SubscriptionState],
+        _ accounts: [Account.Identifier],
+        _ transaction: any JournalTransaction
+    ) async throws -> [CreditUse] {
+        var uses: [CreditUse] = []
+        for group in states.flatMap(\.lineages).map(useGroup) + accounts.map(useGroup) {
+            for record in try await transaction.allRecords(JournalSelection(group: group, limit: 500), in: .use) {
+                uses.append(try CanonicalJSON.value(from: record.body))
+            }
+        }
+        return uses
+    }
+
+    // A use stays with its purchase when that moves to another account.
+    static func useGroup(_ lineage: SubscriptionID) -> String { JournalKey.text("purchase", lineage.description) }
+
+    static func useGroup(_ account: Account.Identifier) -> String { JournalKey.text("account", account.lookupKey) }
+}

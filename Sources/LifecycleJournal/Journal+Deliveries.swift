@@ -1,0 +1,410 @@
+public import FoundationEssentials
+public import Normalizer
+
+/// Where a raw delivery stands.
+enum DeliveryPlace: String {
+    /// A worker takes it in.
+    case waiting
+    /// It cannot be taken in yet, see ``Journal/quarantine``.
+    case quarantined
+    /// It was taken in, and is kept until its time is over.
+    case kept
+}
+
+/// What a journal notes of a delivery beside its body.
+struct DeliveryDetail: Codable, Sendable {
+    var source: String
+    var headers: Delivery.Headers?
+    @EventTime var receivedAt: Date
+    var attempts = 0
+    var error: String?
+    /// The proven notification as JSON, so that a worker need not prove it again when keys have changed meanwhile.
+    var proven: String?
+    /// What it was about, for an erasure.
+    var lineages: [String]?
+
+    init(_ delivery: Delivery, of source: String) {
+        self.source = source
+        headers = delivery.headers
+        receivedAt = delivery.receivedAt
+    }
+
+    static func key(_ delivery: Delivery, of source: String) -> String { JournalKey.text(source, delivery.digest) }
+}
+
+extension Journal {
+    // MARK: In one step
+
+    /// Proves a delivery, maps it, keeps what it came to, and says what to answer.
+    ///
+    /// It never throws. What is the provider's and cannot be taken in yet is kept in ``quarantine`` and answered with 200;
+    /// what could not be kept is answered with 503, so that the provider sends it again.
+    ///
+    /// - Parameters:
+    ///   - delivery: the exact bytes, and when they were received.
+    ///   - adapter: who proves and maps them.
+    ///   - source: which of the host's adapters that is, where it has several of one provider; by default the provider.
+    public func receive<Adapter: ProviderAdapter>(
+        _ delivery: Delivery,
+        with adapter: Adapter,
+        as source: String? = nil
+    ) async -> Acknowledgement {
+        let outcome: Result<Normalization, DeliveryError>
+        do throws(DeliveryError) {
+            outcome = .success(try await adapter.receive(delivery))
+        } catch {
+            outcome = .failure(error)
+        }
+        let source = source ?? adapter.provider.rawValue
+        return await settle(delivery, outcome, of: source, adapter.provider)
+    }
+
+    /// Keeps what a delivery came to, where it is to be kept, and says what to answer.
+    private func settle(
+        _ delivery: Delivery,
+        _ outcome: Result<Normalization, DeliveryError>,
+        of source: String,
+        _ provider: Provider
+    ) async -> Acknowledgement {
+        var answer = Acknowledgement(for: outcome, provider: provider)
+        let result = try? outcome.get()
+        var update = JournalUpdate()
+        switch answer.decision {
+        case .accept, .acceptAndQuarantine:
+            let isQuarantined = answer.decision == .acceptAndQuarantine
+            do {
+                update = try await keep(delivery, of: source, result, outcome.failure, isQuarantined: isQuarantined)
+            } catch {
+                answer = Acknowledgement(
+                    for: .failure(DeliveryError(.unavailable, "not kept: \(error.code)", underlying: error)),
+                    provider: provider
+                )
+            }
+        case .retryLater, .reject: break
+        @unknown default: break
+        }
+        observe(delivery, outcome, update, of: source, answer.decision)
+        return answer
+    }
+
+    private func keep(
+        _ delivery: Delivery,
+        of source: String,
+        _ result: Normalization?,
+        _ error: DeliveryError?,
+        isQuarantined: Bool
+    ) async throws(JournalError) -> JournalUpdate {
+        let time = now()
+        return try await write { transaction in
+            var update = JournalUpdate()
+            if let result { update = try await apply(result, in: transaction, at: time) }
+            // What was known adds nothing, and after an erasure its body must not come back.
+            let isNew = update.newLines > 0
+            try await finish(
+                delivery,
+                of: source,
+                result,
+                error,
+                isNew: isNew,
+                isQuarantined: isQuarantined,
+                transaction
+            )
+            return update
+        }
+    }
+
+    /// Writes the row of a delivery that was taken in, or could not be.
+    private func finish(
+        _ delivery: Delivery,
+        of source: String,
+        _ result: Normalization?,
+        _ error: DeliveryError?,
+        isNew: Bool,
+        isQuarantined: Bool,
+        _ transaction: any JournalTransaction
+    ) async throws {
+        let key = DeliveryDetail.key(delivery, of: source)
+        let known = try await transaction.record(key, in: .delivery)
+        guard isQuarantined || known != nil || (isNew && options.deliveryRetention != nil) else { return }
+        var detail = DeliveryDetail(delivery, of: source)
+        detail.error = error.map { "\($0)" } ?? result?.noChange?.reason.rawValue
+        detail.lineages = result?.lineages.map(\.description)
+        var record = known ?? JournalRecord(key: key)
+        if isQuarantined {
+            // What was taken in before stays so: an older version of this process may be running beside this one.
+            if let known, known.group != DeliveryPlace.waiting.rawValue { return }
+            (record.group, record.order) = (DeliveryPlace.quarantined.rawValue, delivery.receivedAt.milliseconds)
+            record.body = delivery.body
+        } else if let retention = options.deliveryRetention {
+            detail.headers = nil
+            (record.group, record.order) = (
+                DeliveryPlace.kept.rawValue, delivery.receivedAt.milliseconds + retention.milliseconds
+            )
+            record.body = delivery.body
+        } else {
+            guard try await transaction.delete(record, from: .delivery) else { throw Conflict() }
+            return
+        }
+        record.detail = try CanonicalJSON.bytes(detail)
+        if known == nil {
+            guard try await transaction.insert(record, into: .delivery) else { throw Conflict() }
+        } else if known?.group != record.group || known?.body != record.body {
+            guard try await transaction.update(record, in: .delivery) else { throw Conflict() }
+        }
+    }
+
+    private func observe(
+        _ delivery: Delivery,
+        _ outcome: Result<Normalization, DeliveryError>,
+        _ update: JournalUpdate,
+        of source: String,
+        _ decision: Acknowledgement.Decision
+    ) {
+        let result = try? outcome.get()
+        let passed = now().milliseconds - delivery.receivedAt.milliseconds
+        var observation = DeliveryObservation(source: source, decision: decision, duration: .milliseconds(passed))
+        observation.error = outcome.failure?.code
+        observation.newEvents = update.newEvents.count
+        observation.knownEvents = (result?.events.count ?? 0) - update.newEvents.count
+        observation.anomalies = result?.anomalies ?? []
+        observation.unmappedTypes =
+            result?.events.compactMap { if case .unmapped(let unmapped) = $0.event { unmapped.type } else { nil } }
+            ?? []
+        observation.lag = result?.events.first.map {
+            .milliseconds($0.receivedAt.milliseconds - $0.assertedAt.milliseconds)
+        }
+        observer.observe(.delivery(observation))
+    }
+
+    // MARK: In two steps
+
+    /// Proves a delivery and keeps it for ``work(with:limit:lease:)``, which asks the provider and maps it.
+    ///
+    /// Use it where the provider has to be answered sooner than a look-up takes. Like
+    /// ``receive(_:with:as:)`` it never throws.
+    public func accept<Adapter: ProviderAdapter>(
+        _ delivery: Delivery,
+        with adapter: Adapter,
+        as source: String? = nil
+    ) async -> Acknowledgement {
+        let source = source ?? adapter.provider.rawValue
+        let notification: Authenticated<Adapter.Notification>
+        do throws(DeliveryError) {
+            notification = try await adapter.authenticate(delivery)
+        } catch {
+            return await settle(delivery, .failure(error), of: source, adapter.provider)
+        }
+        let time = now()
+        do {
+            var detail = DeliveryDetail(delivery, of: source)
+            detail.proven = String(decoding: try CanonicalJSON.bytes(notification), as: UTF8.self)
+            let record = JournalRecord(
+                key: DeliveryDetail.key(delivery, of: source),
+                group: DeliveryPlace.waiting.rawValue,
+                order: time.milliseconds,
+                body: delivery.body,
+                detail: try CanonicalJSON.bytes(detail)
+            )
+            _ = try await write { try await $0.insert(record, into: .delivery) }
+            return Acknowledgement(for: .success(Normalization([])), provider: adapter.provider)
+        } catch {
+            let failure = DeliveryError(.unavailable, "not kept", underlying: error)
+            return Acknowledgement(for: .failure(failure), provider: adapter.provider)
+        }
+    }
+
+    /// Takes in deliveries that ``accept(_:with:as:)`` has kept.
+    ///
+    /// Any number of workers may run at once. A delivery whose provider cannot be asked is tried again later, and given up
+    /// to ``quarantine`` in the end.
+    ///
+    /// - Parameters:
+    ///   - adapters: by source. A delivery of another source waits.
+    ///   - limit: how many at most.
+    ///   - lease: how long this worker has; after that another one takes what is left.
+    /// - Returns: how many were taken out of the queue; none means that nothing is due.
+    /// - Throws: ``JournalError``; every delivery is still there then.
+    @discardableResult
+    public func work(
+        with adapters: [String: any ProviderAdapter],
+        limit: Int = 16,
+        lease: Duration = .seconds(60)
+    ) async throws(JournalError) -> Int {
+        let time = now()
+        let until = time.milliseconds + max(lease.milliseconds, 1)
+        let sources = Set(adapters.keys)
+        let records = try await write { transaction in
+            var taken: [JournalRecord] = []
+            var selection = JournalSelection(
+                group: DeliveryPlace.waiting.rawValue,
+                through: time.milliseconds,
+                limit: limit
+            )
+            while taken.count < limit {
+                let records = try await transaction.records(selection, in: .delivery)
+                for var record in records where taken.count < limit {
+                    var detail = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail)
+                    guard sources.contains(detail.source) else { continue }
+                    detail.attempts += 1
+                    record.detail = try CanonicalJSON.bytes(detail)
+                    record.order = until
+                    guard try await transaction.update(record, in: .delivery) else { continue }
+                    record.version += 1
+                    taken.append(record)
+                }
+                guard records.count == limit, let last = records.last else { break }
+                selection = selection.following(last)
+            }
+            return taken
+        }
+        for record in records {
+            let detail: DeliveryDetail
+            do { detail = try CanonicalJSON.value(from: record.detail) } catch { throw JournalError(wrapping: error) }
+            guard let adapter = adapters[detail.source] else { continue }
+            try await work(on: record, detail, with: adapter)
+        }
+        return records.count
+    }
+
+    private func work<Adapter: ProviderAdapter>(
+        on record: JournalRecord,
+        _ detail: DeliveryDetail,
+        with adapter: Adapter
+    ) async throws(JournalError) {
+        let delivery = Delivery(headers: detail.headers ?? [:], body: record.body, receivedAt: detail.receivedAt)
+        let outcome: Result<Normalization, DeliveryError>
+        do throws(DeliveryError) {
+            let proven = detail.proven.flatMap {
+                try? CanonicalJSON.value(Authenticated<Adapter.Notification>.self, from: Array($0.utf8))
+            }
+            // Another version of this package may have written the notification in another form.
+            let notification: Authenticated<Adapter.Notification>
+            if let proven { notification = proven } else { notification = try await adapter.authenticate(delivery) }
+            outcome = .success(try adapter.normalize(try await adapter.resolve(notification)))
+        } catch {
+            outcome = .failure(error)
+        }
+        let decision = Acknowledgement(for: outcome, provider: adapter.provider).decision
+        if decision == .retryLater, detail.attempts < options.maximumAttempts {
+            var record = record
+            var detail = detail
+            detail.error = outcome.failure.map { "\($0)" }
+            record.order = retryTime(afterAttempt: detail.attempts)
+            do { record.detail = try CanonicalJSON.bytes(detail) } catch { throw JournalError(wrapping: error) }
+            let postponed = record
+            _ = try await write { try await $0.update(postponed, in: .delivery) }
+            return observe(delivery, outcome, JournalUpdate(), of: detail.source, decision)
+        }
+        // It was answered with 200: whatever is wrong with it now, nobody will send it again.
+        let isQuarantined = decision != .accept
+        if decision == .retryLater { observer.observe(.gaveUp(.delivery)) }
+        let update = try await keep(
+            delivery,
+            of: detail.source,
+            try? outcome.get(),
+            outcome.failure,
+            isQuarantined: isQuarantined
+        )
+        observe(delivery, outcome, update, of: detail.source, isQuarantined ? .acceptAndQuarantine : .accept)
+    }
+
+    // MARK: What cannot be taken in
+
+    /// Deliveries that are the provider's and could not be taken in.
+    public var quarantine: Quarantine { Quarantine(journal: self) }
+
+    /// Deletes raw deliveries whose retention is over, and duties that were done before `time`. Events and the log stay.
+    ///
+    /// - Returns: how many rows were deleted.
+    /// - Throws: ``JournalError``.
+    @discardableResult
+    public func prune(before time: Date) async throws(JournalError) -> Int {
+        let present = now().milliseconds
+        var count = 0
+        for (table, group, last) in [
+            (JournalTable.delivery, DeliveryPlace.kept.rawValue, present),
+            (.due, QueuePlace.done.rawValue, time.milliseconds),
+        ] {
+            while true {
+                let deleted = try await write { transaction in
+                    let selection = JournalSelection(group: group, through: last, limit: 200)
+                    let records = try await transaction.records(selection, in: table)
+                    for record in records { _ = try await transaction.delete(record, from: table) }
+                    return records.count
+                }
+                count += deleted
+                if deleted < 200 { break }
+            }
+        }
+        return count
+    }
+}
+
+/// Deliveries that are the provider's and could not be taken in: this version cannot read them, they are of an app that is not
+/// configured, or nobody could be asked about them.
+///
+/// After an update, or a change of the configuration, replay them.
+public struct Quarantine: Sendable {
+    /// A delivery in quarantine.
+    public struct Entry: Sendable, Identifiable {
+        /// Its name in the quarantine.
+        public let id: String
+        /// Whose it is, as the host names its adapters.
+        public let source: String
+        /// The delivery, with the header fields that prove it.
+        public let delivery: Delivery
+        /// Why it is here; nothing of its content.
+        public let reason: String
+        let record: JournalRecord
+    }
+
+    let journal: Journal
+
+    /// The deliveries, in the order in which they were received.
+    ///
+    /// - Parameter entry: begin after this one.
+    /// - Throws: ``JournalError``.
+    public func list(after entry: Entry? = nil, limit: Int = 100) async throws(JournalError) -> [Entry] {
+        var selection = JournalSelection(group: DeliveryPlace.quarantined.rawValue, limit: limit)
+        if let entry { selection = selection.following(entry.record) }
+        let page = selection
+        return try await journal.read { transaction in
+            try await transaction.records(page, in: .delivery).map { record in
+                let detail = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail)
+                let delivery = Delivery(
+                    headers: detail.headers ?? [:],
+                    body: record.body,
+                    receivedAt: detail.receivedAt
+                )
+                return Entry(
+                    id: record.key,
+                    source: detail.source,
+                    delivery: delivery,
+                    reason: detail.error ?? "",
+                    record: record
+                )
+            }
+        }
+    }
+
+    /// Gives a delivery to its adapter once more. It leaves the quarantine when it is accepted.
+    ///
+    /// - Parameter adapter: who takes it; its own time of receipt is what signatures are held against.
+    /// - Returns: what a provider would be answered; ``Acknowledgement/Decision/accept`` means that it was taken in.
+    public func replay(_ entry: Entry, with adapter: some ProviderAdapter) async -> Acknowledgement {
+        await journal.receive(entry.delivery, with: adapter, as: entry.source)
+    }
+
+    /// Deletes a delivery.
+    ///
+    /// - Returns: whether it was still there.
+    /// - Throws: ``JournalError``.
+    @discardableResult
+    public func discard(_ entry: Entry) async throws(JournalError) -> Bool {
+        try await journal.write { try await $0.delete(entry.record, from: .delivery) }
+    }
+}
+
+extension Result where Failure == DeliveryError {
+    var failure: DeliveryError? { if case .failure(let error) = self { error } else { nil } }
+}

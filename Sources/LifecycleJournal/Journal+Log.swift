@@ -1,0 +1,341 @@
+public import Normalizer
+import SignatureCore
+
+/// What a journal notes of a line of its log once the line has its position.
+struct LineDetail: Codable, Sendable {
+    /// The SHA-256 of the line. It stays when the line is erased.
+    var digest: String
+    /// The SHA-256 of the one before, the position, the key, the group and the digest.
+    var chain: String
+    var isErased: Bool?
+
+    init(_ record: JournalRecord, digest: String? = nil, at position: Int64, after previous: String) {
+        self.digest = digest ?? JournalKey.digest(record.body)
+        let parts = JournalKey.text(previous, "\(position)", record.key, self.digest)
+        chain = JournalKey.digest(Array(parts.utf8))
+    }
+}
+
+/// The end of the log.
+struct LogHead: Codable, Sendable {
+    static let key = JournalKey.text("journal", "head")
+    var position: Int64 = 0
+    var chain = ""
+}
+
+extension Journal {
+    // MARK: The feed
+
+    /// One event of the feed.
+    public struct FeedEvent: Hashable, Sendable, Codable {
+        /// Where it stands in the log. Positions grow, without gaps but not by one: a line may be a statement.
+        public var position: Int64
+        /// The event, and what it was when it was taken in.
+        public var event: AppliedEvent
+    }
+
+    /// Events in one order that is the same for every reader: each once, as it was told first. Keep the last position, and
+    /// go on after it; nothing comes later at a position that you have passed.
+    ///
+    /// Act only where `event.isNews` holds.
+    ///
+    /// - Throws: ``JournalError``.
+    public func events(after position: Int64 = 0, limit: Int = 100) async throws(JournalError) -> [FeedEvent] {
+        try await giveOutPositions()
+        return try await read { transaction in
+            var events: [FeedEvent] = []
+            var selection = JournalSelection(after: position, number: .max, through: .max - 1, limit: max(limit, 1))
+            while events.count < limit {
+                let records = try await transaction.records(selection, in: .log)
+                for record in records where events.count < limit {
+                    guard let event = try await Self.first(of: record, transaction) else { continue }
+                    events.append(FeedEvent(position: record.order, event: event))
+                }
+                guard records.count == selection.limit, let last = records.last else { break }
+                selection = selection.following(last)
+            }
+            return events
+        }
+    }
+
+    /// The event that a line told first; nil for a statement, for what was told before, and for what was erased.
+    private static func first(of line: JournalRecord, _ transaction: any JournalTransaction) async throws
+        -> AppliedEvent?
+    {
+        guard !line.body.isEmpty, case .event(let event) = try CanonicalJSON.value(LogLine.self, from: line.body),
+            let record = try await transaction.record(event.id.description, in: .event), !record.body.isEmpty,
+            try QueueDetail(of: record).line == line.key
+        else { return nil }
+        return try CanonicalJSON.value(AppliedEvent.self, from: record.body)
+    }
+
+    /// Gives lines of the log their positions, and chains them: after they were committed, so that writers need not wait for
+    /// each other, and so that no line appears before one that was seen already.
+    func giveOutPositions() async throws(JournalError) {
+        let size = 200
+        while true {
+            let count = try await write { transaction in
+                let selection = JournalSelection(after: .max - 1, number: .max, limit: size)
+                let records = try await transaction.records(selection, in: .log)
+                guard !records.isEmpty else { return 0 }
+                let stored = try await transaction.record(LogHead.key, in: .checkpoint)
+                var head = try stored.map { try CanonicalJSON.value(LogHead.self, from: $0.body) } ?? LogHead()
+                for var record in records {
+                    head.position += 1
+                    let detail = LineDetail(record, at: head.position, after: head.chain)
+                    head.chain = detail.chain
+                    record.order = head.position
+                    record.detail = try CanonicalJSON.bytes(detail)
+                    guard try await transaction.update(record, in: .log) else { throw Conflict() }
+                }
+                var row = stored ?? JournalRecord(key: LogHead.key)
+                row.body = try CanonicalJSON.bytes(head)
+                let isOurs =
+                    stored == nil
+                    ? try await transaction.insert(row, into: .checkpoint)
+                    : try await transaction.update(row, in: .checkpoint)
+                guard isOurs else { throw Conflict() }
+                return records.count
+            }
+            if count < size { return }
+        }
+    }
+
+    /// Lines of the log, in their order.
+    ///
+    /// - Parameter position: begin after this one.
+    /// - Throws: ``JournalError``.
+    public func lines(after position: Int64 = 0, limit: Int = 1000) async throws(JournalError) -> [(
+        position: Int64, line: LogLine
+    )] {
+        try await giveOutPositions()
+        return try await read { transaction in
+            let selection = JournalSelection(after: position, number: .max, through: .max - 1, limit: limit)
+            return try await transaction.records(selection, in: .log).filter { !$0.body.isEmpty }
+                .map { ($0.order, try CanonicalJSON.value(LogLine.self, from: $0.body)) }
+        }
+    }
+
+    // MARK: Whether it is whole
+
+    /// What ``Journal/verify(from:)`` has found.
+    public struct Verification: Hashable, Sendable, Codable {
+        /// How many lines were looked at.
+        public var lines: Int64 = 0
+        /// How many of them were erased for an account.
+        public var erased: Int64 = 0
+        /// What is wrong, in the order of the log; at most a hundred findings.
+        public var findings: [String] = []
+        /// The last position.
+        public var position: Int64 = 0
+        /// The digest of the log up to there. Keep it where whoever can write to the database cannot: a log that was
+        /// written anew as a whole does not give it.
+        public var chain = ""
+
+        mutating func find(_ finding: String) { if findings.count < 100 { findings.append(finding) } }
+    }
+
+    /// Reads the whole log, and finds lines that were changed, removed or put in by hand.
+    ///
+    /// - Parameter known: positions and digests of earlier verifications, which have to be met.
+    /// - Throws: ``JournalError``.
+    public func verify(known: [Int64: String] = [:]) async throws(JournalError) -> Verification {
+        try await giveOutPositions()
+        var verification = Verification()
+        var selection = JournalSelection(through: .max - 1, limit: 500)
+        while true {
+            let page = selection
+            let records = try await read { try await $0.records(page, in: .log) }
+            for record in records { verification.check(record, known: known) }
+            guard records.count == selection.limit, let last = records.last else { break }
+            selection = selection.following(last)
+        }
+        let stored = try await read { try await $0.record(LogHead.key, in: .checkpoint) }
+        let head = stored.flatMap { try? CanonicalJSON.value(LogHead.self, from: $0.body) } ?? LogHead()
+        if head.position > verification.position {
+            verification.find("the last \(head.position - verification.position) lines are missing")
+        } else if head.position == verification.position, head.chain != verification.chain {
+            verification.find("the end of the log was changed")
+        }
+        return verification
+    }
+}
+
+extension Journal.Verification {
+    fileprivate mutating func check(_ record: JournalRecord, known: [Int64: String]) {
+        lines += 1
+        guard let detail = try? CanonicalJSON.value(LineDetail.self, from: record.detail) else {
+            return find("line \(record.order) has no digest")
+        }
+        if record.order != position + 1 {
+            find("lines \(position + 1) to \(record.order - 1) are missing, or line \(record.order) was put in")
+        }
+        if detail.isErased == true, record.body.isEmpty {
+            erased += 1
+        } else if JournalKey.digest(record.body) != detail.digest {
+            find("line \(record.order) was changed")
+        }
+        let expected = LineDetail(record, digest: detail.digest, at: record.order, after: chain)
+        if record.order == position + 1, expected.chain != detail.chain {
+            find("line \(record.order) does not follow from the one before it")
+        }
+        (position, chain) = (record.order, detail.chain)
+        if let pinned = known[record.order], pinned != chain {
+            find("line \(record.order) is not the one that was there")
+        }
+    }
+}
+
+extension Journal {
+    // MARK: From the log
+
+    /// What ``Journal/rebuild(repairing:)`` has found.
+    public struct Rebuild: Hashable, Sendable, Codable {
+        /// How many purchases were joined from the log, linked lineages together.
+        public var purchases = 0
+        /// Lineages whose stored state is another one than the log gives; at most a thousand.
+        public var differing: [SubscriptionID] = []
+    }
+
+    /// Joins every state from the log again and compares it with the stored one.
+    ///
+    /// - Parameter isRepairing: whether to store what the log gives, with its links, accounts and transfers, where the two
+    ///   differ. What only the stored state knows is lost then.
+    /// - Throws: ``JournalError``.
+    public func rebuild(repairing isRepairing: Bool = false) async throws(JournalError) -> Rebuild {
+        try await giveOutPositions()
+        var rebuild = Rebuild()
+        var selection = JournalSelection(through: .max - 1, limit: 200)
+        while true {
+            let page = selection
+            let records = try await read { try await $0.records(page, in: .log) }
+            for record in records where !record.body.isEmpty {
+                let line: LogLine
+                do { line = try CanonicalJSON.value(from: record.body) } catch { throw JournalError(wrapping: error) }
+                guard let lineage = line.subscription, !lineage.id.isEmpty else {
+                    if isRepairing { try await rebuildTransfer(line) }
+                    continue
+                }
+                let isRight = try await write { transaction in
+                    try await rebuildState(of: lineage, firstStatedAt: record.order, isRepairing, transaction)
+                }
+                if let isRight {
+                    rebuild.purchases += 1
+                    if !isRight, rebuild.differing.count < 1000 { rebuild.differing.append(lineage) }
+                }
+            }
+            guard records.count == selection.limit, let last = records.last else { return rebuild }
+            selection = selection.following(last)
+        }
+    }
+
+    private func rebuildTransfer(_ line: LogLine) async throws(JournalError) {
+        var ledger = AccountLedger()
+        ledger.apply(line)
+        let transfers = ledger.transfers
+        if transfers.isEmpty { return }
+        try await write { for transfer in transfers { try await Self.insert(transfer, $0) } }
+    }
+
+    /// - Returns: whether the stored state is right; nil where an earlier line stands for the same purchase.
+    private func rebuildState(
+        of lineage: SubscriptionID,
+        firstStatedAt position: Int64,
+        _ isRepairing: Bool,
+        _ transaction: any JournalTransaction
+    ) async throws -> Bool? {
+        // Cheaply first: most lines are not the first of their lineage.
+        let first = JournalSelection(group: JournalKey.text(lineage), limit: 1)
+        guard try await transaction.records(first, in: .log).first?.order == position else { return nil }
+        var ledger = AccountLedger()
+        var lineages = [lineage]
+        var known: Set = [lineage]
+        var earliest = position
+        var index = 0
+        while index < lineages.count {
+            let current = lineages[index]
+            index += 1
+            var related: [SubscriptionID] = []
+            let selection = JournalSelection(group: JournalKey.text(current), limit: 500)
+            for record in try await transaction.allRecords(selection, in: .log) where !record.body.isEmpty {
+                earliest = min(earliest, record.order)
+                let line = try CanonicalJSON.value(LogLine.self, from: record.body)
+                ledger.apply(line)
+                for case .link(let other) in line.statement?.facts ?? [] where other != current {
+                    if isRepairing { try await Self.link(current, other, transaction) }
+                    related.append(other)
+                }
+            }
+            related += try await StateRows.lineages(in: .link, of: JournalKey.text(current), transaction)
+            for other in related where !other.id.isEmpty && known.insert(other).inserted { lineages.append(other) }
+        }
+        guard earliest == position else { return nil }
+        let rows = try await StateRows(linkedTo: lineages, transaction)
+        let stored = AccountLedger(rows.states)
+        let isRight = lineages.allSatisfy { stored[$0] == ledger[$0] }
+        if !isRight, isRepairing { try await rows.write(ledger, of: lineages, transaction) }
+        return isRight
+    }
+
+    /// What another version of the adapters makes of the raw deliveries that are kept.
+    public struct Difference: Hashable, Sendable, Codable {
+        /// How many deliveries were mapped again.
+        public var deliveries = 0
+        /// Deliveries that this version does not take, by their name in the journal.
+        public var refused: [String] = []
+        /// Events that it makes and the log has not.
+        public var newEvents: [NormalizedEvent] = []
+        /// Events that it makes otherwise than the log has them.
+        public var changedEvents: [NormalizedEvent] = []
+    }
+
+    /// Maps every raw delivery that is kept again and compares the events with those in the log. It changes nothing, and asks
+    /// providers as the adapters do.
+    ///
+    /// A delivery whose header fields prove it cannot be proven again, since these are not kept; give adapters that vouch for
+    /// what was proven before.
+    ///
+    /// - Parameter adapters: by source. Deliveries of other sources are left out.
+    /// - Throws: ``JournalError``.
+    public func diff(
+        against adapters: [String: any ProviderAdapter]
+    ) async throws(JournalError) -> Difference {
+        var difference = Difference()
+        var selection = JournalSelection(group: DeliveryPlace.kept.rawValue, limit: 100)
+        while true {
+            let page = selection
+            let records = try await read { try await $0.records(page, in: .delivery) }
+            for record in records {
+                let detail: DeliveryDetail
+                do { detail = try CanonicalJSON.value(from: record.detail) } catch {
+                    throw JournalError(wrapping: error)
+                }
+                guard let adapter = adapters[detail.source] else { continue }
+                let delivery = Delivery(
+                    headers: detail.headers ?? [:],
+                    body: record.body,
+                    receivedAt: detail.receivedAt
+                )
+                difference.deliveries += 1
+                guard let result = try? await adapter.receive(delivery) else {
+                    difference.refused.append(record.key)
+                    continue
+                }
+                for event in result.events {
+                    let stored = try await read { transaction in
+                        let isKnown = try await transaction.record(event.id.description, in: .event) != nil
+                        let isSame = try await transaction.record(JournalKey.text(.event(event)), in: .log) != nil
+                        return (isKnown, isSame)
+                    }
+                    if !stored.0 {
+                        difference.newEvents.append(event)
+                    } else if !stored.1 {
+                        difference.changedEvents.append(event)
+                    }
+                }
+            }
+            guard records.count == selection.limit, let last = records.last else { return difference }
+            selection = selection.following(last)
+        }
+    }
+}

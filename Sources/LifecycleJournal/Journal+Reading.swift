@@ -1,0 +1,95 @@
+public import FoundationEssentials
+public import Normalizer
+
+extension Journal {
+    /// Whether an account has access at `time`, through any of its purchases.
+    ///
+    /// - Parameters:
+    ///   - accounts: what the account is called; give all names that you know.
+    ///   - environment: the store's world. Production and sandbox never mix.
+    /// - Throws: ``JournalError``.
+    public func access(
+        of accounts: Account.Identifier...,
+        in environment: StoreEnvironment = .production,
+        at time: Date
+    ) async throws(JournalError) -> AccountAccess {
+        try await ledger(of: accounts).access(of: accounts, in: environment, at: time)
+    }
+
+    /// Why an account has access at `time` or has not: the statements behind the decision, for each of its purchases.
+    ///
+    /// - Throws: ``JournalError``.
+    public func explain(
+        _ accounts: Account.Identifier...,
+        in environment: StoreEnvironment = .production,
+        at time: Date
+    ) async throws(JournalError) -> [Explanation] {
+        let ledger = try await ledger(of: accounts)
+        return ledger.states(of: accounts, in: environment).map { $0.explain(at: time, after: ledger.transfers) }
+    }
+
+    /// The state of a lineage, joined with those that it is linked to; nil where nothing was stated of it.
+    ///
+    /// - Throws: ``JournalError``.
+    public func state(of lineage: SubscriptionID) async throws(JournalError) -> SubscriptionState? {
+        try await read { AccountLedger(try await StateRows(linkedTo: [lineage], $0).states)[lineage] }
+    }
+
+    /// All that may concern an account: its purchases, and those of whoever it has some from.
+    ///
+    /// - Throws: ``JournalError``.
+    public func ledger(of accounts: [Account.Identifier]) async throws(JournalError) -> AccountLedger {
+        try await read { try await Self.rows(of: accounts, $0).ledger }
+    }
+
+    static func rows(
+        of accounts: [Account.Identifier],
+        _ transaction: any JournalTransaction
+    ) async throws -> (ledger: AccountLedger, states: StateRows) {
+        var ledger = AccountLedger()
+        var rows = StateRows()
+        var known = Set(accounts)
+        var open = accounts
+        var lineages: Set<SubscriptionID> = []
+        var transfers: Set<AccountTransfer> = []
+        while !open.isEmpty {
+            for account in open {
+                // Whatever the source: a transfer moves what a store knows by the same name.
+                let group = JournalKey.text(account)
+                lineages.formUnion(try await StateRows.lineages(in: .account, of: group, transaction))
+                let selection = JournalSelection(group: group, limit: 500)
+                for record in try await transaction.allRecords(selection, in: .transfer) {
+                    transfers.insert(try CanonicalJSON.value(from: record.body))
+                }
+            }
+            rows = try await StateRows(linkedTo: lineages, transaction)
+            ledger = AccountLedger(rows.states, transfers: transfers)
+            // A customer's purchases may be bound under other names of theirs, or of whoever they were transferred from.
+            open = (ledger.accounts + transfers.flatMap(\.transfer.from)).filter { known.insert($0).inserted }
+        }
+        return (ledger, rows)
+    }
+
+    // MARK: What a customer hands in
+
+    /// Keeps what a customer handed in, as theirs where nobody else was named before.
+    ///
+    /// - Parameters:
+    ///   - result: what the adapter made of a signed transaction, a purchase token or a session of a checkout.
+    ///   - account: who is signed in, under the source by which the app names them to the store; nil claims nothing.
+    /// - Throws: ``JournalError``.
+    @discardableResult
+    public func upload(_ result: Normalization, by account: Account? = nil) async throws(JournalError) -> [AppliedEvent]
+    {
+        let time = now()
+        return try await apply(account.map { result.claimed(by: $0, at: time) } ?? result)
+    }
+
+    /// Binds a purchase to an account where no provider names one, see ``StoreStatement/claim(of:by:at:)``.
+    ///
+    /// - Throws: ``JournalError``.
+    public func claim(_ subscription: SubscriptionID, by account: Account) async throws(JournalError) {
+        let claim = StoreStatement.claim(of: subscription, by: account, at: now())
+        try await apply(Normalization(noChange: .init(.unchanged, statement: claim)))
+    }
+}

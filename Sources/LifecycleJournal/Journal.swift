@@ -1,0 +1,94 @@
+public import FoundationEssentials
+public import Normalizer
+
+/// Keeps what deliveries come to, each in one transaction: the events once, the states of all linked lineages, whom they
+/// belong to, what is news and what has to be done at a time.
+///
+/// A journal holds no state of its own. Make one where you need it, over a storage that all share; any number of processes
+/// may work on one database.
+///
+/// ```swift
+/// let journal = Journal(try await SQLiteJournal(path: "billing.sqlite"), now: timeOfDay)
+/// let answer = await journal.receive(delivery, with: adapter)     // answer.status goes to the provider
+/// let access = try await journal.access(of: account, at: now)
+/// ```
+public struct Journal: Sendable {
+    /// What a journal keeps, and for how long.
+    public struct Options: Sendable {
+        /// How long a raw delivery is kept after it was taken in, so that it can be replayed; nil keeps none. Its header
+        /// fields, among which are credentials, are not kept.
+        public var deliveryRetention: Duration?
+        /// Whether news waits in ``Journal/outbox``. Without it, read ``Journal/events(after:limit:)``.
+        public var usesOutbox = true
+        /// The host's products, which tell an upgrade from a downgrade where the store does not.
+        public var catalog: ProductCatalog?
+        /// How often a queue gives an item out before it gives it up.
+        public var maximumAttempts = 12
+        /// How long a queue waits after the first failure. It doubles with every further one, up to an hour.
+        public var firstDelay: Duration = .seconds(5)
+
+        /// Keeps no raw deliveries, and uses the outbox.
+        public init() {}
+    }
+
+    let storage: any JournalStorage
+    /// What is kept.
+    public let options: Options
+    let observer: any JournalObserver
+    let clock: any Clock<Duration>
+    let now: @Sendable () -> Date
+
+    /// Makes a journal.
+    ///
+    /// - Parameters:
+    ///   - storage: where the rows are.
+    ///   - observer: hears what is done.
+    ///   - clock: what the waiting before a repetition is measured by.
+    ///   - now: the time of day, which decides about leases and about what is due; never about access or order.
+    public init(
+        _ storage: some JournalStorage,
+        options: Options = Options(),
+        observer: (any JournalObserver)? = nil,
+        clock: any Clock<Duration> = ContinuousClock(),
+        now: @escaping @Sendable () -> Date
+    ) {
+        self.storage = storage
+        self.options = options
+        self.observer = observer ?? SilentObserver()
+        self.clock = clock
+        self.now = now
+    }
+
+    private static let attempts = 24
+
+    /// Runs a transaction, again where another was faster or the connection was lost. A body has to be harmless when it is
+    /// repeated after it was committed.
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
+    ) async throws(JournalError) -> Value {
+        var losses = 0
+        var attempt = 1
+        while true {
+            let failure: JournalError
+            do { return try await storage.write(body) } catch { failure = JournalError(wrapping: error) }
+            if failure.code == .unavailable { losses += 1 }
+            let isRetryable = failure.code == .conflict || (failure.code == .unavailable && losses <= 2)
+            guard isRetryable, attempt < Self.attempts, !Task.isCancelled else { throw failure }
+            observer.observe(.retry(failure.code))
+            // Up to 2, 4, 8 … 256 milliseconds, at random: whoever collided at one moment comes back at different ones.
+            let limit = Int64(1) << min(attempt, 8)
+            do {
+                try await clock.sleep(for: .microseconds(Int64.random(in: 0...limit * 1000)))
+            } catch {
+                throw JournalError(wrapping: error)
+            }
+            attempt += 1
+        }
+    }
+
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
+    ) async throws(JournalError) -> Value {
+        do { return try await storage.read(body) } catch { throw JournalError(wrapping: error) }
+    }
+}

@@ -1,0 +1,59 @@
+public import LifecycleEvents
+
+/// Why a journal could not do something. Nothing of what was asked for has then been kept, unless the code is
+/// ``Code/unavailable``, where the outcome may be unknown; every call may be repeated.
+public struct JournalError: Error, Sendable, CustomStringConvertible {
+    /// The cause.
+    public struct Code: OpenValue {
+        /// The name used in JSON and metrics.
+        public let rawValue: String
+        /// Keeps a name as it is.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Another transaction was faster. The journal repeats by itself, and says so after many times.
+        public static let conflict: Code = "conflict"
+        /// The database cannot be reached, is busy, or was lost in the middle.
+        public static let unavailable: Code = "unavailable"
+        /// There is no room, or what there is may not be written.
+        public static let notWritable: Code = "not_writable"
+        /// What is stored cannot be read: a damaged file, or a row that was edited by hand.
+        public static let corrupt: Code = "corrupt"
+        /// The tables were made by a later version of this package.
+        public static let newerSchema: Code = "newer_schema"
+        /// The database refuses the user, its certificate is not trusted, or a setting does not fit.
+        public static let configuration: Code = "configuration"
+        /// The call itself makes no sense, such as a use of fewer than no credits.
+        public static let invalidArgument: Code = "invalid_argument"
+    }
+
+    /// The cause.
+    public var code: Code
+    /// What exactly is wrong; nothing of what is stored.
+    public var message: String
+    /// The error behind this one.
+    public var underlying: (any Error)?
+
+    /// Makes an error.
+    public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.underlying = underlying
+    }
+
+    /// `code: message`
+    public var description: String { "\(code): \(message)" }
+
+    /// What a storage threw, as an error of the journal.
+    init(wrapping error: any Error) {
+        switch error {
+        case let error as JournalError: self = error
+        case is CancellationError: self.init(.unavailable, "the task was cancelled", underlying: error)
+        case is Conflict: self.init(.conflict, "other transactions were faster every time", underlying: error)
+        case is DecodingError: self.init(.corrupt, "a stored row cannot be read", underlying: error)
+        default: self.init(.unavailable, "the storage failed", underlying: error)
+        }
+    }
+}
+
+/// A row was changed by another transaction since it was read.
+struct Conflict: Error {}

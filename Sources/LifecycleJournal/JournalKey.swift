@@ -1,0 +1,61 @@
+import FoundationEssentials
+import Normalizer
+import SignatureCore
+
+/// Keys and groups, as every database can store, compare and index them.
+enum JournalKey {
+    private static let longest = 500
+
+    /// One text for several parts: different parts give different texts.
+    static func text(_ parts: String...) -> String {
+        let text = parts.map(escaped).joined(separator: "\n")
+        guard text.utf8.count > longest else { return text }
+        // An index entry has a limit of some kilobytes; what an account is called has none.
+        return String(text.unicodeScalars.prefix(60)) + "\n\\" + SHA256.hash(Array(text.utf8).span).hexadecimal
+    }
+
+    static func text(_ lineage: SubscriptionID) -> String { text(lineage.description) }
+
+    static func text(_ account: Account.Identifier) -> String { text(account.lookupKey) }
+
+    private static func escaped(_ part: String) -> String {
+        guard part.utf8.contains(where: { $0 == 0 || $0 == 0x0A || $0 == UInt8(ascii: "\\") }) else { return part }
+        var result = String.UnicodeScalarView()
+        for scalar in part.unicodeScalars {
+            switch scalar {
+            case "\0": result.append(contentsOf: "\\0".unicodeScalars)
+            case "\n": result.append(contentsOf: "\\n".unicodeScalars)
+            case "\\": result.append(contentsOf: "\\\\".unicodeScalars)
+            default: result.append(scalar)
+            }
+        }
+        return String(result)
+    }
+
+    /// What a line of the log is found by: all of it but the time of receipt, so that what is delivered again is one line.
+    static func text(_ line: LogLine) throws -> String {
+        var line = line
+        if case .event(var event) = line {
+            event.receivedAt = Date(timeIntervalSince1970: 0)
+            line = .event(event)
+        }
+        return digest(try CanonicalJSON.bytes(line))
+    }
+
+    static func digest(_ bytes: [UInt8]) -> String { SHA256.hash(bytes.span).hexadecimal }
+}
+
+extension Date {
+    /// Milliseconds since 1970, for a row's order.
+    var milliseconds: Int64 { millisecondsSince1970 }
+}
+
+extension Duration {
+    /// Whole milliseconds, within what a time can hold.
+    var milliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        guard !overflow else { return seconds < 0 ? 0 : Int64.max / 4 }
+        return min(max(product, 0), Int64.max / 4) + attoseconds / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,48 @@
+public import LifecycleEvents
+
+/// Hears what a journal does, so that a host makes metrics or logs of it. Nothing personal is said, and nothing of a payload.
+///
+/// It is called after the transaction that it speaks of, on the task that ran it: return quickly.
+public protocol JournalObserver: Sendable {
+    /// Something was done.
+    func observe(_ observation: JournalObservation)
+}
+
+/// What a journal did.
+@nonexhaustive
+public enum JournalObservation: Sendable {
+    /// A delivery was taken in, by ``Journal/receive(_:with:as:)``, by a worker or out of quarantine.
+    case delivery(DeliveryObservation)
+    /// A transaction is repeated.
+    case retry(JournalError.Code)
+    /// What a queue gave out has failed too often and is given out no more.
+    case gaveUp(JournalTable)
+}
+
+/// What became of one delivery.
+public struct DeliveryObservation: Sendable {
+    /// Under which name the adapter is known to the host.
+    public var source: String
+    /// What the provider is answered.
+    public var decision: Acknowledgement.Decision
+    /// Why it was not accepted; nil where it was.
+    public var error: DeliveryError.Code?
+    /// How many events were new.
+    public var newEvents = 0
+    /// How many events were known by their id.
+    public var knownEvents = 0
+    /// Types that the adapter does not know, as the provider names them.
+    public var unmappedTypes: [String] = []
+    /// Paths of members whose type is not the documented one.
+    public var anomalies: [String] = []
+    /// From the provider's time of the first event to the receipt; nil without an event. A clock that is behind makes it
+    /// negative.
+    public var lag: Duration?
+    /// From receipt to commit, by the journal's clock.
+    public var duration: Duration
+}
+
+/// Hears nothing.
+struct SilentObserver: JournalObserver {
+    func observe(_ observation: JournalObservation) {}
+}

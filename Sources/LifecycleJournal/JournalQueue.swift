@@ -1,0 +1,342 @@
+public import FoundationEssentials
+public import Normalizer
+
+/// Where a row of a queue stands.
+enum QueuePlace: String {
+    /// It is given out when its time has come.
+    case due
+    /// It was done.
+    case done
+    /// It has failed too often.
+    case dead
+    /// It never is given out: an event that is no news.
+    case silent
+}
+
+/// What a journal notes of a row in a queue.
+struct QueueDetail: Codable, Sendable {
+    /// The line of the log that an event came with.
+    var line: String?
+    var attempts = 0
+    var error: String?
+
+    init(line: String? = nil) { self.line = line }
+
+    init(of record: JournalRecord) throws {
+        self = record.detail.isEmpty ? QueueDetail() : try CanonicalJSON.value(from: record.detail)
+    }
+}
+
+/// Items that wait to be done, such as news that the host has to act upon. An item is given out under a lease: whoever took
+/// it says ``done(_:)`` or ``failed(_:because:retryAt:)`` before the lease ends, or it is given out again.
+///
+/// So each item is given out at least once. Act under its id, which is the same every time.
+public struct JournalQueue<Value: Codable & Sendable>: Sendable {
+    /// An item that was given out.
+    public struct Item: Sendable, Identifiable {
+        /// The same every time that the item is given out.
+        public let id: String
+        /// What has to be done.
+        public let value: Value
+        /// How often it was given out before.
+        public let attempts: Int
+        /// Until when nobody else gets it; for one that was given up, when that was.
+        public let leasedUntil: Date
+        let record: JournalRecord
+    }
+
+    let journal: Journal
+    let table: JournalTable
+
+    /// Takes items that are due, the longest due first.
+    ///
+    /// - Parameters:
+    ///   - limit: how many at most.
+    ///   - lease: how long they are yours.
+    /// - Throws: ``JournalError``.
+    public func next(_ limit: Int = 1, lease: Duration) async throws(JournalError) -> [Item] {
+        let time = journal.now()
+        let until = Date(millisecondsSince1970: time.milliseconds + max(lease.milliseconds, 1))
+        let table = table
+        return try await journal.write { transaction in
+            var items: [Item] = []
+            // Others may take the same rows at this moment, and are faster with some.
+            let selection = JournalSelection(group: QueuePlace.due.rawValue, through: time.milliseconds, limit: limit)
+            for var record in try await transaction.records(selection, in: table) {
+                var detail = try QueueDetail(of: record)
+                let attempts = detail.attempts
+                detail.attempts += 1
+                record.detail = try CanonicalJSON.bytes(detail)
+                record.order = until.milliseconds
+                guard try await transaction.update(record, in: table) else { continue }
+                record.version += 1
+                items.append(try Item(record, attempts: attempts))
+            }
+            return items
+        }
+    }
+
+    /// Says that an item is done. It is never given out again.
+    ///
+    /// - Returns: whether the lease still held; else somebody else has the item, or has done it.
+    /// - Throws: ``JournalError``.
+    @discardableResult
+    public func done(_ item: Item) async throws(JournalError) -> Bool {
+        try await put(item.record, in: .done, order: journal.now().milliseconds, error: nil)
+    }
+
+    /// Says that an item could not be done. It is given out again later, or given up after as many attempts as the
+    /// journal's options allow.
+    ///
+    /// - Parameters:
+    ///   - reason: what to note; keep it free of personal data.
+    ///   - time: when to try again; by default after a delay that doubles.
+    /// - Returns: whether the lease still held.
+    /// - Throws: ``JournalError``.
+    @discardableResult
+    public func failed(_ item: Item, because reason: String, retryAt time: Date? = nil) async throws(JournalError)
+        -> Bool
+    {
+        let attempts = item.attempts + 1
+        guard attempts < journal.options.maximumAttempts else {
+            let isHeld = try await put(item.record, in: .dead, order: journal.now().milliseconds, error: reason)
+            if isHeld { journal.observer.observe(.gaveUp(table)) }
+            return isHeld
+        }
+        let retry = time?.milliseconds ?? journal.retryTime(afterAttempt: attempts)
+        return try await put(item.record, in: .due, order: retry, error: reason)
+    }
+
+    /// What was given up, the longest ago first.
+    ///
+    /// - Throws: ``JournalError``.
+    public func abandoned(limit: Int = 100) async throws(JournalError) -> [Item] {
+        let table = table
+        return try await journal.read { transaction in
+            let selection = JournalSelection(group: QueuePlace.dead.rawValue, limit: limit)
+            return try await transaction.records(selection, in: table).map { record in
+                try Item(record, attempts: QueueDetail(of: record).attempts)
+            }
+        }
+    }
+
+    /// Has an item that was given up be given out again, from now on.
+    ///
+    /// - Returns: whether it was still given up.
+    /// - Throws: ``JournalError``.
+    @discardableResult
+    public func revive(_ item: Item) async throws(JournalError) -> Bool {
+        try await put(item.record, in: .due, order: journal.now().milliseconds, error: nil, resets: true)
+    }
+
+    private func put(
+        _ record: JournalRecord,
+        in place: QueuePlace,
+        order: Int64,
+        error: String?,
+        resets: Bool = false
+    ) async throws(JournalError) -> Bool {
+        let table = table
+        return try await journal.write { transaction in
+            var record = record
+            var detail = try QueueDetail(of: record)
+            detail.error = error
+            if resets { detail.attempts = 0 }
+            (record.group, record.order) = (place.rawValue, order)
+            record.detail = try CanonicalJSON.bytes(detail)
+            if try await transaction.update(record, in: table) { return true }
+            // A repetition after a commit of unknown outcome finds what it has written itself.
+            let stored = try await transaction.record(record.key, in: table)
+            return stored?.version == record.version + 1 && stored?.group == record.group
+                && stored?.detail == record.detail
+        }
+    }
+}
+
+extension JournalQueue.Item {
+    init(_ record: JournalRecord, attempts: Int) throws {
+        id = record.key
+        value = try CanonicalJSON.value(Value.self, from: record.body)
+        self.attempts = attempts
+        leasedUntil = Date(millisecondsSince1970: record.order)
+        self.record = record
+    }
+}
+
+extension Journal {
+    /// News that the host has to act upon, such as to send a mail or to tell another system.
+    public var outbox: JournalQueue<AppliedEvent> { JournalQueue(journal: self, table: .event) }
+
+    /// What has to be done at a time: a look-up after a period that was charged ahead, a purchase to acknowledge, a question
+    /// to answer, and whatever the host has scheduled.
+    public var duties: JournalQueue<DueItem> { JournalQueue(journal: self, table: .due) }
+
+    /// When to try again after so many attempts, in milliseconds since 1970.
+    func retryTime(afterAttempt attempts: Int) -> Int64 {
+        let delay = options.firstDelay.milliseconds << Int64(min(max(attempts - 1, 0), 16))
+        return now().milliseconds + min(max(delay, 1), 3_600_000)
+    }
+}
+
+/// Something that has to be done at a time.
+public struct DueItem: Hashable, Sendable, Codable, Identifiable {
+    /// What.
+    public struct Kind: OpenValue {
+        /// The name used in JSON.
+        public let rawValue: String
+        /// Keeps a name as it is.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Ask the store about a period that was charged ahead, see ``AppliedEvent/nextCheckAt``.
+        public static let renewalCheck: Kind = "renewal_check"
+        /// Acknowledge a purchase before the deadline, or the store gives the money back.
+        public static let acknowledgement: Kind = "acknowledgement"
+        /// Answer a store's question about a refund before the deadline.
+        public static let refundReview: Kind = "refund_review"
+    }
+
+    /// One name for one duty: it is kept once.
+    public var id: String
+    /// What.
+    public var kind: Kind
+    /// The lineage that it is about.
+    public var subscription: SubscriptionID?
+    /// The event that it follows from.
+    public var event: EventID?
+    /// When to do it.
+    @EventTime public var dueAt: Date
+    /// By when it has to be done; nil where no time is set.
+    @OptionalEventTime public var deadline: Date?
+
+    /// Makes a duty.
+    public init(
+        _ kind: Kind,
+        id: String,
+        subscription: SubscriptionID? = nil,
+        event: EventID? = nil,
+        dueAt: Date,
+        deadline: Date? = nil
+    ) {
+        self.id = id
+        self.kind = kind
+        self.subscription = subscription
+        self.event = event
+        self.dueAt = dueAt
+        self.deadline = deadline
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case id, kind, subscription, event, deadline
+        case dueAt = "due_at"
+    }
+
+    /// What follows from an event that is told for the first time.
+    static func items(of applied: AppliedEvent) -> [DueItem] {
+        let event = applied.event
+        func item(_ kind: Kind, _ dueAt: Date, _ deadline: Date? = nil) -> DueItem {
+            DueItem(
+                kind,
+                id: "\(kind)/\(event.id)",
+                subscription: event.subscription,
+                event: event.id,
+                dueAt: dueAt,
+                deadline: deadline
+            )
+        }
+        var items: [DueItem] = []
+        if let time = applied.nextCheckAt {
+            // The store's own data may show the period a little later.
+            items.append(item(.renewalCheck, time.addingTimeInterval(60)))
+        }
+        switch event.event {
+        case .acknowledgementRequired(let duty): items.append(item(.acknowledgement, event.receivedAt, duty.deadline))
+        case .refundRequested(let request): items.append(item(.refundReview, event.receivedAt, request.answerBy))
+        default: break
+        }
+        return items
+    }
+}
+
+extension Journal {
+    /// Keeps a duty of the host's own, once for its id.
+    ///
+    /// - Returns: whether it is new.
+    /// - Throws: ``JournalError``.
+    @discardableResult
+    public func schedule(_ item: DueItem) async throws(JournalError) -> Bool {
+        try await write { try await Self.schedule(item, $0) }
+    }
+
+    @discardableResult
+    static func schedule(_ item: DueItem, _ transaction: any JournalTransaction) async throws -> Bool {
+        let record = JournalRecord(
+            key: JournalKey.text(item.id),
+            group: QueuePlace.due.rawValue,
+            order: item.dueAt.milliseconds,
+            body: try CanonicalJSON.bytes(item)
+        )
+        return try await transaction.insert(record, into: .due)
+    }
+
+    /// What is to be done at `time` or before, the longest due first, without taking it.
+    ///
+    /// - Throws: ``JournalError``.
+    public func due(at time: Date, limit: Int = 100) async throws(JournalError) -> [DueItem] {
+        try await read { transaction in
+            let selection = JournalSelection(group: QueuePlace.due.rawValue, through: time.milliseconds, limit: limit)
+            return try await transaction.records(selection, in: .due).map {
+                try CanonicalJSON.value(DueItem.self, from: $0.body)
+            }
+        }
+    }
+
+    /// How far a source was read, in the words of whoever reads it; nil where nothing was noted.
+    ///
+    /// - Throws: ``JournalError``.
+    public func checkpoint(of source: String) async throws(JournalError) -> Checkpoint? {
+        try await read { transaction in
+            try await transaction.record(Checkpoint.key(source), in: .checkpoint).map {
+                Checkpoint(source: source, value: String(decoding: $0.body, as: UTF8.self), version: $0.version)
+            }
+        }
+    }
+
+    /// Notes how far a source was read. Call it when what was read until there is kept.
+    ///
+    /// - Parameter previous: what was noted before, as it was read; nil where nothing was.
+    /// - Returns: whether that was still so; else another process reads the same source.
+    /// - Throws: ``JournalError``.
+    @discardableResult
+    public func setCheckpoint(
+        _ value: String,
+        of source: String,
+        after previous: Checkpoint?
+    ) async throws(JournalError) -> Bool {
+        let record = JournalRecord(
+            key: Checkpoint.key(source),
+            body: Array(value.utf8),
+            version: previous?.version ?? 1
+        )
+        return try await write { transaction in
+            let isDone =
+                previous == nil
+                ? try await transaction.insert(record, into: .checkpoint)
+                : try await transaction.update(record, in: .checkpoint)
+            if isDone { return true }
+            let stored = try await transaction.record(record.key, in: .checkpoint)
+            return stored?.body == record.body && stored?.version == (previous.map { $0.version + 1 } ?? 1)
+        }
+    }
+}
+
+/// How far a source was read.
+public struct Checkpoint: Hashable, Sendable {
+    /// Which source.
+    public var source: String
+    /// How far, in the words of whoever reads it.
+    public var value: String
+    /// How often it was noted.
+    public var version: Int64
+
+    static func key(_ source: String) -> String { JournalKey.text("source", source) }
+}

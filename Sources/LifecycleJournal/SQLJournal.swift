@@ -1,0 +1,213 @@
+/// A value of a row, or for a place in a statement.
+public enum SQLJournalValue: Hashable, Sendable {
+    /// A `BIGINT`.
+    case integer(Int64)
+    /// A `TEXT`, without U+0000.
+    case text(String)
+    /// A `BLOB`, or a `BYTEA`.
+    case bytes([UInt8])
+}
+
+/// A connection that a transaction is open on: what ``SQLJournalTransaction`` needs of a database.
+public protocol SQLJournalConnection {
+    /// Runs one statement to its end.
+    ///
+    /// - Parameters:
+    ///   - statement: SQL, in the connection's dialect. There are about a hundred different ones, so that they are worth
+    ///     preparing.
+    ///   - values: what stands in for the places, in their order.
+    /// - Returns: the rows.
+    /// - Throws: ``JournalError`` preferably, see ``JournalStorage/write(_:)``.
+    func query(_ statement: String, _ values: [SQLJournalValue]) async throws -> [[SQLJournalValue]]
+}
+
+/// How databases differ.
+public enum SQLJournalDialect: Sendable {
+    /// SQLite 3.35 or later.
+    case sqlite
+    /// PostgreSQL 13 or later.
+    case postgres
+
+    var place: String { self == .sqlite ? "?" : "$" }
+    private var bytes: String { self == .sqlite ? "BLOB" : "BYTEA" }
+    private var number: String {
+        self == .sqlite
+            ? "INTEGER PRIMARY KEY AUTOINCREMENT" : "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
+    }
+
+    func create(_ table: JournalTable) -> [String] {
+        let grouped = """
+            CREATE INDEX \(table.name)_grp ON \(table.name) (grp, ord, number)
+            """
+        let ordered = "CREATE INDEX \(table.name)_ord ON \(table.name) (ord, number)"
+        let indexes: [String] =
+            switch table {
+            case .state, .checkpoint: []
+            case .log: [grouped, ordered]
+            default: [grouped]
+            }
+        return [
+            """
+            CREATE TABLE \(table.name) (number \(number), key TEXT NOT NULL UNIQUE, version BIGINT NOT NULL, \
+            grp TEXT NOT NULL, ord BIGINT NOT NULL, body \(bytes) NOT NULL, detail \(bytes) NOT NULL)
+            """
+        ] + indexes
+    }
+
+    var findsSchema: String {
+        self == .sqlite
+            ? "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'lifecycle_schema'"
+            : """
+            SELECT count(*) FROM information_schema.tables
+            WHERE table_schema = current_schema() AND table_name = 'lifecycle_schema'
+            """
+    }
+}
+
+/// The five row operations as SQL, over any connection: what a storage over SQLite or PostgreSQL gives to the journal.
+public struct SQLJournalTransaction<Connection: SQLJournalConnection>: JournalTransaction {
+    private let connection: Connection
+    private let dialect: SQLJournalDialect
+
+    /// Uses a connection on which a transaction is open.
+    public init(_ connection: Connection, _ dialect: SQLJournalDialect) {
+        self.connection = connection
+        self.dialect = dialect
+    }
+
+    private static var columns: String { "key, grp, body, detail, ord, number, version" }
+
+    private func query(_ statement: String, _ values: [SQLJournalValue]) async throws -> [[SQLJournalValue]] {
+        try await connection.query(statement.replacing("$", with: dialect.place), values)
+    }
+
+    /// The row with a key.
+    public func record(_ key: String, in table: JournalTable) async throws -> JournalRecord? {
+        try await query("SELECT \(Self.columns) FROM \(table.name) WHERE key = $1", [.text(key)]).first
+            .map(JournalRecord.init)
+    }
+
+    /// Rows in their order.
+    public func records(_ selection: JournalSelection, in table: JournalTable) async throws -> [JournalRecord] {
+        var condition = "ord <= $1 AND (ord, number) > ($2, $3)"
+        var values: [SQLJournalValue] = [
+            .integer(selection.last), .integer(selection.order), .integer(selection.number),
+            .integer(Int64(selection.limit)),
+        ]
+        if let group = selection.group {
+            condition += " AND grp = $5"
+            values.append(.text(group))
+        }
+        return try await query(
+            "SELECT \(Self.columns) FROM \(table.name) WHERE \(condition) ORDER BY ord, number LIMIT $4",
+            values
+        )
+        .map(JournalRecord.init)
+    }
+
+    /// Inserts a row, unless its key is there.
+    public func insert(_ record: JournalRecord, into table: JournalTable) async throws -> Bool {
+        let rows = try await query(
+            """
+            INSERT INTO \(table.name) (key, version, grp, ord, body, detail) VALUES ($1, 1, $2, $3, $4, $5) \
+            ON CONFLICT (key) DO NOTHING RETURNING number
+            """,
+            [
+                .text(record.key), .text(record.group), .integer(record.order), .bytes(record.body),
+                .bytes(record.detail),
+            ]
+        )
+        return !rows.isEmpty
+    }
+
+    /// Replaces a row of the same version.
+    public func update(_ record: JournalRecord, in table: JournalTable) async throws -> Bool {
+        let rows = try await query(
+            """
+            UPDATE \(table.name) SET version = version + 1, grp = $1, ord = $2, body = $3, detail = $4 \
+            WHERE key = $5 AND version = $6 RETURNING number
+            """,
+            [
+                .text(record.group), .integer(record.order), .bytes(record.body), .bytes(record.detail),
+                .text(record.key), .integer(record.version),
+            ]
+        )
+        return !rows.isEmpty
+    }
+
+    /// Deletes a row of the same version.
+    public func delete(_ record: JournalRecord, from table: JournalTable) async throws -> Bool {
+        let rows = try await query(
+            "DELETE FROM \(table.name) WHERE key = $1 AND version = $2 RETURNING number",
+            [.text(record.key), .integer(record.version)]
+        )
+        return !rows.isEmpty
+    }
+}
+
+extension SQLJournalTransaction: Sendable where Connection: Sendable {}
+
+extension JournalRecord {
+    fileprivate init(_ row: [SQLJournalValue]) throws {
+        guard row.count == 7, case .text(let key) = row[0], case .text(let group) = row[1],
+            case .bytes(let body) = row[2], case .bytes(let detail) = row[3], case .integer(let order) = row[4],
+            case .integer(let number) = row[5], case .integer(let version) = row[6]
+        else { throw JournalError(.corrupt, "a row has another form than its table was made with") }
+        self.init(
+            key: key,
+            group: group,
+            order: order,
+            body: body,
+            detail: detail,
+            number: number,
+            version: version
+        )
+    }
+}
+
+/// The tables' own version, and how they come to be.
+public enum SQLJournalSchema: Sendable {
+    /// The version that this package makes and reads.
+    public static let version: Int64 = 1
+
+    /// Makes the tables, or brings them to the present version, inside a transaction that no other process runs at the same
+    /// time. Where they are present it only reads.
+    ///
+    /// - Returns: the version that was there; 0 where there was none.
+    /// - Throws: ``JournalError/Code/newerSchema`` where a later version of this package made them; what the connection throws.
+    @discardableResult
+    public static func migrate(_ connection: some SQLJournalConnection, _ dialect: SQLJournalDialect) async throws
+        -> Int64
+    {
+        let found = try await installed(connection, dialect)
+        guard found <= version else {
+            throw JournalError(
+                .newerSchema,
+                "the tables have version \(found), and this is for version \(version) and earlier ones"
+            )
+        }
+        guard found < version else { return found }
+        var statements: [String] = []
+        if found < 1 {
+            statements.append("CREATE TABLE lifecycle_schema (version BIGINT NOT NULL)")
+            statements += JournalTable.allCases.flatMap(dialect.create)
+            statements.append("INSERT INTO lifecycle_schema (version) VALUES (1)")
+        }
+        for statement in statements { _ = try await connection.query(statement, []) }
+        return found
+    }
+
+    /// The version of the tables; 0 where there are none.
+    ///
+    /// - Throws: what the connection throws.
+    public static func installed(_ connection: some SQLJournalConnection, _ dialect: SQLJournalDialect) async throws
+        -> Int64
+    {
+        guard case .integer(1)? = try await connection.query(dialect.findsSchema, []).first?.first else { return 0 }
+        guard
+            case .integer(let found)? = try await connection.query("SELECT version FROM lifecycle_schema", []).first?
+                .first
+        else { throw JournalError(.corrupt, "the tables have no version") }
+        return found
+    }
+}

@@ -1,0 +1,270 @@
+import CLifecyclePostgres
+import Glibc
+import LifecycleJournal
+
+/// The only owner of one `PGconn *`, connected and set up.
+@safe final class Session: SQLJournalConnection {
+    private let handle: OpaquePointer
+    private let statementTimeout: Duration
+    private var prepared: [String: String] = [:]
+
+    init(_ configuration: PostgresJournal.Configuration) throws {
+        statementTimeout = configuration.statementTimeout
+        unsafe handle = try unsafe Session.start(configuration)
+        try connect(until: .now + configuration.connectTimeout)
+        guard unsafe PQsetnonblocking(handle, 1) == 0 else { throw lost() }
+        guard try setting("server_encoding") == "UTF8" else {
+            throw JournalError(.configuration, "the database's encoding is not UTF8, which cannot keep every text")
+        }
+        guard unsafe PQserverVersion(handle) >= 130_000 else {
+            throw JournalError(.configuration, "the server is older than PostgreSQL 13")
+        }
+        // The server lets go by itself of what nobody waits for any more.
+        let limit = max(configuration.statementTimeout.milliseconds, 1)
+        try execute("SET statement_timeout = \(limit)")
+        try execute("SET idle_in_transaction_session_timeout = \(limit)")
+        try execute("SET lock_timeout = \(max(limit / 2, 1))")
+        if case .text("off")? = try query("SELECT current_setting('synchronous_commit')", []).first?.first {
+            try execute("SET synchronous_commit = on")
+        }
+    }
+
+    deinit {
+        // The handle came from PQconnectStartParams and nobody else frees it.
+        unsafe PQfinish(handle)
+    }
+
+    // MARK: Connecting
+
+    @unsafe private static func start(_ configuration: PostgresJournal.Configuration) throws(JournalError)
+        -> OpaquePointer
+    {
+        // What comes before the URL can be set by it; what comes after cannot.
+        let settings: [(name: String, value: String)] = [
+            ("sslmode", configuration.isTLSRequired ? "verify-full" : "prefer"),
+            ("sslrootcert", configuration.trustRoots),
+            ("gssencmode", "disable"),
+            ("passfile", "/dev/null"),
+            ("dbname", configuration.url.text),
+            ("client_encoding", "UTF8"),
+            ("fallback_application_name", "lifecycle"),
+        ]
+        guard !settings.contains(where: { $0.value.utf8.contains(0) }) else {
+            throw JournalError(.configuration, "a setting has a NUL in it")
+        }
+        let names = CStrings(settings.map(\.name))
+        let values = CStrings(settings.map(\.value))
+        // libpq copies the texts during the call.
+        let started = unsafe names.withPointers { (names) -> OpaquePointer? in
+            unsafe values.withPointers { values in unsafe PQconnectStartParams(names, values, 1) }
+        }
+        guard let handle = unsafe started else {
+            throw JournalError(.unavailable, "libpq has no memory for a connection")
+        }
+        return unsafe handle
+    }
+
+    private func connect(until deadline: ContinuousClock.Instant) throws(JournalError) {
+        guard unsafe PQstatus(handle) != CONNECTION_BAD else { throw refused() }
+        var event = Int16(POLLOUT)
+        while true {
+            try wait(for: event, until: deadline)
+            switch unsafe PQconnectPoll(handle) {
+            case PGRES_POLLING_OK: return
+            case PGRES_POLLING_READING: event = Int16(POLLIN)
+            case PGRES_POLLING_WRITING: event = Int16(POLLOUT)
+            default: throw refused()
+            }
+        }
+    }
+
+    /// libpq's own words name host, user and database, and never the password.
+    private func refused() -> JournalError {
+        let message = unsafe PQerrorMessage(handle).map { unsafe String(cString: $0) } ?? ""
+        let words = message.split(separator: "\n").joined(separator: " ")
+        let isForGood = [
+            "authentication failed", "does not exist", "certificate", "SSL", "no password supplied", "pg_hba",
+        ]
+        .contains { words.contains($0) }
+        return JournalError(isForGood ? .configuration : .unavailable, "PostgreSQL: \(words)")
+    }
+
+    private func setting(_ name: String) throws(JournalError) -> String {
+        guard let value = unsafe PQparameterStatus(handle, name).map({ unsafe String(cString: $0) }) else {
+            throw lost()
+        }
+        return value
+    }
+
+    // MARK: Statements
+
+    /// Whether no transaction is open, and the connection can be used again.
+    var isIdle: Bool { unsafe PQtransactionStatus(handle) == PQTRANS_IDLE }
+
+    func execute(_ statement: String) throws { _ = try query(statement, []) }
+
+    /// Ends a transaction.
+    ///
+    /// - Throws: also where the server says that it rolled back instead, since a statement of it had failed.
+    func commit() throws {
+        let result = try run("COMMIT", [])
+        guard result.command == "COMMIT" else {
+            throw JournalError(.unavailable, "PostgreSQL rolled the transaction back")
+        }
+    }
+
+    func query(_ statement: String, _ values: [SQLJournalValue]) throws -> [[SQLJournalValue]] {
+        try run(statement, values).rows()
+    }
+
+    private func run(_ statement: String, _ values: [SQLJournalValue]) throws -> QueryResult {
+        let deadline = ContinuousClock.now + statementTimeout * 2
+        let name: String
+        if let known = prepared[statement] {
+            name = known
+        } else {
+            name = "s\(prepared.count)"
+            // libpq copies the texts during the call.
+            guard unsafe PQsendPrepare(handle, name, statement, 0, nil) == 1 else { throw lost() }
+            _ = try result(until: deadline)
+            prepared[statement] = name
+        }
+        guard unsafe Parameters(values).send(name, on: handle) else { throw lost() }
+        return try result(until: deadline)
+    }
+
+    private func result(until deadline: ContinuousClock.Instant) throws -> QueryResult {
+        while true {
+            let left = unsafe PQflush(handle)
+            guard left >= 0 else { throw lost() }
+            if left == 0 { break }
+            try wait(for: Int16(POLLOUT | POLLIN), until: deadline)
+            guard unsafe PQconsumeInput(handle) == 1 else { throw lost() }
+        }
+        var last: QueryResult?
+        while true {
+            while unsafe PQisBusy(handle) == 1 {
+                try wait(for: Int16(POLLIN), until: deadline)
+                guard unsafe PQconsumeInput(handle) == 1 else { throw lost() }
+            }
+            guard let pointer = unsafe PQgetResult(handle) else { break }
+            last = unsafe QueryResult(pointer)
+        }
+        guard let last else { throw lost() }
+        try last.check()
+        return last
+    }
+
+    private func lost() -> JournalError { JournalError(.unavailable, "the connection to PostgreSQL was lost") }
+
+    /// Waits on the connection's socket, a moment at a time, so that a cancelled task does not wait to the end.
+    private func wait(for event: Int16, until deadline: ContinuousClock.Instant) throws(JournalError) {
+        while true {
+            let socket = unsafe PQsocket(handle)
+            guard socket >= 0 else { throw lost() }
+            var entry = pollfd(fd: socket, events: event, revents: 0)
+            // `poll` writes into the one entry during the call.
+            let count = unsafe poll(&entry, 1, 50)
+            if count > 0 { return }
+            guard count == 0 || errno == EINTR else { throw lost() }
+            if Task.isCancelled {
+                cancelStatement()
+                throw JournalError(.unavailable, "the task was cancelled", underlying: CancellationError())
+            }
+            guard ContinuousClock.now < deadline else {
+                throw JournalError(.unavailable, "PostgreSQL did not answer in time")
+            }
+        }
+    }
+
+    /// Asks the server to give a statement up. The connection is not used any more, whatever comes of it.
+    private func cancelStatement() {
+        guard let cancel = unsafe PQgetCancel(handle) else { return }
+        var message = [CChar](repeating: 0, count: 256)
+        // libpq writes no more octets than it is told. There is nobody to tell when it fails.
+        _ = unsafe message.withUnsafeMutableBufferPointer {
+            unsafe PQcancel(cancel, $0.baseAddress, Int32($0.count))
+        }
+        unsafe PQfreeCancel(cancel)
+    }
+}
+
+/// Texts as C reads them, in one piece of memory.
+private struct CStrings {
+    private var octets: [CChar] = []
+    private var offsets: [Int] = []
+
+    init(_ texts: [String]) {
+        for text in texts {
+            offsets.append(octets.count)
+            octets += text.utf8.map { CChar(bitPattern: $0) } + [0]
+        }
+    }
+
+    /// - Parameter body: gets pointers to the texts and, after them, a null pointer; all are valid during the call.
+    @unsafe func withPointers<Result>(_ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Result) -> Result {
+        unsafe octets.withUnsafeBufferPointer { octets in
+            var pointers: [UnsafePointer<CChar>?] = unsafe offsets.map { offset in
+                unsafe octets.baseAddress.map { unsafe $0 + offset }
+            }
+            unsafe pointers.append(nil)
+            return unsafe pointers.withUnsafeBufferPointer { unsafe body($0.baseAddress) }
+        }
+    }
+}
+
+/// What stands in for the places of a statement: bytes as they are, everything else as text.
+private struct Parameters {
+    private var octets: [CChar] = []
+    private var offsets: [Int] = []
+    private var lengths: [Int32] = []
+    private var formats: [Int32] = []
+    private var isTooLong = false
+
+    init(_ values: [SQLJournalValue]) {
+        for value in values {
+            offsets.append(octets.count)
+            let start = octets.count
+            switch value {
+            case .integer(let number): octets += "\(number)".utf8.map { CChar(bitPattern: $0) }
+            case .text(let text): octets += text.utf8.map { CChar(bitPattern: $0) }
+            case .bytes(let bytes): octets += bytes.map { CChar(bitPattern: $0) }
+            }
+            if case .bytes = value { formats.append(1) } else { formats.append(0) }
+            let length = Int32(exactly: octets.count - start)
+            isTooLong = isTooLong || length == nil
+            lengths.append(length ?? 0)
+            octets.append(0)
+        }
+    }
+
+    /// Sends a prepared statement, and asks for binary results.
+    @unsafe func send(_ name: String, on handle: OpaquePointer) -> Bool {
+        guard !isTooLong else { return false }
+        // libpq copies values, lengths and formats during the call.
+        return unsafe octets.withUnsafeBufferPointer { octets in
+            let pointers: [UnsafePointer<CChar>?] = unsafe offsets.map { offset in
+                unsafe octets.baseAddress.map { unsafe $0 + offset }
+            }
+            return unsafe pointers.withUnsafeBufferPointer { pointers in
+                unsafe PQsendQueryPrepared(
+                    handle,
+                    name,
+                    Int32(offsets.count),
+                    pointers.baseAddress,
+                    lengths,
+                    formats,
+                    1
+                ) == 1
+            }
+        }
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, within what PostgreSQL takes.
+    var milliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return Int64(clamping: min(max(seconds, 0), 2_000_000)) * 1000 + max(attoseconds, 0) / 1_000_000_000_000_000
+    }
+}

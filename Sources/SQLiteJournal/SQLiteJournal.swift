@@ -1,0 +1,56 @@
+public import LifecycleJournal
+
+/// A journal's rows in a file, over the system's SQLite.
+///
+/// What was written is on the disk before a call returns. Writers of one process share their waits for the disk; several
+/// processes may use one file on a local disk, one of them writing at a time. Never put the file on a network share.
+public final class SQLiteJournal: JournalStorage {
+    private let writer: Connection
+    private let reader: Connection
+
+    /// Opens a file, and makes it and its tables where they are missing.
+    ///
+    /// - Parameters:
+    ///   - path: the file; two more, ending in `-wal` and `-shm`, lie beside it.
+    ///   - busyTimeout: how long to wait for another process that writes.
+    ///   - migrates: whether to bring tables of an earlier version to the present one.
+    /// - Throws: ``JournalError``: the file cannot be opened, is no database, or is of a later version.
+    public init(path: String, busyTimeout: Duration = .seconds(10), migrates: Bool = true) async throws(JournalError) {
+        let milliseconds = busyTimeout.components.seconds.multipliedReportingOverflow(by: 1000)
+        let timeout = Int32(clamping: milliseconds.overflow ? Int64.max : milliseconds.partialValue)
+        writer = Connection(path: path, busyTimeout: timeout, writes: true)
+        // Every connection to memory is a database of its own.
+        reader = path == ":memory:" ? writer : Connection(path: path, busyTimeout: timeout, writes: false)
+        do {
+            if migrates { _ = try await writer.migrate() } else { try await writer.checkVersion() }
+        } catch {
+            throw error as? JournalError ?? JournalError(.unavailable, "the file cannot be opened", underlying: error)
+        }
+    }
+
+    /// Brings the tables of a file to the present version.
+    ///
+    /// - Returns: the version that was there; 0 where there was none.
+    /// - Throws: ``JournalError``.
+    public static func migrate(path: String) async throws(JournalError) -> Int64 {
+        do {
+            return try await Connection(path: path, busyTimeout: 10_000, writes: true).migrate()
+        } catch {
+            throw error as? JournalError ?? JournalError(.unavailable, "the file cannot be opened", underlying: error)
+        }
+    }
+
+    /// Runs a transaction; it is on the disk when this returns.
+    public func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
+    ) async throws -> Value {
+        try await writer.run(body)
+    }
+
+    /// Reads what was committed last, without waiting for writers.
+    public func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
+    ) async throws -> Value {
+        try await reader.run(body)
+    }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import Normalizer
+import Testing
+
+@Suite("lifecycle journal")
+struct JournalCommandTests {
+    private static let lineage = SubscriptionID(store: .stripe, environment: .production, id: "sub_1")
+    private static let month: TimeInterval = 2_592_000
+    private static let start = Date(timeIntervalSince1970: 1_800_000_000)
+
+    private static func period(_ number: Double) -> Fact {
+        let begin = start.addingTimeInterval(month * number)
+        let period = ServicePeriod(start: begin, end: begin.addingTimeInterval(month))
+        return .period(.init(period, product: "pro", phase: .regular, transaction: "in_\(number)"))
+    }
+
+    /// On Stripe, credits come with the money.
+    private static func charge(_ number: Double) -> Fact {
+        let price = Price(Money(ExactDecimal(10), "USD"), .charged)
+        return .charge(
+            .init(transaction: "in_\(number)", price: price, at: start.addingTimeInterval(month * number))
+        )
+    }
+
+    private static let origin = Origin(
+        type: "test",
+        channel: .webhook,
+        evidence: .init(.unchecked),
+        digest: "",
+        mapper: "test/1"
+    )
+
+    /// A month that an event tells, and one that is stated without an event.
+    private static let log: Data = {
+        let event = NormalizedEvent(
+            id: .periodBegan(lineage, transaction: "in_0"),
+            event: .started(
+                .init(
+                    origin: .new,
+                    phase: .regular,
+                    period: ServicePeriod(start: start, end: start.addingTimeInterval(month))
+                )
+            ),
+            provider: .stripe,
+            store: .stripe,
+            environment: .production,
+            subscription: lineage,
+            occurredAt: start,
+            effectiveAt: start,
+            assertedAt: start,
+            receivedAt: start,
+            facts: [.owner(Account("cus_1", .stripeCustomer)), period(0), charge(0)],
+            origin: origin
+        )
+        let statement = StoreStatement(
+            subscription: lineage,
+            provider: .stripe,
+            assertedAt: start.addingTimeInterval(month),
+            facts: [period(1), charge(1)],
+            origin: origin
+        )
+        return Data((try? EventLog.bytes(lines: [.event(event), .statement(statement)])) ?? [])
+    }()
+
+    private static let moment = start.addingTimeInterval(month * 1.5).formatted(.iso8601)
+
+    private func script(_ commands: String) throws -> CommandLineRun {
+        try CommandLineRun(
+            shell: """
+                set -e
+                folder=$(mktemp -d)
+                trap 'rm -rf "$folder"' EXIT
+                LIFECYCLE_DATABASE="sqlite:$folder/journal.sqlite"
+                export LIFECYCLE_DATABASE
+                "$0" journal init
+                cat >"$folder/log"
+                "$0" journal ingest "$folder/log" 2>/dev/null
+                \(commands)
+                """,
+            input: Self.log
+        )
+    }
+
+    @Test("What was stated without an event gives access, from the log and from the database")
+    func access() throws {
+        let state = try script(#""$0" journal state cus_1 --source stripe_customer --at "# + Self.moment)
+        #expect(state.status == 0)
+        #expect(state.output.contains("granted"))
+        let log = try CommandLineRun(["state", "-", "--account", "cus_1", "--at", Self.moment], input: Self.log)
+        #expect(log.output.contains("granted"))
+        let explained = try script(#""$0" journal explain cus_1 --source stripe_customer --at "# + Self.moment)
+        #expect(explained.status == 0 && explained.output.contains("sub_1"))
+    }
+
+    @Test("The log is whole, gives the stored states, and tells each event once")
+    func log() throws {
+        let run = try script(
+            #"""
+            "$0" journal ingest --report "$folder/log" 2>/dev/null
+            "$0" journal verify
+            "$0" journal rebuild
+            "$0" journal events
+            "$0" journal outbox --done
+            "$0" journal outbox
+            "$0" journal due
+            "$0" journal quarantine
+            "$0" journal migrate
+            """#
+        )
+        #expect(run.status == 0, "\(run.errors)")
+        let lines = run.output.split(separator: "\n")
+        #expect(lines.prefix(2) == ["1", "2"])
+        #expect(lines.dropFirst(2).first?.contains(#""findings":[]"#) == true)
+        #expect(lines.dropFirst(3).first == #"{"differing":[],"purchases":1}"#)
+        #expect(lines.dropFirst(4).count == 2, "the feed and the outbox, once")
+    }
+
+    @Test("Credits are used once for each id")
+    func credits() throws {
+        let run = try script(
+            #"""
+            echo '{"allowances":{"pro":{"credits":100}}}' >"$folder/policy"
+            credits() { "$0" journal credits cus_1 --source stripe_customer --policy "$folder/policy" --at \#(Self.moment) "$@"; }
+            credits --use 30 --id job >/dev/null
+            credits --use 30 --id job
+            credits --use 71 --id other || echo "status $?"
+            """#
+        )
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(run.output.contains(#""balance":70"#))
+        #expect(run.output.hasSuffix("status 1\n"))
+    }
+
+    @Test("What cannot be used as a database is said, without its password")
+    func wrong() throws {
+        for database in ["sqlite:", "mysql://x", "sqlite:/missing/file", "postgresql://u:hunter2@127.0.0.1:1/x"] {
+            let run = try CommandLineRun(["journal", "events", "--database", database])
+            #expect([64, 69].contains(run.status))
+            #expect(!run.errors.isEmpty && !run.errors.contains("hunter2"))
+        }
+    }
+}

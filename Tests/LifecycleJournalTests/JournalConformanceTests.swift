@@ -1,0 +1,55 @@
+import Foundation
+import LifecycleJournal
+import NormalizerTesting
+import PostgresJournal
+import SQLiteJournal
+import Testing
+
+@Suite("Storages and what they promise", .timeLimit(.minutes(5)))
+struct JournalConformanceTests {
+    @Test("Memory keeps every promise")
+    func memory() async {
+        let findings = await JournalConformance { count in
+            let storage = MemoryJournal()
+            return (0..<count).map { _ in storage }
+        }
+        .findings()
+        #expect(findings.isEmpty)
+    }
+
+    @Test("A storage that loses updates is found out")
+    func lossy() async {
+        let findings = await JournalConformance(seeds: [1, 2, 3]) { count in
+            let storage = MemoryJournal(losesUpdates: true)
+            return (0..<count).map { _ in storage }
+        }
+        .findings()
+        #expect(findings.contains { $0.check == .lostUpdates })
+        #expect(findings.contains { $0.check == .rows })
+    }
+
+    @Test("SQLite keeps every promise")
+    func sqlite() async {
+        let folder = TemporaryFolder()
+        let findings = await JournalConformance(seeds: [11, 12, 13]) { count in
+            let path = folder.path("\(UUID()).sqlite")
+            var storages: [any JournalStorage] = []
+            for _ in 0..<count { storages.append(try await SQLiteJournal(path: path)) }
+            return storages
+        }
+        .findings()
+        #expect(findings.isEmpty)
+    }
+
+    @Test("PostgreSQL keeps every promise", .enabled(if: PostgresServer.isInstalled, "\(PostgresServer.absence)"))
+    func postgres() async {
+        let findings = await JournalConformance(seeds: [21, 22, 23]) { count in
+            let configuration = PostgresJournal.Configuration(url: Secret(try await PostgresServer.shared().database()))
+            var storages: [any JournalStorage] = []
+            for _ in 0..<count { storages.append(try await PostgresJournal(configuration)) }
+            return storages
+        }
+        .findings()
+        #expect(findings.isEmpty)
+    }
+}

@@ -1,0 +1,391 @@
+import Foundation
+import LifecycleJournal
+import NormalizerTesting
+import NotificationSimulator
+import SQLiteJournal
+import Stripe
+import Synchronization
+import Testing
+
+/// A customer's life on Stripe, and an adapter that believes it.
+struct StripeLife {
+    static let start = Date(timeIntervalSince1970: 1_800_000_000)
+    let simulator: StripeSimulator
+    let adapter: StripeAdapter
+    let deliveries: [Delivery]
+
+    init(_ story: Story = .life, seed: String = "life") throws {
+        let simulator = StripeSimulator(seed: seed)
+        self.simulator = simulator
+        adapter = try StripeAdapter(.init(signingSecrets: [simulator.signingSecret]))
+        deliveries = try simulator.notifications(story, from: Self.start).map {
+            try simulator.delivery(of: $0, sentAt: $0.occurredAt)
+        }
+    }
+
+    /// What comes of all of it.
+    func ledger() async throws -> AccountLedger {
+        var ledger = AccountLedger()
+        for delivery in deliveries { _ = ledger.apply(try await adapter.receive(delivery)) }
+        return ledger
+    }
+}
+
+/// A time that tests set.
+final class ManualTime: Sendable {
+    private let value: Mutex<Date>
+    init(_ value: Date) { self.value = Mutex(value) }
+    var now: Date { value.withLock { $0 } }
+    func advance(_ seconds: TimeInterval) { value.withLock { $0.addTimeInterval(seconds) } }
+}
+
+final class RecordingObserver: JournalObserver {
+    private let stored = Mutex<[JournalObservation]>([])
+    func observe(_ observation: JournalObservation) { stored.withLock { $0.append(observation) } }
+    var deliveries: [DeliveryObservation] {
+        stored.withLock { $0 }.compactMap { if case .delivery(let delivery) = $0 { delivery } else { nil } }
+    }
+}
+
+@Suite("A journal keeps what deliveries come to", .timeLimit(.minutes(5)))
+struct JournalTests {
+    let time = ManualTime(StripeLife.start)
+
+    private func journal(
+        _ storage: any JournalStorage = MemoryJournal(),
+        observer: (any JournalObserver)? = nil,
+        _ change: (inout Journal.Options) -> Void = { _ in }
+    ) -> Journal {
+        var options = Journal.Options()
+        change(&options)
+        let time = time
+        return Journal(
+            storage,
+            options: options,
+            observer: observer,
+            clock: TestClock(jumping: true),
+            now: { time.now }
+        )
+    }
+
+    @Test("Every delivery twice and backwards gives the states that each once gives")
+    func states() async throws {
+        let life = try StripeLife()
+        let journal = journal()
+        for delivery in life.deliveries.reversed() + life.deliveries {
+            #expect(await journal.receive(delivery, with: life.adapter).status == 200)
+        }
+        for state in try await life.ledger().states {
+            #expect(try await journal.state(of: state.subscription) == state)
+        }
+        #expect(try await journal.rebuild().differing == [])
+        #expect(try await journal.verify().findings == [])
+        let events = try await journal.events(limit: 1000).map(\.event.event.id)
+        #expect(Set(events).count == events.count)
+        #expect(!events.isEmpty)
+    }
+
+    @Test("A failed charge that is settled without an event gives access, before and after a rebuild")
+    func statements() async throws {
+        let life = try StripeLife(try #require(Story.named("grace-lapses")))
+        let storage = MemoryJournal()
+        let journal = journal(storage)
+        for delivery in life.deliveries { _ = await journal.receive(delivery, with: life.adapter) }
+        let ledger = try await life.ledger()
+        let account = try #require(ledger.accounts.first)
+        try await storage.write { transaction in
+            for record in try await transaction.records(JournalSelection(limit: 10), in: .state) {
+                _ = try await transaction.delete(record, from: .state)
+            }
+        }
+        _ = try await journal.rebuild(repairing: true)
+        for day in 0..<120 {
+            let moment = StripeLife.start.addingTimeInterval(Double(day) * 86_400)
+            #expect(try await journal.access(of: account, at: moment) == ledger.access(of: account, at: moment))
+        }
+        let lines = try await journal.lines()
+        #expect(lines.contains { if case .statement = $0.line { true } else { false } })
+    }
+
+    @Test("What cannot be kept is answered with 503, and is taken in when it comes again")
+    func notKept() async throws {
+        let life = try StripeLife()
+        let faults = FaultSwitch()
+        faults.set(.full)
+        let observer = RecordingObserver()
+        let journal = journal(MemoryJournal(fault: { faults.fault }), observer: observer)
+        #expect(await journal.receive(life.deliveries[0], with: life.adapter).status == 503)
+        faults.set(.beforeBegin)
+        #expect(await journal.receive(life.deliveries[0], with: life.adapter).status == 503)
+        faults.set(nil)
+        #expect(await journal.receive(life.deliveries[0], with: life.adapter).status == 200)
+        #expect(observer.deliveries.map(\.decision) == [.retryLater, .retryLater, .accept])
+        #expect(observer.deliveries.last?.newEvents ?? 0 > 0)
+    }
+
+    @Test("A forgery is refused, and nothing of it is kept")
+    func forgery() async throws {
+        let life = try StripeLife()
+        var forged = life.deliveries[0]
+        forged.body.append(0x20)
+        let journal = journal { $0.deliveryRetention = .seconds(3600) }
+        #expect(await journal.receive(forged, with: life.adapter).status == 400)
+        #expect(await journal.accept(forged, with: life.adapter).status == 400)
+        #expect(try await journal.events().isEmpty)
+        #expect(try await journal.quarantine.list().isEmpty)
+        #expect(try await journal.work(with: ["stripe": life.adapter]) == 0)
+    }
+
+    @Test("What is of another mode waits in quarantine, and leaves it when it can be taken in")
+    func quarantine() async throws {
+        let life = try StripeLife()
+        var configuration = StripeAdapter.Configuration(signingSecrets: [life.simulator.signingSecret])
+        configuration.mode = .test
+        let strict = try StripeAdapter(configuration)
+        let journal = journal()
+        for _ in 0..<2 {
+            #expect(await journal.receive(life.deliveries[0], with: strict, as: "shop").status == 200)
+        }
+        let entry = try #require(try await journal.quarantine.list().first)
+        #expect(try await journal.quarantine.list(after: entry).isEmpty)
+        #expect(entry.source == "shop")
+        #expect(entry.reason.contains("misdirected"))
+        #expect(await journal.quarantine.replay(entry, with: life.adapter).decision == .accept)
+        #expect(try await journal.quarantine.list().isEmpty)
+        #expect(try await !journal.events().isEmpty)
+        #expect(try await !journal.quarantine.discard(entry))
+    }
+
+    @Test("In two steps it comes to the same as in one")
+    func twoSteps() async throws {
+        let life = try StripeLife()
+        let (one, two) = (journal(), journal())
+        for delivery in life.deliveries {
+            _ = await one.receive(delivery, with: life.adapter)
+            #expect(await two.accept(delivery, with: life.adapter).status == 200)
+        }
+        #expect(try await two.events().isEmpty)
+        // Of another source; it waits for a worker that knows it.
+        #expect(await two.accept(life.deliveries[0], with: life.adapter, as: "other").status == 200)
+        time.advance(31_536_000)
+        while try await two.work(with: ["stripe": life.adapter], limit: 3) > 0 {}
+        #expect(try await two.work(with: ["other": life.adapter]) == 1)
+        for state in try await life.ledger().states {
+            #expect(try await two.state(of: state.subscription) == state)
+        }
+        let (first, second) = (try await one.events(limit: 500), try await two.events(limit: 500))
+        #expect(first.map(\.event) == second.map(\.event))
+    }
+
+    @Test("A look-up that fails is tried again later, and is given up to the quarantine in the end")
+    func backOff() async throws {
+        let life = try StripeLife()
+        let dead = UnreachableAdapter(adapter: life.adapter)
+        let journal = journal { $0.maximumAttempts = 3 }
+        #expect(await journal.accept(life.deliveries[0], with: dead).status == 200)
+        #expect(try await journal.work(with: ["stripe": dead]) == 1)
+        #expect(try await journal.work(with: ["stripe": dead]) == 0, "it waits")
+        time.advance(3600)
+        #expect(try await journal.work(with: ["stripe": dead]) == 1)
+        #expect(try await journal.quarantine.list().isEmpty)
+        time.advance(3600)
+        #expect(try await journal.work(with: ["stripe": dead]) == 1)
+        let entry = try #require(try await journal.quarantine.list().first)
+        #expect(await journal.quarantine.replay(entry, with: life.adapter).decision == .accept)
+        #expect(try await !journal.events().isEmpty)
+    }
+
+    @Test("News comes out of the outbox under a lease, and again where the lease ends")
+    func outbox() async throws {
+        let life = try StripeLife()
+        let journal = journal { $0.maximumAttempts = 2 }
+        _ = await journal.receive(life.deliveries[0], with: life.adapter)
+        let first = try #require(try await journal.outbox.next(lease: .seconds(30)).first)
+        #expect(try await journal.outbox.next(lease: .seconds(30)).isEmpty)
+        time.advance(31)
+        let second = try #require(try await journal.outbox.next(lease: .seconds(30)).first)
+        #expect(second.id == first.id)
+        #expect(second.attempts == 1)
+        #expect(try await !journal.outbox.done(first), "the lease is over")
+        #expect(try await journal.outbox.failed(second, because: "the mail server is away"))
+        time.advance(3600)
+        #expect(try await journal.outbox.next(lease: .seconds(30)).isEmpty, "given up")
+        let abandoned = try #require(try await journal.outbox.abandoned().first)
+        #expect(abandoned.id == first.id)
+        #expect(try await journal.outbox.revive(abandoned))
+        let third = try #require(try await journal.outbox.next(lease: .seconds(30)).first)
+        #expect(try await journal.outbox.done(third))
+        #expect(try await journal.outbox.done(third), "said twice, as after a lost answer")
+        time.advance(3600)
+        #expect(try await journal.outbox.next(lease: .seconds(30)).isEmpty)
+    }
+
+    @Test("An account is exported and erased, and what is delivered again does not bring it back")
+    func erasure() async throws {
+        let life = try StripeLife()
+        let journal = journal { $0.deliveryRetention = .seconds(31_536_000) }
+        for delivery in life.deliveries { _ = await journal.receive(delivery, with: life.adapter) }
+        let ledger = try await life.ledger()
+        let account = try #require(ledger.accounts.first)
+        let owned = ledger.states(of: [account], in: .production)
+        let lineage = try #require(owned.first?.subscription)
+        let export = try await journal.export(account)
+        #expect(export.states == owned)
+        #expect(!export.lines.isEmpty)
+        let erasure = try await journal.erase(account)
+        #expect(erasure.lineages == [lineage])
+        #expect(erasure.lines == export.lines.count)
+        #expect(erasure.deliveries > 0)
+        for delivery in life.deliveries {
+            #expect(await journal.receive(delivery, with: life.adapter).status == 200)
+        }
+        #expect(try await journal.state(of: lineage) == nil)
+        #expect(try await journal.export(account).lines.isEmpty)
+        let news = try await journal.outbox.next(100, lease: .seconds(1))
+        #expect(!news.contains { $0.value.event.subscription == lineage })
+        let verification = try await journal.verify()
+        #expect(verification.findings == [])
+        #expect(verification.erased == Int64(erasure.lines))
+    }
+
+    @Test("Raw deliveries are kept without what proves them, and go when their time is over")
+    func retention() async throws {
+        let life = try StripeLife()
+        let storage = MemoryJournal()
+        let journal = journal(storage) { $0.deliveryRetention = .seconds(3600) }
+        _ = await journal.receive(life.deliveries[0], with: life.adapter)
+        let rows = try await storage.read { try await $0.records(JournalSelection(limit: 9), in: .delivery) }
+        #expect(rows.map(\.body) == [life.deliveries[0].body])
+        #expect(!String(decoding: try #require(rows.first).detail, as: UTF8.self).contains("Stripe-Signature"))
+        #expect(try await journal.prune(before: time.now) == 0)
+        time.advance(7200)
+        #expect(try await journal.prune(before: time.now) == 1)
+    }
+
+    @Test("A line that was changed, removed or put in by hand is found")
+    func tampering() async throws {
+        let life = try StripeLife()
+        for tampering in 0..<4 {
+            let storage = MemoryJournal()
+            let journal = journal(storage)
+            for delivery in life.deliveries { _ = await journal.receive(delivery, with: life.adapter) }
+            let whole = try await journal.verify()
+            #expect(whole.findings == [])
+            try await storage.write { transaction in
+                let records = try await transaction.records(JournalSelection(limit: 100), in: .log)
+                var record = records[tampering == 2 ? records.count - 1 : 3]
+                switch tampering {
+                case 0:
+                    record.body[record.body.count / 2] ^= 1
+                    _ = try await transaction.update(record, in: .log)
+                case 3:
+                    record.key = "another"
+                    _ = try await transaction.insert(record, into: .log)
+                default:
+                    _ = try await transaction.delete(record, from: .log)
+                }
+            }
+            #expect(try await !journal.verify().findings.isEmpty, "tampering \(tampering)")
+        }
+    }
+
+    @Test("A state that was lost or edited is built again from the log")
+    func repair() async throws {
+        let life = try StripeLife()
+        let storage = MemoryJournal()
+        let journal = journal(storage)
+        for delivery in life.deliveries { _ = await journal.receive(delivery, with: life.adapter) }
+        let ledger = try await life.ledger()
+        try await storage.write { transaction in
+            for record in try await transaction.records(JournalSelection(limit: 10), in: .state) {
+                _ = try await transaction.delete(record, from: .state)
+            }
+        }
+        let differing = try await journal.rebuild().differing
+        #expect(Set(differing.map { ledger[$0]?.subscription }) == Set(ledger.states.map(\.subscription)))
+        #expect(differing.count == ledger.states.count)
+        _ = try await journal.rebuild(repairing: true)
+        for state in ledger.states {
+            #expect(try await journal.state(of: state.subscription) == state)
+        }
+        #expect(try await journal.rebuild().differing == [])
+    }
+
+    @Test("Credits are used once for each id, never more than there are, and by several at once")
+    func credits() async throws {
+        let life = try StripeLife(try #require(Story.named("initial-purchase")))
+        let folder = TemporaryFolder()
+        let journals = try await [
+            journal(SQLiteJournal(path: folder.path("credits.sqlite"))),
+            journal(SQLiteJournal(path: folder.path("credits.sqlite"))),
+        ]
+        for delivery in life.deliveries { _ = await journals[0].receive(delivery, with: life.adapter) }
+        let ledger = try await life.ledger()
+        let account = try #require(ledger.accounts.first)
+        let product = try #require(ledger.states.first?.periods.values.first?.statement.value.product)
+        let policy = CreditPolicy([product: .init(credits: 100)])
+        let moment = StripeLife.start.addingTimeInterval(86_400)
+        #expect(try await journals[0].credits(of: account, under: policy, at: moment).balance == 100)
+        let used = try await withThrowingTaskGroup(of: Int.self) { group in
+            for index in 0..<12 {
+                group.addTask {
+                    // Each job is asked for twice, by two processes.
+                    let statement = try await journals[index % 2]
+                        .use(30, id: "job \(index / 2)", of: account, under: policy, at: moment)
+                    return statement == nil ? 0 : 1
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(used == 6, "three jobs, each of them twice")
+        #expect(try await journals[1].credits(of: account, under: policy, at: moment).balance == 10)
+        #expect(try await journals[1].use(11, id: "more", of: account, under: policy, at: moment) == nil)
+        for _ in 0..<2 { try await journals[0].give(5, id: "sorry", to: account, at: moment) }
+        #expect(try await journals[0].credits(of: account, under: policy, at: moment).balance == 15)
+    }
+
+    @Test("A claim binds a purchase, and a checkpoint moves for one reader alone")
+    func claimsAndCheckpoints() async throws {
+        let journal = journal()
+        let lineage = SubscriptionID(store: .appStore, environment: .production, id: "1")
+        try await journal.claim(lineage, by: Account("ada", .appUserID))
+        let ledger = try await journal.ledger(of: [.init("ada", .appUserID)])
+        #expect(ledger.states(of: [.init("ada", .appUserID)], in: .production).map(\.subscription) == [lineage])
+        #expect(try await journal.setCheckpoint("page 1", of: "history", after: nil))
+        let checkpoint = try #require(try await journal.checkpoint(of: "history"))
+        #expect(try await journal.setCheckpoint("page 2", of: "history", after: checkpoint))
+        #expect(try await !journal.setCheckpoint("page 7", of: "history", after: checkpoint))
+        #expect(try await journal.checkpoint(of: "history")?.value == "page 2")
+        let item = DueItem("call", id: "1", dueAt: time.now, deadline: time.now)
+        #expect(try await journal.schedule(item))
+        #expect(try await !journal.schedule(item))
+        #expect(try await journal.due(at: time.now) == [item])
+        #expect(try await journal.duties.next(lease: .seconds(9)).map(\.value) == [item])
+    }
+}
+
+final class FaultSwitch: Sendable {
+    private let value = Mutex<MemoryJournal.Fault?>(nil)
+    var fault: MemoryJournal.Fault? { value.withLock { $0 } }
+    func set(_ fault: MemoryJournal.Fault?) { value.withLock { $0 = fault } }
+}
+
+/// Proves like the other, and can ask nobody.
+struct UnreachableAdapter: ProviderAdapter {
+    typealias Notification = StripeNotification
+    typealias Resolved = StripeNotification
+    let adapter: StripeAdapter
+    var provider: Provider { adapter.provider }
+
+    func authenticate(_ delivery: Delivery) async throws(DeliveryError) -> Authenticated<Notification> {
+        try adapter.authenticate(delivery)
+    }
+
+    func resolve(_ notification: Authenticated<Notification>) async throws(DeliveryError) -> Authenticated<Resolved> {
+        throw DeliveryError(.unavailable, "nobody answers")
+    }
+
+    func normalize(_ resolved: Authenticated<Resolved>) throws(DeliveryError) -> Normalization {
+        try adapter.normalize(resolved)
+    }
+}
