@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "AppleJWS", targets: ["AppleJWS"]),
         .library(name: "AppStoreServer", targets: ["AppStoreServer"]),
         .library(name: "CurlTransport", targets: ["CurlTransport"]),
+        .library(name: "CustomerReport", targets: ["CustomerReport"]),
         .library(name: "GooglePubSub", targets: ["GooglePubSub"]),
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
         .library(name: "NormalizerTesting", targets: ["NormalizerTesting"]),
@@ -133,6 +134,12 @@ let package = Package(
         .target(
             name: "ShadowComparison",
             dependencies: ["Normalizer", "SignatureCore"],
+            swiftSettings: strict
+        ),
+        // A page that shows what a customer's purchases went through. Apart, since a backend does not need it.
+        .target(
+            name: "CustomerReport",
+            dependencies: ["LifecycleEvents", "Normalizer", "SignatureCore"],
             swiftSettings: strict
         ),
         .target(
@@ -275,6 +282,11 @@ let package = Package(
                 "LoopbackServer", "Normalizer", "NormalizerTesting", "NotificationSimulator", "SignatureCore",
                 "SignatureIssuing", "WireJSON",
             ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "CustomerReportTests",
+            dependencies: ["CustomerReport", "LifecycleEvents", "Normalizer"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -1,0 +1,200 @@
+import FoundationEssentials
+public import Normalizer
+import SignatureCore
+
+extension CustomerReport {
+    /// A search field, for a page that is served: where it leads, and what was searched for.
+    public struct Search: Sendable {
+        /// The address that the form asks.
+        public var action: String
+        /// What was searched for.
+        public var query: String
+
+        /// Describes the form.
+        public init(action: String, query: String) {
+            self.action = action
+            self.query = query
+        }
+    }
+
+    /// The whole document.
+    ///
+    /// - Parameters:
+    ///   - title: the heading.
+    ///   - search: shows a search field, and one for the time; absent, the document stands alone.
+    ///   - notice: a sentence above the purchases, such as that nothing was found.
+    ///   - credits: the statement of the customer's credits, which is shown below the purchases.
+    public func html(
+        title: String,
+        search: Search? = nil,
+        notice: String? = nil,
+        credits: CreditStatement? = nil
+    ) -> String {
+        let form: HTML = search.map(self.form) ?? ""
+        let notice: HTML = notice.map { "<p class=\"notice\" role=\"status\">\($0)</p>" } ?? ""
+        let credits: HTML = credits.map(self.credits) ?? ""
+        let page: HTML = """
+            \(Self.head(title))<a class="skip" href="#purchases">Skip to the purchases</a>
+            <header><h1>\(title)</h1>\(form)</header>
+            <main id="purchases">\(notice)\(purchases.map(section))\(credits)</main></body></html>
+            """
+        return page.text
+    }
+
+    /// The document up to the beginning of its body.
+    static func head(_ title: String) -> HTML {
+        """
+        <!DOCTYPE html>
+        <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+        <meta name="robots" content="noindex"><title>\(title)</title><style>\(HTML(stringLiteral: styleSheet))</style></head>
+        <body>
+        """
+    }
+
+    private func form(_ search: Search) -> HTML {
+        """
+        <form action="\(search.action)" method="get" role="search">
+        <label>Account, transaction, subscription or order <input type="search" name="q" value="\(search.query)" autofocus></label>
+        <label>Explain the time (UTC) <input type="text" name="at" value="\(time.text)" size="20" \
+        pattern="\\d{4}-\\d{2}-\\d{2}([T ]\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?Z?)?" title="2026-01-31 or 2026-01-31T12:00:00Z"></label>
+        <button>Show</button></form>
+        """
+    }
+
+    private func section(_ purchase: Purchase) -> HTML {
+        let snapshot = purchase.state.snapshot(at: time)
+        let explanation = purchase.state.explain(at: time, after: transfers)
+        let name = purchase.state.subscription.description
+        return """
+            <section aria-label="\(name)"><h2>\(snapshot.product ?? "Purchase") \
+            <span class="badge \(snapshot.access.isGranted ? "yes" : "no")">\(snapshot.status.rawValue)</span></h2>
+            <p class="names">\(purchase.state.lineages.map(\.description).joined(separator: " · "))</p>
+            <p class="decision">\(sentence(explanation))</p>
+            \(PurchasePicture(purchase, at: time).svg)
+            \(grounds(explanation))
+            \(contradictions(explanation))
+            \(events(purchase))</section>
+            """
+    }
+
+    private func sentence(_ explanation: Explanation) -> String {
+        let next = explanation.nextTransition.map { " Look again at \($0.text)." } ?? ""
+        switch explanation.decision {
+        case .granted(let until, let grant):
+            let end = until.map { "until \($0.text)" } ?? "without an end"
+            return "At \(time.text) there is access \(end), because of \(grant.basis.words) of \(grant.product).\(next)"
+        case .denied(let since, let denial):
+            let start = since.map { " since \($0.text)" } ?? ""
+            return "At \(time.text) there is no access\(start): \(denial.reason.words).\(next)"
+        }
+    }
+
+    private func grounds(_ explanation: Explanation) -> HTML {
+        guard !explanation.grounds.isEmpty else { return "" }
+        let rows = explanation.grounds.map { ground in
+            """
+            <tr><td>\(ground.says)</td><td>\(ground.by.provider.rawValue)</td><td>\(ground.by.type)\
+            \(ground.by.subtype.map { " / \($0)" } ?? "")</td><td>\(ground.by.channel.rawValue)</td>\
+            <td class="time">\(ground.by.assertedAt.text)</td></tr>
+            """ as HTML
+        }
+        return """
+            <h3>Why</h3><div class="scroll" tabindex="0" role="region" aria-label="Statements behind the decision"><table>
+            <thead><tr><th scope="col">Says</th><th scope="col">Provider</th><th scope="col">Notification</th>\
+            <th scope="col">Channel</th><th scope="col">Stated</th></tr></thead><tbody>\(rows)</tbody></table></div>
+            """
+    }
+
+    private func contradictions(_ explanation: Explanation) -> HTML {
+        guard !explanation.contradictions.isEmpty else { return "" }
+        let items = explanation.contradictions.map { "<li>\(String(describing: $0))</li>" as HTML }
+        return "<h3>Contradictions</h3><ul class=\"warning\">\(items)</ul>"
+    }
+
+    private func events(_ purchase: Purchase) -> HTML {
+        let rows = purchase.lines.reversed().map { line -> HTML in
+            switch line {
+            case .event(let event):
+                let price = event.price.map { "\($0.money.amount.description) \($0.money.currency)" } ?? ""
+                return """
+                    <tr><td class="time">\(event.occurredAt.text)</td><td>\(event.kind.rawValue)</td>\
+                    <td>\(event.product?.id ?? "")</td><td>\(price)</td><td>\(event.provider.rawValue)</td>\
+                    <td>\(event.origin.type)\(event.origin.subtype.map { " / \($0)" } ?? "")</td>\
+                    <td>\(event.origin.channel.rawValue)</td><td>\(event.transaction ?? "")</td>\
+                    <td class="id">\(event.id.description)</td></tr>
+                    """
+            case .statement(let statement):
+                return """
+                    <tr class="quiet"><td class="time">\(statement.assertedAt.text)</td><td>statement</td><td></td><td></td>\
+                    <td>\(statement.provider.rawValue)</td><td>\(statement.origin.type)\
+                    \(statement.origin.subtype.map { " / \($0)" } ?? "")</td><td>\(statement.origin.channel.rawValue)</td>\
+                    <td></td><td></td></tr>
+                    """
+            }
+        }
+        return """
+            <h3>Events</h3><div class="scroll" tabindex="0" role="region" aria-label="Events, newest first"><table>
+            <thead><tr><th scope="col">When</th><th scope="col">Event</th><th scope="col">Product</th><th scope="col">Price</th>\
+            <th scope="col">Provider</th><th scope="col">Notification</th><th scope="col">Channel</th>\
+            <th scope="col">Transaction</th><th scope="col">Id</th></tr></thead><tbody>\(Array(rows))</tbody></table></div>
+            """
+    }
+
+    /// The header field to serve the page with: nothing is loaded, no script runs, and no other site frames it.
+    public static let contentSecurityPolicy: String = {
+        let digest = SHA256.hash(Array(styleSheet.utf8).span)
+        let hash = String(decoding: Base64.encode(digest.bytes.span), as: UTF8.self)
+        return
+            "default-src 'none'; style-src 'sha256-\(hash)'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    }()
+
+    static let styleSheet = """
+        :root{color-scheme:light dark;--fg:#1d2129;--bg:#fff;--soft:#f2f4f7;--line:#d0d5dd;--quiet:#5b6472;--yes:#0a7d4f;--no:#b42318;\
+        --trial:#7a5af8;--a:#2563eb;--b:#0891b2;--c:#9333ea;--d:#b45309;--grace:#d97706}
+        @media (prefers-color-scheme:dark){:root{--fg:#e6e8ec;--bg:#14171c;--soft:#1d2229;--line:#3a424e;--quiet:#9aa4b2;--yes:#3ccf91;\
+        --no:#ff8a80;--trial:#a99cff;--a:#7aa5ff;--b:#4fc3d9;--c:#c084fc;--d:#e8a15a;--grace:#f2b155}}
+        *{box-sizing:border-box}body{margin:0 auto;max-width:76rem;padding:1rem;font:1rem/1.5 system-ui,sans-serif;color:var(--fg);\
+        background:var(--bg)}
+        h1{font-size:1.4rem;overflow-wrap:anywhere}h2{font-size:1.15rem;margin:0;overflow-wrap:anywhere}h3{font-size:1rem;margin:1rem 0 .3rem}
+        form{display:flex;flex-wrap:wrap;gap:.75rem;align-items:end}label{display:grid;gap:.2rem;font-size:.85rem;color:var(--quiet)}
+        input,button{font:inherit;color:inherit;background:var(--soft);border:1px solid var(--line);border-radius:.4rem;padding:.4rem .6rem}
+        input[type=search]{width:min(28rem,80vw)}button{cursor:pointer}
+        :focus-visible{outline:3px solid var(--a);outline-offset:2px}
+        .skip{position:absolute;left:-99rem}.skip:focus{left:1rem;background:var(--bg)}
+        section{border:1px solid var(--line);border-radius:.6rem;padding:1rem;margin:1rem 0}
+        .badge{font-size:.8rem;border:1px solid;border-radius:1rem;padding:.1rem .6rem;vertical-align:middle}
+        .yes{color:var(--yes)}.no{color:var(--no)}.names,.quiet{color:var(--quiet)}.names{margin:.2rem 0;font-size:.85rem;overflow-wrap:anywhere}
+        .decision{font-weight:600}.notice{background:var(--soft);padding:.6rem 1rem;border-radius:.4rem}.warning{color:var(--no)}
+        a{color:var(--a)}td form{display:inline}.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;width:100%}
+        th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}th{color:var(--quiet)}
+        .time{white-space:nowrap}
+        .id{font-family:ui-monospace,monospace;font-size:.75rem}
+        svg{display:block;width:100%;height:auto;margin:.75rem 0}svg text{fill:var(--fg);font:12px system-ui,sans-serif}svg .axis{fill:var(--quiet)}
+        .tick{stroke:var(--line)}.now{stroke:var(--fg);stroke-dasharray:4 3}.granted{fill:var(--yes)}.denied{fill:var(--line)}
+        .p0{fill:var(--a)}.p1{fill:var(--b)}.p2{fill:var(--c)}.p3{fill:var(--d)}.trial{fill:var(--trial)}.grace{fill:var(--grace)}
+        .mark{fill:var(--bg);stroke:var(--fg);stroke-width:1.5}.mark.bad{stroke:var(--no)}
+        """
+}
+
+extension Date {
+    /// The time in UTC, without the milliseconds where there are none.
+    var text: String {
+        let text = RFC3339.string(millisecondsSince1970)
+        return text.hasSuffix(".000Z") ? text.dropLast(5) + "Z" : text
+    }
+}
+
+extension AccessDecision.Grant.Basis {
+    /// The basis as a noun in a sentence.
+    var words: String {
+        switch self {
+        case .grace: "the grace period"
+        default: rawValue == "period" ? "a paid period" : "a \(rawValue.replacing("_", with: " "))"
+        }
+    }
+}
+
+extension AccessDecision.Denial.Reason {
+    /// The reason in a sentence.
+    var words: String { rawValue.replacing("_", with: " ") }
+}

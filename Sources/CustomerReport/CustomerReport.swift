@@ -1,0 +1,74 @@
+public import FoundationEssentials
+public import Normalizer
+
+/// What a customer's purchases went through, and why there is or is no access at a time: a page for support and engineers.
+///
+/// It is read from a log of events and statements alone. The page is one HTML document without scripts and without anything
+/// from elsewhere; serve it with ``contentSecurityPolicy``.
+///
+/// ```swift
+/// let report = CustomerReport(lines, at: now)
+/// response.headers["Content-Security-Policy"] = CustomerReport.contentSecurityPolicy
+/// response.body = report.html(title: "Customer 42")
+/// ```
+public struct CustomerReport: Sendable {
+    /// One purchase: lineages that are linked are one.
+    public struct Purchase: Sendable {
+        /// Its state.
+        public var state: SubscriptionState
+        /// What it was joined from, in the order of the times at which the providers stated it.
+        public var lines: [LogLine]
+    }
+
+    /// The purchases, those with access at ``time`` first.
+    public var purchases: [Purchase]
+    /// The time that access is explained for.
+    @EventTime public var time: Date
+    /// Transfers between accounts, which move purchases that they do not name.
+    var transfers: Set<AccountTransfer>
+
+    /// Joins a log.
+    ///
+    /// - Parameters:
+    ///   - lines: events and statements, in any order.
+    ///   - time: the time to explain.
+    public init(_ lines: some Sequence<LogLine>, at time: Date, catalog: ProductCatalog? = nil) {
+        var ledger = AccountLedger()
+        let lines = Array(lines)
+        for line in lines { ledger.apply(line, catalog: catalog) }
+        var grouped: [SubscriptionID: [LogLine]] = [:]
+        for line in lines {
+            guard let lineage = line.subscription, let state = ledger[lineage] else { continue }
+            grouped[state.subscription, default: []].append(line)
+        }
+        purchases = ledger.states.map { state in
+            Purchase(
+                state: state,
+                lines: (grouped[state.subscription] ?? []).sorted { $0.assertedAt < $1.assertedAt }
+            )
+        }
+        transfers = ledger.transfers
+        _time = EventTime(wrappedValue: time)
+        purchases.sort { lhs, rhs in
+            let (one, other) = (lhs.state.access(at: time).isGranted, rhs.state.access(at: time).isGranted)
+            return one == other ? lhs.state.subscription.description < rhs.state.subscription.description : one
+        }
+    }
+}
+
+extension LogLine {
+    /// When the provider stated it.
+    var assertedAt: Date {
+        switch self {
+        case .event(let event): event.assertedAt
+        case .statement(let statement): statement.assertedAt
+        }
+    }
+
+    var facts: [Fact] {
+        switch self {
+        case .event(let event): event.facts
+        case .statement(let statement): statement.facts
+        }
+    }
+}

@@ -1,0 +1,54 @@
+/// A table of text, and what can be done with its rows, as a page with the look of a ``CustomerReport``.
+///
+/// Serve it with ``CustomerReport/contentSecurityPolicy``.
+public struct ReportTable: Sendable {
+    /// A button that posts a form.
+    public struct Action: Sendable {
+        /// What the button says.
+        public var label: String
+        /// Where the form is posted to.
+        public var address: String
+
+        /// Describes the button.
+        public init(label: String, address: String) {
+            self.label = label
+            self.address = address
+        }
+    }
+
+    /// The heads of the columns.
+    public var columns: [String]
+    /// The rows: a cell for each column, and buttons.
+    public var rows: [(cells: [String], actions: [Action])]
+
+    /// Makes a table without rows.
+    public init(columns: [String]) {
+        self.columns = columns
+        rows = []
+    }
+
+    /// The whole document.
+    ///
+    /// - Parameters:
+    ///   - title: the heading.
+    ///   - notice: a sentence above the table.
+    ///   - home: the address of the page that leads back; absent, there is no link.
+    public func html(title: String, notice: String? = nil, home: String? = nil) -> String {
+        let notice: HTML = notice.map { "<p class=\"notice\" role=\"status\">\($0)</p>" } ?? ""
+        let link: HTML = home.map { "<p><a href=\"\($0)\">Customers</a></p>" } ?? ""
+        let heads = columns.map { "<th scope=\"col\">\($0)</th>" as HTML }
+        let lines = rows.map { row -> HTML in
+            let cells = row.cells.map { "<td>\($0)</td>" as HTML }
+            let buttons = row.actions.map { action in
+                "<form action=\"\(action.address)\" method=\"post\"><button>\(action.label)</button></form>" as HTML
+            }
+            return "<tr>\(cells)<td>\(buttons)</td></tr>"
+        }
+        let page: HTML = """
+            \(CustomerReport.head(title))<header><h1>\(title)</h1>\(link)</header><main>\(notice)
+            <div class="scroll" tabindex="0" role="region" aria-label="\(title)"><table>
+            <thead><tr>\(heads)<th scope="col">Action</th></tr></thead><tbody>\(lines)</tbody></table></div></main></body></html>
+            """
+        return page.text
+    }
+}
