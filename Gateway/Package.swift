@@ -1,0 +1,87 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+// A package of its own, so that nobody who depends on the libraries resolves a server.
+let checked: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .treatWarning("DeprecatedDeclaration", as: .warning),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+]
+
+let package = Package(
+    name: "lifecycle-gateway",
+    products: [.executable(name: "lifecycle-gateway", targets: ["lifecycle-gateway"])],
+    dependencies: [
+        .package(name: "swift-lifecycle-events", path: ".."),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-crypto", "4.0.0"..<"5.0.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.7.0"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.5.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
+    ],
+    targets: [
+        .target(
+            name: "Gateway",
+            dependencies: [
+                .product(name: "AppleJWS", package: "swift-lifecycle-events"),
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CurlTransport", package: "swift-lifecycle-events"),
+                .product(name: "CustomerReport", package: "swift-lifecycle-events"),
+                .product(name: "GooglePubSub", package: "swift-lifecycle-events"),
+                .product(name: "HTTPTransport", package: "swift-lifecycle-events"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "LifecycleJournal", package: "swift-lifecycle-events"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "Normalizer", package: "swift-lifecycle-events"),
+                .product(name: "PostgresJournal", package: "swift-lifecycle-events"),
+                .product(name: "RevenueCatEvents", package: "swift-lifecycle-events"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .product(name: "SQLiteJournal", package: "swift-lifecycle-events"),
+                .product(name: "Stripe", package: "swift-lifecycle-events"),
+            ],
+            swiftSettings: checked
+        ),
+        .executableTarget(
+            name: "lifecycle-gateway",
+            dependencies: [
+                "Gateway",
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: checked
+        ),
+        .testTarget(
+            name: "GatewayTests",
+            dependencies: [
+                "Gateway",
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTransport", package: "swift-lifecycle-events"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "LifecycleJournal", package: "swift-lifecycle-events"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Normalizer", package: "swift-lifecycle-events"),
+                .product(name: "NormalizerTesting", package: "swift-lifecycle-events"),
+                .product(name: "NotificationSimulator", package: "swift-lifecycle-events"),
+            ],
+            swiftSettings: checked
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

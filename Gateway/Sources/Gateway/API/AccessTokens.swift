@@ -1,0 +1,100 @@
+import Configuration
+import Crypto
+import HTTPTypes
+import Hummingbird
+import Normalizer
+
+/// What a bearer token opens.
+enum Scope: String, Sendable, CaseIterable {
+    /// Access, subscriptions, credits, events, and the page.
+    case read
+    /// Uploads, claims and uses of credits.
+    case write
+    /// Quarantine, dead letters, export and erasure.
+    case admin
+}
+
+/// The tokens that callers show, compared by digest and in constant time.
+struct AccessTokens: Sendable {
+    private struct Token: Sendable {
+        var name: String
+        var digest: SHA256Digest
+        var scopes: Set<Scope>
+    }
+
+    private let tokens: [Token]
+
+    var names: [String] { tokens.map { "\($0.name) (\($0.scopes.map(\.rawValue).sorted().joined(separator: ", ")))" } }
+
+    init(_ reader: ConfigReader) throws {
+        let names = reader.stringArray(forKey: "tokens", default: [])
+        guard !names.isEmpty else {
+            throw SettingError(
+                "tokens",
+                "names none, so nobody could ask for access. List a name, and set token.<name>.secret"
+            )
+        }
+        tokens = try names.map { name in
+            let reader = reader.scoped(to: ConfigKey(["token", name]))
+            guard let secret = reader.string(forKey: "secret", isSecret: true), secret.utf8.count >= 16 else {
+                throw SettingError("token.\(name).secret", "must have 16 bytes or more")
+            }
+            let scopes = try reader.stringArray(forKey: "scopes", default: ["read"]).map { text in
+                guard let scope = Scope(rawValue: text) else {
+                    throw SettingError("token.\(name).scopes", "must be of read, write and admin")
+                }
+                return scope
+            }
+            return Token(name: name, digest: SHA256.hash(data: Array(secret.utf8)), scopes: Set(scopes))
+        }
+    }
+
+    /// Whether the request shows a token with a scope, as a bearer token or as the password of basic authentication, which
+    /// browsers offer.
+    func check(_ request: Request, for scope: Scope) throws(HTTPError) {
+        guard let shown = Self.secret(in: request.headers[.authorization]) else {
+            throw HTTPError(
+                .unauthorized,
+                headers: [.wwwAuthenticate: #"Basic realm="lifecycle""#],
+                message: "a token is required"
+            )
+        }
+        let digest = SHA256.hash(data: shown)
+        var scopes: Set<Scope>?
+        // Every token is looked at, so that the time says nothing about which one was close.
+        for token in tokens where token.digest == digest { scopes = token.scopes }
+        guard let scopes else {
+            throw HTTPError(
+                .unauthorized,
+                headers: [.wwwAuthenticate: #"Basic realm="lifecycle""#],
+                message: "unknown token"
+            )
+        }
+        guard scopes.contains(scope) else {
+            throw HTTPError(.forbidden, message: "the token lacks the scope \(scope.rawValue)")
+        }
+        guard Self.isIntended(request) else {
+            throw HTTPError(.forbidden, message: "another site may not change anything here; show a bearer token")
+        }
+    }
+
+    /// A browser repeats basic authentication by itself, also for a form of another site; so with it nothing is changed but
+    /// from a page of the gateway's own.
+    private static func isIntended(_ request: Request) -> Bool {
+        guard request.method != .get, request.method != .head,
+            request.headers[.authorization]?.lowercased().hasPrefix("basic ") == true
+        else { return true }
+        guard let name = HTTPField.Name("Sec-Fetch-Site") else { return false }
+        return request.headers[name] == "same-origin"
+    }
+
+    private static func secret(in header: String?) -> [UInt8]? {
+        guard let header else { return nil }
+        if header.lowercased().hasPrefix("bearer ") { return Array(header.dropFirst(7).utf8) }
+        guard header.lowercased().hasPrefix("basic "),
+            let decoded = Base64.decode(String(header.dropFirst(6))),
+            let colon = decoded.firstIndex(of: UInt8(ascii: ":"))
+        else { return nil }
+        return Array(decoded[decoded.index(after: colon)...])
+    }
+}

@@ -1,0 +1,307 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import LifecycleJournal
+import Normalizer
+
+/// `/v1/…`: what a backend in any language asks and says.
+struct QueryRoutes: Sendable {
+    let journal: Journal
+    let tokens: AccessTokens
+    let sources: [Source]
+    let policy: CreditPolicy?
+    let now: @Sendable () -> Date
+
+    func add(to router: Router<BasicRequestContext>) {
+        let api = router.group("v1")
+        api.get("access") { request, _ in
+            try tokens.check(request, for: .read)
+            let question = try Question(request, now: now())
+            return try Self.json(
+                try await journal.access(of: question.account, in: question.environment, at: question.time)
+            )
+        }
+        api.get("subscriptions") { request, _ in
+            try tokens.check(request, for: .read)
+            let question = try Question(request, now: now())
+            let ledger = try await journal.ledger(of: [question.account])
+            let states = ledger.states(of: [question.account], in: question.environment)
+            return try Self.json(states.map { Subscription($0, at: question.time) })
+        }
+        api.get("explain") { request, _ in
+            try tokens.check(request, for: .read)
+            let question = try Question(request, now: now())
+            return try Self.json(
+                try await journal.explain(question.account, in: question.environment, at: question.time)
+            )
+        }
+        api.get("events") { request, _ in
+            try tokens.check(request, for: .read)
+            return try await events(request)
+        }
+        api.post("claims") { request, context -> HTTPResponse.Status in
+            try tokens.check(request, for: .write)
+            let claim = try await request.decode(as: Claim.self, context: context)
+            guard let lineage = SubscriptionID(claim.subscription) else {
+                throw HTTPError(.badRequest, message: "subscription must be store/environment/id")
+            }
+            try await journal.claim(lineage, by: Account(claim.account, .init(rawValue: claim.accountSource)))
+            return .noContent
+        }
+        api.get("credits") { request, _ in
+            try tokens.check(request, for: .read)
+            let question = try Question(request, now: now())
+            return try Self.json(
+                try await journal.credits(
+                    of: question.account,
+                    under: try requiredPolicy,
+                    in: question.environment,
+                    at: question.time
+                )
+            )
+        }
+        api.post("credits/uses") { request, context in
+            try tokens.check(request, for: .write)
+            return try await use(try await request.decode(as: Use.self, context: context))
+        }
+        api.post("uploads/:source") { request, context in
+            try tokens.check(request, for: .write)
+            let name = try context.parameters.require("source")
+            guard let source = sources.first(where: { $0.name == name }) else {
+                throw HTTPError(.notFound, message: "no source has this name")
+            }
+            return try await upload(try await request.decode(as: Upload.self, context: context), to: source)
+        }
+        addAdministration(to: api)
+    }
+
+    private var requiredPolicy: CreditPolicy {
+        get throws {
+            guard let policy else { throw HTTPError(.conflict, message: "credits.policy_file is not configured") }
+            return policy
+        }
+    }
+
+    /// Uses credits, once for each id.
+    private func use(_ use: Use) async throws -> Response {
+        let account = try Self.account(use.account, use.accountSource)
+        guard use.credits >= 0, !use.id.isEmpty else {
+            throw HTTPError(.badRequest, message: "a use needs an id, and no less than no credits")
+        }
+        let statement = try await journal.use(
+            use.credits,
+            id: use.id,
+            of: Account.Identifier(account.id, account.source),
+            under: try requiredPolicy,
+            in: use.environment.map { StoreEnvironment(rawValue: $0) } ?? .production,
+            at: now()
+        )
+        guard let statement else { throw HTTPError(.conflict, message: "there are fewer credits") }
+        return try Self.json(statement)
+    }
+
+    /// Takes in what a client app or a success page hands over, and binds it to an account if the body names one.
+    private func upload(_ upload: Upload, to source: Source) async throws -> Response {
+        let account = try upload.account.map { try Self.account($0, upload.accountSource) }
+        do {
+            return try Self.json(try await journal.upload(try await source.receive(upload, at: now()), by: account))
+        } catch let error as DeliveryError {
+            // 422 and not 401, which would be about the caller's token.
+            throw HTTPError(
+                error.code.isRetryable ? .serviceUnavailable : .unprocessableContent,
+                headers: error.code.isRetryable ? [.retryAfter: "5"] : [:],
+                message: "the upload was not taken: \(error.code.rawValue)"
+            )
+        }
+    }
+
+    private static func account(_ id: String, _ source: String?) throws -> Account {
+        guard !id.isEmpty else { throw HTTPError(.badRequest, message: "account is empty") }
+        return Account(id, source.map { .init(rawValue: $0) } ?? .appUserID)
+    }
+
+    private func addAdministration(to api: RouterGroup<BasicRequestContext>) {
+        api.get("quarantine") { request, _ in
+            try tokens.check(request, for: .admin)
+            let entries = try await journal.quarantine.list()
+            return try Self.json(entries.map(QuarantineEntry.init))
+        }
+        api.post("quarantine/:id/replay") { request, context in
+            try tokens.check(request, for: .admin)
+            let entry = try await journal.quarantine.entry(try Self.name(context))
+            guard let adapter = sources.first(where: { $0.name == entry.source })?.adapter else {
+                throw HTTPError(.conflict, message: "its source is not configured")
+            }
+            return try Self.json(
+                Replayed(decision: "\(await journal.quarantine.replay(entry, with: adapter).decision)")
+            )
+        }
+        api.delete("quarantine/:id") { request, context -> HTTPResponse.Status in
+            try tokens.check(request, for: .admin)
+            try await journal.quarantine.discard(try await journal.quarantine.entry(try Self.name(context)))
+            return .noContent
+        }
+        api.get("due") { request, _ in
+            try tokens.check(request, for: .read)
+            return try Self.json(try await journal.due(at: now()))
+        }
+        api.get("dead-letters") { request, _ in
+            try tokens.check(request, for: .admin)
+            return try Self.json(try await journal.outbox.abandoned().map(DeadLetter.init))
+        }
+        api.post("dead-letters/:id/retry") { request, context -> HTTPResponse.Status in
+            try tokens.check(request, for: .admin)
+            let id = try Self.name(context)
+            guard let item = try await journal.outbox.abandoned(limit: 1000).first(where: { $0.id == id }) else {
+                throw HTTPError(.notFound)
+            }
+            try await journal.outbox.revive(item)
+            return .noContent
+        }
+        api.get("accounts/export") { request, _ in
+            try tokens.check(request, for: .admin)
+            return try Self.json(try await journal.export(try Question(request, now: now()).account))
+        }
+        api.delete("accounts") { request, _ in
+            try tokens.check(request, for: .admin)
+            return try Self.json(try await journal.erase(try Question(request, now: now()).account))
+        }
+    }
+
+    private static func name(_ context: BasicRequestContext) throws -> String {
+        guard let id = try context.parameters.require("id").removingPercentEncoding else {
+            throw HTTPError(.badRequest)
+        }
+        return id
+    }
+
+    /// The feed, as JSON Lines. With `wait` it answers when there is something, after so many seconds at the latest.
+    private func events(_ request: Request) async throws -> Response {
+        let parameters = request.uri.queryParameters
+        func number(_ name: String, default value: Int64, _ range: ClosedRange<Int64>) throws -> Int64 {
+            guard let text = parameters[Substring(name)] else { return value }
+            guard let number = Int64(text), range.contains(number) else {
+                throw HTTPError(.badRequest, message: "\(name) must be \(range.lowerBound) to \(range.upperBound)")
+            }
+            return number
+        }
+        let position = try number("after", default: 0, 0...Int64.max)
+        let limit = Int(try number("limit", default: 100, 1...1000))
+        let wait = try number("wait", default: 0, 0...60)
+        let deadline = ContinuousClock.now + .seconds(wait)
+        var events = try await journal.events(after: position, limit: limit)
+        while events.isEmpty, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(250))
+            events = try await journal.events(after: position, limit: limit)
+        }
+        var body = ByteBuffer()
+        for event in events {
+            body.writeBytes(try CanonicalJSON.bytes(event))
+            body.writeInteger(UInt8(ascii: "\n"))
+        }
+        return Response(status: .ok, headers: [.contentType: "application/jsonl"], body: .init(byteBuffer: body))
+    }
+
+    static func json(_ value: some Encodable) throws -> Response {
+        Response(
+            status: .ok,
+            headers: [.contentType: "application/json", .cacheControl: "no-store"],
+            body: .init(byteBuffer: ByteBuffer(bytes: try CanonicalJSON.bytes(value)))
+        )
+    }
+}
+
+/// Whom a request is about, in which world, and when.
+struct Question {
+    var account: Account.Identifier
+    var environment: StoreEnvironment
+    var time: Date
+
+    init(_ request: Request, now: Date) throws {
+        let parameters = request.uri.queryParameters
+        guard let id = parameters["account"], !id.isEmpty else {
+            throw HTTPError(.badRequest, message: "account is missing")
+        }
+        let source = parameters["source"].map(String.init) ?? Account.Source.appUserID.rawValue
+        account = Account.Identifier(String(id), .init(rawValue: source))
+        environment = .init(
+            rawValue: parameters["environment"].map(String.init) ?? StoreEnvironment.production.rawValue
+        )
+        time = try parameters["at"].map { try Self.time(String($0)) } ?? now
+    }
+
+    /// A date, or a date and a time in UTC.
+    static func time(_ text: String) throws -> Date {
+        let whole = text.utf8.count == 10 ? text + "T00:00:00Z" : text
+        guard let time = try? Date(whole, strategy: .iso8601) else {
+            throw HTTPError(.badRequest, message: "at must be a date, or a time such as 2026-01-31T12:00:00Z")
+        }
+        return time
+    }
+}
+
+private struct Subscription: Encodable {
+    var subscription: String
+    var lineages: [String]
+    var snapshot: SubscriptionSnapshot
+
+    init(_ state: SubscriptionState, at time: Date) {
+        subscription = state.subscription.description
+        lineages = state.lineages.map(\.description)
+        snapshot = state.snapshot(at: time)
+    }
+}
+
+private struct Claim: Decodable {
+    var subscription: String
+    var account: String
+    var accountSource: String
+
+    private enum CodingKeys: String, CodingKey {
+        case subscription, account
+        case accountSource = "account_source"
+    }
+}
+
+private struct Use: Decodable {
+    var id: String
+    var credits: Int64
+    var account: String
+    var accountSource: String?
+    var environment: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case id, credits, account, environment
+        case accountSource = "account_source"
+    }
+}
+
+private struct QuarantineEntry: Encodable {
+    var id: String
+    var source: String
+    var reason: String
+    var receivedAt: Date
+    var bytes: Int
+
+    init(_ entry: Quarantine.Entry) {
+        id = entry.name
+        source = entry.source
+        reason = entry.reason
+        receivedAt = entry.delivery.receivedAt
+        bytes = entry.delivery.body.count
+    }
+}
+
+private struct Replayed: Encodable { var decision: String }
+
+private struct DeadLetter: Encodable {
+    var id: String
+    var attempts: Int
+    var kind: String
+
+    init(_ item: JournalQueue<AppliedEvent>.Item) {
+        id = item.id
+        attempts = item.attempts
+        kind = item.value.event.kind.rawValue
+    }
+}

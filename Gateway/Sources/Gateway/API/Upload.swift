@@ -1,0 +1,74 @@
+import AppleJWS
+import Foundation
+import GooglePubSub
+import Hummingbird
+import Normalizer
+import Stripe
+
+/// What an app or a success page hands over: proof of a purchase, and whose it is.
+struct Upload: Decodable {
+    /// Who is signed in; absent, the purchase is bound to whom the store names.
+    var account: String?
+    var accountSource: String?
+    /// Apple: a transaction in JWS form, as StoreKit's `jwsRepresentation` gives it.
+    var signedTransaction: String?
+    /// Apple: the renewal info beside it.
+    var signedRenewalInfo: String?
+    /// Google Play: the purchase token.
+    var purchaseToken: String?
+    /// Google Play: the app that it was bought in.
+    var packageName: String?
+    /// Google Play: `subscription`, which is assumed, or `product`.
+    var kind: String?
+    /// Stripe: the id of the Checkout session that the customer comes back from.
+    var checkoutSession: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case account, kind
+        case accountSource = "account_source"
+        case signedTransaction = "signed_transaction"
+        case signedRenewalInfo = "signed_renewal_info"
+        case purchaseToken = "purchase_token"
+        case packageName = "package_name"
+        case checkoutSession = "checkout_session"
+    }
+}
+
+extension Source {
+    /// Proves what was handed over, asking the provider where the proof is only a name.
+    ///
+    /// - Throws: `HTTPError` for a body that this provider has no use for, and `DeliveryError`.
+    func receive(_ upload: Upload, at time: Date) async throws -> Normalization {
+        func required(_ value: String?, _ member: String) throws -> String {
+            guard let value, !value.isEmpty else {
+                throw HTTPError(.badRequest, message: "\(member) is missing: this source is \(adapter.provider)")
+            }
+            return value
+        }
+        switch adapter {
+        case let apple as AppleAdapter:
+            return try apple.receive(
+                signedTransaction: Array(try required(upload.signedTransaction, "signed_transaction").utf8),
+                signedRenewalInfo: upload.signedRenewalInfo.map { Array($0.utf8) },
+                receivedAt: time
+            )
+        case let play as GooglePlayAdapter:
+            guard let kind = GooglePurchase.Kind(rawValue: upload.kind ?? "subscription") else {
+                throw HTTPError(.badRequest, message: "kind must be subscription or product")
+            }
+            return try await play.receive(
+                purchaseToken: PurchaseToken(try required(upload.purchaseToken, "purchase_token")),
+                of: kind,
+                packageName: try required(upload.packageName, "package_name"),
+                receivedAt: time
+            )
+        case let stripe as StripeAdapter:
+            return try await stripe.receive(
+                checkoutSession: try required(upload.checkoutSession, "checkout_session"),
+                receivedAt: time
+            )
+        default:
+            throw HTTPError(.badRequest, message: "nothing can be uploaded to a source of \(adapter.provider)")
+        }
+    }
+}

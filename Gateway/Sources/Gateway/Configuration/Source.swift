@@ -1,0 +1,160 @@
+import AppleJWS
+import Configuration
+import CurlTransport
+import Foundation
+import GooglePubSub
+import HTTPTransport
+import Normalizer
+import RevenueCatEvents
+import Stripe
+
+/// One app, environment or account of a provider, with an address of its own: `/hooks/<name>`.
+struct Source: Sendable {
+    let name: String
+    let adapter: any ProviderAdapter
+
+    init(_ name: String, _ reader: ConfigReader) throws {
+        guard !name.isEmpty, name.utf8.allSatisfy(Self.isPlain) else {
+            throw SettingError(
+                "sources",
+                "a name must be made of letters, digits, - and _, since it is part of an address"
+            )
+        }
+        self.name = name
+        let settings = Settings(reader, of: name)
+        let provider = try settings.required("provider")
+        do {
+            switch provider {
+            case "apple": adapter = try Self.apple(settings)
+            case "google": adapter = try Self.google(settings)
+            case "revenuecat": adapter = try Self.revenuecat(settings)
+            case "stripe": adapter = try Self.stripe(settings)
+            default: throw settings.error("provider", "must be apple, google, revenuecat or stripe")
+            }
+        } catch let error as ConfigurationError {
+            throw SettingError("source.\(name)", error.message)
+        }
+    }
+
+    private static func isPlain(_ octet: UInt8) -> Bool {
+        (0x30...0x39).contains(octet) || (0x41...0x5A).contains(octet) || (0x61...0x7A).contains(octet)
+            || octet == UInt8(ascii: "-") || octet == UInt8(ascii: "_")
+    }
+
+    /// The settings of one source, with errors that name them whole.
+    private struct Settings {
+        let reader: ConfigReader
+        let name: String
+
+        init(_ reader: ConfigReader, of name: String) {
+            self.reader = reader
+            self.name = name
+        }
+
+        func error(_ setting: String, _ message: String) -> SettingError {
+            SettingError("source.\(name).\(setting)", message)
+        }
+
+        func required(_ setting: String, isSecret: Bool = false) throws -> String {
+            guard let value = reader.string(forKey: ConfigKey(setting), isSecret: isSecret), !value.isEmpty else {
+                throw error(setting, "is missing")
+            }
+            return value
+        }
+
+        func secret(_ setting: String) -> Secret? {
+            reader.string(forKey: ConfigKey(setting), isSecret: true).map { Secret($0) }
+        }
+
+        func secrets(_ setting: String) -> [Secret] {
+            reader.stringArray(forKey: ConfigKey(setting), isSecret: true, default: []).map { Secret($0) }
+        }
+
+        func list(_ setting: String) throws -> [String] {
+            let values = reader.stringArray(forKey: ConfigKey(setting), default: [])
+            guard !values.isEmpty else { throw error(setting, "is missing or empty") }
+            return values
+        }
+
+        func file(_ setting: String) throws -> [UInt8] {
+            try GatewayConfiguration.file(try required(setting), "source.\(name).\(setting)")
+        }
+    }
+
+    private static func apple(_ settings: Settings) throws -> any ProviderAdapter {
+        let identifiers = try settings.list("bundle_ids")
+        let appID = settings.reader.int(forKey: "app_apple_id").map(Int64.init)
+        let roots = try settings.file("root_certificates_file")
+        let isPEM = roots.starts(with: Array("-----BEGIN".utf8))
+        let anchors =
+            isPEM
+            ? try AppleTrustAnchors(pem: String(decoding: roots, as: UTF8.self)) : try AppleTrustAnchors(der: [roots])
+        let environments = try settings.list("environments").map { name -> AppleEnvironment in
+            switch name {
+            case "production": .production
+            case "sandbox": .sandbox
+            default: throw settings.error("environments", "must be production, sandbox or both")
+            }
+        }
+        return try AppleAdapter(
+            AppleConfiguration(
+                apps: identifiers.map { .init(bundleID: $0, appAppleID: appID) },
+                environments: Set(environments),
+                trustAnchors: anchors
+            )
+        )
+    }
+
+    private static func google(_ settings: Settings) throws -> any ProviderAdapter {
+        let transport = try CurlTransport()
+        let account = try ServiceAccount(keyFile: Secret(bytes: try settings.file("service_account_key_file")))
+        let configuration = GooglePlayConfiguration(
+            packageNames: Set(try settings.list("package_names")),
+            push: .init(
+                audience: try settings.required("audience"),
+                serviceAccountEmail: try settings.required("push_service_account")
+            )
+        )
+        return try GooglePlayAdapter(
+            configuration,
+            keys: RemoteKeySource(transport: transport),
+            api: PlayDeveloperAPI(
+                transport: transport,
+                tokens: ServiceAccountTokenSource(account, transport: transport, now: { Date() })
+            )
+        )
+    }
+
+    private static func revenuecat(_ settings: Settings) throws -> any ProviderAdapter {
+        var configuration = RevenueCatAdapter.Configuration(
+            authorizations: settings.secrets("authorizations"),
+            signingSecrets: settings.secrets("signing_secrets")
+        )
+        if let environments = settings.reader.stringArray(forKey: "environments") {
+            configuration.environments = Set(environments.map { StoreEnvironment(rawValue: $0) })
+        }
+        if let key = settings.secret("api_key") {
+            let project = settings.reader.string(forKey: "project")
+            configuration.lookup = try RevenueCatClient(
+                transport: CurlTransport(),
+                apiKey: key,
+                api: project.map { .v2(project: $0) } ?? .v1
+            )
+        }
+        return try RevenueCatAdapter(configuration)
+    }
+
+    private static func stripe(_ settings: Settings) throws -> any ProviderAdapter {
+        var configuration = StripeAdapter.Configuration(signingSecrets: settings.secrets("signing_secrets"))
+        if let key = settings.secret("api_key") {
+            configuration.lookup = .init(transport: try CurlTransport(), apiKey: key)
+        }
+        switch settings.reader.string(forKey: "mode") {
+        case "live": configuration.mode = .live
+        case "test": configuration.mode = .test
+        case nil: break
+        default: throw settings.error("mode", "must be live or test; leave it out to accept both")
+        }
+        return try StripeAdapter(configuration)
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Hummingbird
+import HTTPTypes
+import LifecycleJournal
+import Logging
+import Normalizer
+import Synchronization
+
+/// `POST /hooks/<source>`: what providers call.
+struct HookRoutes: Sendable {
+    /// Requests that may be under way at once. Above it providers are asked to come again, which all of them do.
+    private static let maximumRequests = 256
+    private static let maximumBodyBytes = 1 << 20
+
+    let journal: Journal
+    let adapters: [String: any ProviderAdapter]
+    let answersAtOnce: Bool
+    let metrics: GatewayMetrics
+    let now: @Sendable () -> Date
+    let underWay = Counter()
+
+    /// How many requests are under way.
+    final class Counter: Sendable {
+        private let count = Mutex(0)
+
+        func enter(limit: Int) -> Bool {
+            count.withLock { count in
+                guard count < limit else { return false }
+                count += 1
+                return true
+            }
+        }
+
+        func leave() { count.withLock { $0 -= 1 } }
+    }
+
+    func add(to router: Router<BasicRequestContext>) {
+        router.post("hooks/:source") { request, context in
+            let source = try context.parameters.require("source")
+            guard let adapter = adapters[source] else {
+                metrics.refused("", because: "unknown_source")
+                throw HTTPError(.notFound, message: "no source has this name")
+            }
+            guard underWay.enter(limit: Self.maximumRequests) else {
+                metrics.refused(source, because: "busy")
+                throw HTTPError(.serviceUnavailable, headers: [.retryAfter: "5"], message: "busy")
+            }
+            defer { underWay.leave() }
+            let body: [UInt8]
+            do {
+                body = Array(buffer: try await request.body.collect(upTo: Self.maximumBodyBytes))
+            } catch {
+                metrics.refused(source, because: "body")
+                throw HTTPError(
+                    .contentTooLarge,
+                    message: "the body is longer than \(Self.maximumBodyBytes) bytes, or broke off"
+                )
+            }
+            let headers = Delivery.Headers(request.headers.map { ($0.name.rawName, $0.value) })
+            let delivery = Delivery(headers: headers, body: body, receivedAt: now())
+            let answer = await take(delivery, adapter, as: source)
+            if answer.decision != .accept {
+                context.logger.warning(
+                    "delivery was not accepted",
+                    metadata: [
+                        "source": "\(source)", "decision": "\(answer.decision)", "status": "\(answer.status)",
+                        "bytes": "\(body.count)",
+                    ]
+                )
+            }
+            return Response(status: .init(code: answer.status))
+        }
+    }
+
+    private func take(
+        _ delivery: Delivery,
+        _ adapter: some ProviderAdapter,
+        as source: String
+    ) async -> Acknowledgement {
+        answersAtOnce
+            ? await journal.accept(delivery, with: adapter, as: source)
+            : await journal.receive(delivery, with: adapter, as: source)
+    }
+}

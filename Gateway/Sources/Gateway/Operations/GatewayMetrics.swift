@@ -1,0 +1,61 @@
+import CoreMetrics
+import Foundation
+import LifecycleJournal
+import Metrics
+import Normalizer
+
+/// The gateway's metrics, by name. Nothing in a name or a label is about a person.
+struct GatewayMetrics: JournalObserver {
+    let factory: any MetricsFactory
+
+    func observe(_ observation: JournalObservation) {
+        switch observation {
+        case .delivery(let delivery): observe(delivery)
+        case .retry(let code): count("lifecycle_journal_retries_total", [("code", code.rawValue)])
+        case .gaveUp(let table): count("lifecycle_dead_letters_total", [("queue", table.rawValue)])
+        @unknown default: break
+        }
+    }
+
+    private func observe(_ delivery: DeliveryObservation) {
+        let source = ("source", delivery.source)
+        count(
+            "lifecycle_deliveries_total",
+            [source, ("outcome", "\(delivery.decision)"), ("code", delivery.error?.rawValue ?? "")]
+        )
+        count("lifecycle_events_total", [source, ("known", "no")], Int64(delivery.newEvents))
+        count("lifecycle_events_total", [source, ("known", "yes")], Int64(max(delivery.knownEvents, 0)))
+        count("lifecycle_unmapped_types_total", [source], Int64(delivery.unmappedTypes.count))
+        count("lifecycle_unexpected_members_total", [source], Int64(delivery.anomalies.count))
+        time("lifecycle_receipt_to_state", [source], delivery.duration)
+        if let lag = delivery.lag, lag >= .zero { time("lifecycle_provider_to_receipt", [source], lag) }
+    }
+
+    /// A request to a hook that was refused before anything was proven, or could not be taken.
+    func refused(_ source: String, because reason: String) {
+        count("lifecycle_hook_refusals_total", [("source", source), ("reason", reason)])
+    }
+
+    func posted(_ event: NormalizedEvent, since receipt: Date, at now: Date) {
+        count("lifecycle_news_posted_total", [("provider", event.provider.rawValue)])
+        time("lifecycle_receipt_to_news", [], .seconds(max(now.timeIntervalSince(receipt), 0)))
+    }
+
+    func postFailed() { count("lifecycle_news_failures_total", []) }
+
+    func gauge(_ name: String, _ value: Int) {
+        Gauge(label: name, dimensions: [], factory: factory).record(value)
+    }
+
+    private func count(_ name: String, _ labels: [(String, String)], _ amount: Int64 = 1) {
+        Counter(label: name, dimensions: labels, factory: factory).increment(by: amount)
+    }
+
+    private func time(_ name: String, _ labels: [(String, String)], _ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        let (nanoseconds, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        guard !overflow else { return }
+        Timer(label: name, dimensions: labels, preferredDisplayUnit: .seconds, factory: factory)
+            .recordNanoseconds(nanoseconds.addingReportingOverflow(attoseconds / 1_000_000_000).partialValue)
+    }
+}

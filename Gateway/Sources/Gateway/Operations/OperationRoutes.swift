@@ -1,0 +1,46 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import LifecycleJournal
+import Logging
+import Normalizer
+
+/// `/health`, `/ready` and `/metrics`: what whoever runs the gateway asks.
+struct OperationRoutes: Sendable {
+    let journal: Journal
+    let registry: PrometheusRegistry
+    let metrics: GatewayMetrics
+    let tokens: AccessTokens
+    let now: @Sendable () -> Date
+
+    func add(to router: Router<BasicRequestContext>) {
+        // The process runs.
+        router.get("health") { _, _ in "ok\n" }
+        // The database answers.
+        router.get("ready") { _, context in
+            do {
+                _ = try await journal.due(at: now(), limit: 1)
+                return Response(status: .ok, body: .init(byteBuffer: ByteBuffer(string: "ready\n")))
+            } catch {
+                context.logger.error("not ready", metadata: ["error": "\(error)"])
+                return Response(status: .serviceUnavailable, body: .init(byteBuffer: ByteBuffer(string: "not ready\n")))
+            }
+        }
+        router.get("metrics") { request, _ in
+            try tokens.check(request, for: .read)
+            try await measure()
+            return Response(
+                status: .ok,
+                headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
+                body: .init(byteBuffer: ByteBuffer(string: registry.text))
+            )
+        }
+    }
+
+    /// Depths, read when they are asked for. They are counted up to a thousand, which is alarming enough.
+    private func measure() async throws {
+        metrics.gauge("lifecycle_quarantine_depth", try await journal.quarantine.list(limit: 1000).count)
+        metrics.gauge("lifecycle_dead_letters", try await journal.outbox.abandoned(limit: 1000).count)
+        metrics.gauge("lifecycle_due_items_overdue", try await journal.due(at: now(), limit: 1000).count)
+    }
+}

@@ -1,0 +1,32 @@
+import LifecycleJournal
+import Logging
+import ServiceLifecycle
+
+/// Runs rounds of work until the process is asked to stop: at once again after a round that did something, after half a second
+/// otherwise, and after five seconds where the database failed.
+func repeatUntilShutdown(
+    logger: Logger,
+    _ name: String,
+    round: @escaping @Sendable () async throws -> Int
+) async {
+    await cancelWhenGracefulShutdown {
+        while !Task.isCancelled {
+            do {
+                let count = try await round()
+                if count == 0 { try await Task.sleep(for: .milliseconds(500)) }
+            } catch is CancellationError {
+                return
+            } catch {
+                // The error of a journal names no content of a row.
+                logger.error(
+                    "work failed",
+                    metadata: [
+                        "worker": "\(name)",
+                        "error": "\((error as? JournalError)?.description ?? "\(type(of: error))")",
+                    ]
+                )
+                try? await Task.sleep(for: .seconds(5))
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Crypto
+import Foundation
+
+/// Base64, as headers carry it.
+enum Base64 {
+    static func decode(_ text: String) -> [UInt8]? { Data(base64Encoded: text).map(Array.init) }
+    static func encode(_ bytes: some ContiguousBytes) -> String {
+        bytes.withUnsafeBytes { Data($0).base64EncodedString() }
+    }
+}
+
+/// The headers by which a receiver knows the gateway's requests: Standard Webhooks 1.0, with a symmetric key
+/// (<https://www.standardwebhooks.com>).
+struct WebhookSignature: Sendable {
+    private let key: SymmetricKey
+
+    /// - Throws: ``SettingError`` for a secret that is not `whsec_` and 24 to 64 bytes in base64.
+    init(secret text: String) throws {
+        guard text.hasPrefix("whsec_"), let bytes = Base64.decode(String(text.dropFirst(6))),
+            (24...64).contains(bytes.count)
+        else { throw SettingError("news.secret", "must be whsec_ and 24 to 64 random bytes in base64") }
+        key = SymmetricKey(data: bytes)
+    }
+
+    /// `webhook-id`, `webhook-timestamp` and `webhook-signature`.
+    func headers(id: String, at time: Date, body: [UInt8]) -> [(String, String)] {
+        let seconds = String(Int64(time.timeIntervalSince1970))
+        let code = HMAC<SHA256>.authenticationCode(for: Array("\(id).\(seconds).".utf8) + body, using: key)
+        return [
+            ("webhook-id", id), ("webhook-timestamp", seconds),
+            ("webhook-signature", "v1," + Base64.encode(Data(code))),
+        ]
+    }
+}

@@ -1,0 +1,88 @@
+import CustomerReport
+import Foundation
+import HTTPTypes
+import Hummingbird
+import LifecycleJournal
+import Normalizer
+
+/// `/quarantine`: authentic deliveries that could not be taken in, with a button to try each again.
+struct QuarantinePage: Sendable {
+    let journal: Journal
+    let tokens: AccessTokens
+    let adapters: [String: any ProviderAdapter]
+
+    func add(to router: Router<BasicRequestContext>) {
+        router.get("quarantine") { request, _ in
+            try tokens.check(request, for: .admin)
+            return PageRoutes.page(try await page(notice: nil))
+        }
+        router.post("quarantine/:id/:action") { request, context in
+            try tokens.check(request, for: .admin)
+            let entry = try await journal.quarantine.entry(try context.parameters.require("id"))
+            return PageRoutes.page(
+                try await page(notice: try await act(on: entry, try context.parameters.require("action")))
+            )
+        }
+    }
+
+    private func act(on entry: Quarantine.Entry, _ action: String) async throws -> String {
+        switch action {
+        case "replay":
+            guard let adapter = adapters[entry.source] else { return "The source \(entry.source) is not configured." }
+            return await journal.quarantine.replay(entry, with: adapter).decision == .accept
+                ? "The delivery is taken in." : "The delivery still cannot be taken in."
+        case "discard":
+            _ = try await journal.quarantine.discard(entry)
+            return "The delivery is dropped."
+        default:
+            throw HTTPError(.notFound)
+        }
+    }
+
+    private func page(notice: String?) async throws -> String {
+        var table = ReportTable(columns: ["Received", "Source", "Reason", "Bytes"])
+        for entry in try await journal.quarantine.list() {
+            let address = "/quarantine/\(entry.name)"
+            table.rows.append(
+                (
+                    cells: [
+                        entry.delivery.receivedAt.formatted(.iso8601), entry.source, entry.reason,
+                        "\(entry.delivery.body.count)",
+                    ],
+                    actions: [
+                        .init(label: "Try again", address: "\(address)/replay"),
+                        .init(label: "Drop", address: "\(address)/discard"),
+                    ]
+                )
+            )
+        }
+        let state = table.rows.isEmpty ? "Nothing is in quarantine." : nil
+        let notices = [notice, state].compactMap(\.self)
+        return table.html(
+            title: "Quarantine",
+            notice: notices.isEmpty ? nil : notices.joined(separator: " "),
+            home: "/"
+        )
+    }
+}
+
+extension Quarantine.Entry {
+    /// Its name in an address. The journal's own holds a line feed.
+    var name: String { id.replacing("\n", with: ":") }
+}
+
+extension Quarantine {
+    /// The entry of a name in an address.
+    ///
+    /// - Throws: `HTTPError` with 404 where there is none, and `JournalError`.
+    func entry(_ name: String) async throws -> Entry {
+        let name = name.removingPercentEncoding ?? name
+        var last: Entry?
+        repeat {
+            let page = try await list(after: last)
+            if let found = page.first(where: { $0.name == name }) { return found }
+            last = page.last
+        } while last != nil
+        throw HTTPError(.notFound, message: "nothing in quarantine has this id")
+    }
+}

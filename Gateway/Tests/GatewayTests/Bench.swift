@@ -1,0 +1,84 @@
+import Configuration
+import Foundation
+import Gateway
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import Normalizer
+import NotificationSimulator
+
+/// A gateway with Apple and Stripe, on a database of its own.
+struct Bench {
+    static let now = Date(timeIntervalSince1970: 1_790_000_000)
+    static let readToken = "read-token-0123456789"
+    static let adminToken = "admin-token-0123456789"
+
+    let folder: URL
+    let apple: AppleSimulator
+    let stripe: StripeSimulator
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "gateway-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        apple = try AppleSimulator(seed: "gateway")
+        stripe = StripeSimulator(signingSecret: Secret("whsec_gateway"))
+        try Data(apple.rootCertificate).write(to: folder.appending(path: "root.der"))
+    }
+
+    /// Settings as a file has them; nil takes one out.
+    func settings(_ changes: [String: ConfigValue?] = [:]) -> ConfigReader {
+        var values: [AbsoluteConfigKey: ConfigValue] = [
+            "database.url": .init(.string("sqlite:\(folder.path)/gateway.sqlite"), isSecret: false),
+            "sources": .init(.stringArray(["apple", "shop"]), isSecret: false),
+            "source.apple.provider": "apple",
+            "source.apple.bundle_ids": .init(.stringArray([apple.bundleId]), isSecret: false),
+            "source.apple.app_apple_id": .init(.int(Int(apple.appAppleId)), isSecret: false),
+            "source.apple.environments": .init(.stringArray(["production"]), isSecret: false),
+            "source.apple.root_certificates_file": .init(.string("\(folder.path)/root.der"), isSecret: false),
+            "source.shop.provider": "stripe",
+            "source.shop.signing_secrets": .init(.stringArray(["whsec_gateway"]), isSecret: true),
+            "tokens": .init(.stringArray(["reader", "operator"]), isSecret: false),
+            "token.reader.secret": .init(.string(Self.readToken), isSecret: true),
+            "token.operator.secret": .init(.string(Self.adminToken), isSecret: true),
+            "token.operator.scopes": .init(.stringArray(["read", "write", "admin"]), isSecret: false),
+            "hooks.answer_at_once": .init(.bool(false), isSecret: false),
+        ]
+        for (key, value) in changes { values[AbsoluteConfigKey(ConfigKey(key))] = value }
+        return ConfigReader(provider: InMemoryProvider(values: values))
+    }
+
+    func gateway(_ changes: [String: ConfigValue?] = [:], at time: Date = Bench.now) async throws -> Gateway {
+        var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        logger.logLevel = .critical
+        return try await Gateway(try GatewayConfiguration(settings(changes)), logger: logger, now: { time })
+    }
+
+    /// A month that began an hour ago.
+    func transaction(account: String?) throws -> AppleSimulator.Transaction {
+        let start = Self.now.addingTimeInterval(-3600)
+        var transaction = AppleSimulator.Transaction(
+            transactionId: "2000000000000001",
+            originalTransactionId: "2000000000000001",
+            productId: "pro.monthly",
+            purchaseDate: start,
+            type: "Auto-Renewable Subscription"
+        )
+        transaction.expiresDate = start.addingTimeInterval(30 * 86_400)
+        transaction.appAccountToken = account
+        transaction.price = 9990
+        transaction.currency = "USD"
+        return transaction
+    }
+
+    /// The notification of its purchase, by an account.
+    func purchase(account: String? = "0f8fad5b-d9cb-469f-a165-70867728950e") throws -> Delivery {
+        let notification = AppleSimulator.Notification(
+            "SUBSCRIBED",
+            "INITIAL_BUY",
+            notificationUUID: "6a8a2d9c-0c51-4d43-8d43-3a8f9ed1f001",
+            signedDate: Self.now.addingTimeInterval(-3598),
+            content: .data(.init(status: 1, transactionInfo: try transaction(account: account)))
+        )
+        return try apple.delivery(notification, receivedAt: Self.now)
+    }
+}

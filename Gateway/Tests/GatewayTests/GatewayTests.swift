@@ -1,0 +1,362 @@
+import Configuration
+import Foundation
+@testable import Gateway
+import HTTPTransport
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import LifecycleJournal
+import Normalizer
+import NormalizerTesting
+import NotificationSimulator
+import Testing
+
+@Suite("Gateway") struct GatewayTests {
+    static let account = "0f8fad5b-d9cb-469f-a165-70867728950e"
+
+    func bearer(_ token: String) -> HTTPFields { [.authorization: "Bearer \(token)"] }
+
+    @Test("keeps what a provider proves, and says who has access")
+    func access() async throws {
+        let bench = try Bench()
+        let gateway = try await bench.gateway()
+        let delivery = try bench.purchase()
+        try await Application(router: gateway.router).test(.router) { client in
+            for _ in 0..<2 {
+                let answer = try await client.executeRequest(
+                    uri: "/hooks/apple",
+                    method: .post,
+                    headers: [:],
+                    body: ByteBuffer(bytes: delivery.body)
+                )
+                #expect(answer.status == .ok)
+            }
+            let uri = "/v1/access?account=\(Self.account.uppercased())&source=app_account_token"
+            let access = try await client.executeRequest(
+                uri: uri,
+                method: .get,
+                headers: bearer(Bench.readToken),
+                body: nil
+            )
+            #expect(access.status == .ok)
+            #expect(String(buffer: access.body).contains(#""access":"granted""#))
+            let feed = try await client.executeRequest(
+                uri: "/v1/events",
+                method: .get,
+                headers: bearer(Bench.readToken),
+                body: nil
+            )
+            #expect(String(buffer: feed.body).split(separator: "\n").count == 1)
+        }
+    }
+
+    @Test("refuses a forgery, an unknown source and a body without an end, and keeps none of them")
+    func forgery() async throws {
+        let bench = try Bench()
+        let gateway = try await bench.gateway()
+        let forged = try AppleSimulator(seed: "attacker").delivery(
+            .init("TEST", notificationUUID: "u", signedDate: Bench.now),
+            receivedAt: Bench.now
+        )
+        try await Application(router: gateway.router).test(.router) { client in
+            func post(_ uri: String, _ body: [UInt8]) async throws -> HTTPResponse.Status {
+                try await client.executeRequest(uri: uri, method: .post, headers: [:], body: ByteBuffer(bytes: body))
+                    .status
+            }
+            #expect(try await post("/hooks/apple", forged.body) == .unauthorized)
+            #expect(try await post("/hooks/shop", Array("{}".utf8)) == .badRequest)
+            #expect(try await post("/hooks/other", forged.body) == .notFound)
+            #expect(try await post("/hooks/apple", Array(repeating: 0x20, count: 2 << 20)) == .contentTooLarge)
+            let kept = try await client.executeRequest(
+                uri: "/v1/quarantine",
+                method: .get,
+                headers: bearer(Bench.adminToken),
+                body: nil
+            )
+            #expect(String(buffer: kept.body) == "[]")
+        }
+    }
+
+    @Test(
+        "answers nothing but hooks and health without a token that has the scope",
+        arguments: [
+            "/v1/access?account=a", "/v1/subscriptions?account=a", "/v1/explain?account=a", "/v1/events", "/v1/due",
+            "/metrics",
+            "/", "/v1/quarantine", "/v1/dead-letters", "/v1/accounts/export?account=a",
+        ]
+    )
+    func tokens(_ uri: String) async throws {
+        let bench = try Bench()
+        let gateway = try await bench.gateway()
+        try await Application(router: gateway.router).test(.router) { client in
+            func check(_ headers: HTTPFields, _ expected: HTTPResponse.Status) async throws {
+                let answer = try await client.executeRequest(uri: uri, method: .get, headers: headers, body: nil)
+                #expect(answer.status == expected)
+            }
+            try await check([:], .unauthorized)
+            try await check(bearer("wrong-token-0123456789"), .unauthorized)
+            try await check([.authorization: "Basic !!!"], .unauthorized)
+            try await check(bearer(Bench.adminToken), .ok)
+            let basic = Data("anyone:\(Bench.adminToken)".utf8).base64EncodedString()
+            try await check([.authorization: "Basic \(basic)"], .ok)
+            let needsAdmin = ["quarantine", "dead-letters", "export"].contains { uri.contains($0) }
+            try await check(bearer(Bench.readToken), (needsAdmin ? .forbidden : .ok))
+        }
+    }
+
+    struct Mistake: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let changes: [String: ConfigValue?]
+        let setting: String
+    }
+
+    @Test(
+        "does not start with a setting that is missing or wrong, and names it",
+        arguments: [
+            Mistake(testDescription: "no source", changes: ["sources": nil], setting: "sources"),
+            Mistake(testDescription: "no token", changes: ["tokens": nil], setting: "tokens"),
+            Mistake(
+                testDescription: "unknown provider",
+                changes: ["source.apple.provider": "paddle"],
+                setting: "source.apple.provider"
+            ),
+            Mistake(
+                testDescription: "no root",
+                changes: ["source.apple.root_certificates_file": nil],
+                setting: "source.apple.root_certificates_file"
+            ),
+            Mistake(
+                testDescription: "no secret",
+                changes: ["source.shop.signing_secrets": nil],
+                setting: "source.shop"
+            ),
+            Mistake(
+                testDescription: "short token",
+                changes: ["token.reader.secret": "short"],
+                setting: "token.reader.secret"
+            ),
+            Mistake(testDescription: "database", changes: ["database.url": "mysql://x"], setting: "database.url"),
+            Mistake(
+                testDescription: "news without secret",
+                changes: ["news.url": "https://example.com/news"],
+                setting: "news.secret"
+            ),
+            Mistake(
+                testDescription: "news without TLS",
+                changes: [
+                    "news.url": "http://example.com/news", "news.secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+                ],
+                setting: "news.url"
+            ),
+        ]
+    )
+    func mistakes(_ mistake: Mistake) throws {
+        let bench = try Bench()
+        let error = #expect(throws: SettingError.self) { try GatewayConfiguration(bench.settings(mistake.changes)) }
+        #expect(error?.setting == mistake.setting)
+        #expect(error?.message.contains("short") != true || mistake.testDescription != "short token")
+    }
+
+    @Test("shows a customer's page, with a policy that lets nothing run")
+    func page() async throws {
+        let bench = try Bench()
+        let gateway = try await bench.gateway()
+        let delivery = try bench.purchase()
+        try await Application(router: gateway.router).test(.router) { client in
+            _ = try await client.executeRequest(
+                uri: "/hooks/apple",
+                method: .post,
+                headers: [:],
+                body: ByteBuffer(bytes: delivery.body)
+            )
+            for query in [Self.account, "2000000000000001"] {
+                let page = try await client.executeRequest(
+                    uri: "/?q=\(query)",
+                    method: .get,
+                    headers: bearer(Bench.readToken),
+                    body: nil
+                )
+                let text = String(buffer: page.body)
+                #expect(text.contains("there is access until"), "\(query)")
+                let policy = try #require(HTTPField.Name("Content-Security-Policy"))
+                #expect(page.headers[policy]?.hasPrefix("default-src 'none'") == true)
+            }
+            let hostile = try await client.executeRequest(
+                uri: "/?q=%3Cscript%3E1%3C/script%3E",
+                method: .get,
+                headers: bearer(Bench.readToken),
+                body: nil
+            )
+            #expect(!String(buffer: hostile.body).contains("<script"))
+        }
+    }
+
+    @Test("counts deliveries by source and outcome, without a person in it")
+    func metrics() async throws {
+        let bench = try Bench()
+        let gateway = try await bench.gateway()
+        let delivery = try bench.purchase()
+        try await Application(router: gateway.router).test(.router) { client in
+            _ = try await client.executeRequest(
+                uri: "/hooks/apple",
+                method: .post,
+                headers: [:],
+                body: ByteBuffer(bytes: delivery.body)
+            )
+            let metrics = try await client.executeRequest(
+                uri: "/metrics",
+                method: .get,
+                headers: bearer(Bench.readToken),
+                body: nil
+            )
+            let text = String(buffer: metrics.body)
+            #expect(text.contains(#"lifecycle_deliveries_total{source="apple",outcome="accept",code=""} 1"#))
+            #expect(text.contains("# TYPE lifecycle_receipt_to_state_seconds histogram"))
+            #expect(text.contains("lifecycle_quarantine_depth 0"))
+            #expect(!text.contains(Self.account))
+        }
+    }
+
+    @Test("takes a signed transaction from an app, binds it to whoever is signed in, and refuses a forged one")
+    func upload() async throws {
+        let bench = try Bench()
+        let gateway = try await bench.gateway()
+        func signed(_ simulator: AppleSimulator) throws -> String {
+            String(decoding: try simulator.signed(try bench.transaction(account: nil), at: Bench.now), as: UTF8.self)
+        }
+        let genuine = try signed(bench.apple)
+        let forged = try signed(try AppleSimulator(seed: "attacker"))
+        try await Application(router: gateway.router).test(.router) { client in
+            func post(_ transaction: String) async throws -> HTTPResponse.Status {
+                let body = #"{"account":"42","account_source":"app_user_id","signed_transaction":"\#(transaction)"}"#
+                return try await client.executeRequest(
+                    uri: "/v1/uploads/apple",
+                    method: .post,
+                    headers: bearer(Bench.adminToken),
+                    body: ByteBuffer(string: body)
+                )
+                .status
+            }
+            #expect(try await post(forged) == .unprocessableContent)
+            #expect(try await post("") == .badRequest)
+            #expect(try await post(genuine) == .ok)
+            let access = try await client.executeRequest(
+                uri: "/v1/access?account=42",
+                method: .get,
+                headers: bearer(Bench.readToken),
+                body: nil
+            )
+            #expect(String(buffer: access.body).contains(#""access":"granted""#))
+        }
+    }
+
+    @Test("uses credits once for each id, and no more than there are")
+    func credits() async throws {
+        let bench = try Bench()
+        let policy = bench.folder.appending(path: "policy.json")
+        try Data(#"{"allowances":{"pro.monthly":{"credits":100}}}"#.utf8).write(to: policy)
+        let gateway = try await bench.gateway(["credits.policy_file": .init(.string(policy.path), isSecret: false)])
+        let delivery = try bench.purchase()
+        try await Application(router: gateway.router).test(.router) { client in
+            _ = try await client.executeRequest(
+                uri: "/hooks/apple",
+                method: .post,
+                headers: [:],
+                body: ByteBuffer(bytes: delivery.body)
+            )
+            func use(_ id: String, _ credits: Int) async throws -> (HTTPResponse.Status, String) {
+                let body =
+                    #"{"id":"\#(id)","credits":\#(credits),"account":"\#(Self.account)","account_source":"app_account_token"}"#
+                let answer = try await client.executeRequest(
+                    uri: "/v1/credits/uses",
+                    method: .post,
+                    headers: bearer(Bench.adminToken),
+                    body: ByteBuffer(string: body)
+                )
+                return (answer.status, String(buffer: answer.body))
+            }
+            for _ in 0..<2 {
+                let (status, statement) = try await use("job", 30)
+                #expect(status == .ok)
+                #expect(statement.contains(#""balance":70"#))
+            }
+            #expect(try await use("other", 71).0 == .conflict)
+            #expect(try await use("other", -1).0 == .badRequest)
+            let page = try await client.executeRequest(
+                uri: "/?q=\(Self.account)",
+                method: .get,
+                headers: bearer(Bench.readToken),
+                body: nil
+            )
+            #expect(String(buffer: page.body).contains("70 left"))
+        }
+    }
+
+    @Test("changes nothing for a form of another site, which a browser sends the password with")
+    func forms() async throws {
+        let bench = try Bench()
+        let gateway = try await bench.gateway()
+        let site = try #require(HTTPField.Name("Sec-Fetch-Site"))
+        let basic = Data("anyone:\(Bench.adminToken)".utf8).base64EncodedString()
+        try await Application(router: gateway.router).test(.router) { client in
+            func post(_ fields: HTTPFields) async throws -> HTTPResponse.Status {
+                var headers: HTTPFields = [.authorization: "Basic \(basic)"]
+                headers.append(contentsOf: fields)
+                return try await client.executeRequest(
+                    uri: "/quarantine/unknown/discard",
+                    method: .post,
+                    headers: headers,
+                    body: nil
+                )
+                .status
+            }
+            #expect(try await post([:]) == .forbidden)
+            #expect(try await post([site: "cross-site"]) == .forbidden)
+            #expect(try await post([site: "same-origin"]) == .notFound)
+            let page = try await client.executeRequest(
+                uri: "/quarantine",
+                method: .get,
+                headers: bearer(Bench.adminToken),
+                body: nil
+            )
+            #expect(String(buffer: page.body).contains("Nothing is in quarantine."))
+        }
+    }
+
+    @Test("answers every call of its description as the description says")
+    func description() async throws {
+        let bench = try Bench()
+        let gateway = try await bench.gateway()
+        let description = try #require(
+            try JSONSerialization.jsonObject(with: Data(OpenAPI.document.utf8)) as? [String: Any]
+        )
+        let paths = try #require(description["paths"] as? [String: [String: [String: Any]]])
+        let calls = try paths.flatMap { path, operations in
+            try operations.map { method, operation in
+                Call(
+                    method: try #require(HTTPRequest.Method(method.uppercased())),
+                    path: path,
+                    statuses: Set(try #require(operation["responses"] as? [String: Any]).keys)
+                )
+            }
+        }
+        try await Application(router: gateway.router).test(.router) { client in
+            for call in calls {
+                let answer = try await client.executeRequest(
+                    uri: call.path.replacing("{source}", with: "apple").replacing("{id}", with: "unknown")
+                        + "?account=42",
+                    method: call.method,
+                    headers: bearer(Bench.adminToken),
+                    body: call.method == .post ? ByteBuffer(string: "{}") : nil
+                )
+                #expect(call.statuses.contains("\(answer.status.code)"), "\(call): \(answer.status)")
+            }
+        }
+    }
+
+    private struct Call {
+        var method: HTTPRequest.Method
+        var path: String
+        var statuses: Set<String>
+    }
+}

@@ -1,0 +1,71 @@
+import Crypto
+import Foundation
+@testable import Gateway
+import HTTPTransport
+import Logging
+import LifecycleJournal
+import Normalizer
+import NormalizerTesting
+import NotificationSimulator
+import Testing
+import Configuration
+import Hummingbird
+import HummingbirdTesting
+
+@Suite("News") struct NewsTests {
+    static let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+    // The example of the Standard Webhooks specification.
+    @Test("is signed as Standard Webhooks says")
+    func signature() throws {
+        let signature = try WebhookSignature(secret: Self.secret)
+        let headers = signature.headers(
+            id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
+            at: Date(timeIntervalSince1970: 1_614_265_330),
+            body: Array(#"{"test": 2432232314}"#.utf8)
+        )
+        #expect(headers.map(\.0) == ["webhook-id", "webhook-timestamp", "webhook-signature"])
+        #expect(headers[2].1 == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
+    }
+
+    @Test("is posted until the receiver takes it, each time under the same id, and then no more")
+    func posting() async throws {
+        let bench = try Bench()
+        let gateway = try await bench.gateway([
+            "news.url": "https://backend.example.com/news", "news.secret": .init(.string(Self.secret), isSecret: true),
+        ])
+        let delivery = try bench.purchase()
+        try await Application(router: gateway.router).test(.router) { client in
+            _ = try await client.executeRequest(
+                uri: "/hooks/apple",
+                method: .post,
+                headers: [:],
+                body: ByteBuffer(bytes: delivery.body)
+            )
+        }
+        let transport = StubTransport()
+        transport.on(.any, respond: .init(status: 503), .init(status: 200))
+        let worker = try gateway.newsWorker(transport: transport)
+        #expect(try await worker.round() == 1)
+        // It waits five seconds, and time stands still here.
+        #expect(try await worker.round() == 0)
+        let later = try await bench.gateway(
+            [
+                "news.url": "https://backend.example.com/news",
+                "news.secret": .init(.string(Self.secret), isSecret: true),
+            ],
+            at: Bench.now.addingTimeInterval(600)
+        )
+        let second = try later.newsWorker(transport: transport)
+        #expect(try await second.round() == 1)
+        #expect(try await second.round() == 0)
+        let requests = transport.requests
+        #expect(requests.count == 2)
+        #expect(Set(requests.map(\.body)).count == 1)
+        #expect(Set(requests.compactMap { $0.headers["webhook-id"] }).count == 1)
+        let event = try #require(try JSONSerialization.jsonObject(with: Data(requests[0].body)) as? [String: Any])
+        #expect(event["specversion"] as? String == "1.0")
+        #expect(event["type"] as? String == "lifecycle.started")
+        #expect(event["id"] as? String == requests[0].headers["webhook-id"])
+    }
+}
