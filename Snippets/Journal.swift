@@ -1,32 +1,36 @@
-// Takes one delivery in, and answers who has access and credits.
+// Takes deliveries in, and answers who has access and credits.
 
-import FoundationEssentials
+import AppleJWS
+import Foundation
 import LifecycleJournal
 import SQLiteJournal
 
-func openJournal(timeOfDay: @escaping @Sendable () -> Date) async throws -> Journal {
+func openJournal() async throws -> Journal {
     // snippet.show
-    Journal(try await SQLiteJournal(path: "billing.sqlite"), now: timeOfDay)
+    let journal = Journal(try await SQLiteJournal(path: "billing.sqlite"), now: { Date() })
+    // snippet.hide
+    return journal
+}
+
+func answer(_ body: [UInt8], with apple: AppleAdapter, _ journal: Journal) async -> Int {
+    // snippet.show
+    // In the handler of your webhook: the exact bytes, and when you received them.
+    let answer = await journal.receive(Delivery(body: body, receivedAt: Date()), with: apple)
+    return answer.status  // 200: kept. 503: send it again. 400 and 401: never proven to be Apple's.
     // snippet.hide
 }
 
-func answer(_ delivery: Delivery, with adapter: some ProviderAdapter, _ journal: Journal) async -> Int {
+func spend(job: String, of userID: String, under policy: CreditPolicy, _ journal: Journal) async throws -> Bool {
     // snippet.show
-    await journal.receive(delivery, with: adapter).status
+    let user = Account.Identifier(userID, .appAccountToken)
+    guard try await journal.access(of: user, at: Date()).decision.isGranted else { return false }
+    return try await journal.use(30, id: job, of: user, under: policy, at: Date()) != nil  // once for each id
     // snippet.hide
 }
 
-func spend(
-    _ credits: Int64,
-    for job: String,
-    of user: String,
-    under policy: CreditPolicy,
-    _ journal: Journal,
-    at now: Date
-) async throws -> Bool {
+func handIn(_ jwsRepresentation: String, by userID: String, with apple: AppleAdapter, _ journal: Journal) async throws {
     // snippet.show
-    let account = Account.Identifier(user, .appUserID)
-    guard try await journal.access(of: account, at: now).decision.isGranted else { return false }
-    return try await journal.use(credits, id: job, of: account, under: policy, at: now) != nil
+    let result = try apple.receive(signedTransaction: jwsRepresentation.utf8, receivedAt: Date())
+    try await journal.upload(result, by: Account(userID, .appAccountToken))
     // snippet.hide
 }

@@ -14,12 +14,15 @@ struct ReadmeTests {
     @Test("What it shows of use is what the snippet compiles")
     func use() throws {
         let section = try #require(
-            try lines("README.md").split(separator: "## Use").last?.split(separator: "## Add it to a package").first
+            try lines("README.md").split(separator: "## A Swift backend").last?.split(
+                separator: "## On the command line"
+            ).first
         )
-        let shown = blocks(section)
+        // The first is of a manifest.
+        let shown = Array(blocks(section).dropFirst())
         #expect(shown.map(\.count).max() ?? 0 <= 12)
-        #expect(shown.count == 3)
-        #expect(try shown == compiled("Snippets/ReceiveApple.swift"))
+        #expect(shown.count == 4)
+        #expect(try shown == compiled("Snippets/Journal.swift"))
     }
 
     @Test(
