@@ -257,15 +257,18 @@ extension LifecycleEvent {
         public var reason: Reason
         /// Until when access lasts, where stated.
         @OptionalEventTime public var accessUntil: Date?
+        /// What the customer chose when asked why, in the store's own word, such as Stripe's `too_expensive`.
+        public var feedback: String?
 
         /// Makes the detail of an end of renewal.
-        public init(reason: Reason, accessUntil: Date? = nil) {
+        public init(reason: Reason, accessUntil: Date? = nil, feedback: String? = nil) {
             self.reason = reason
             self.accessUntil = accessUntil
+            self.feedback = feedback
         }
 
         private enum CodingKeys: String, CodingKey {
-            case reason
+            case reason, feedback
             case accessUntil = "access_until"
         }
     }
@@ -297,9 +300,14 @@ extension LifecycleEvent {
 
         /// Why access ended.
         public var reason: Reason
+        /// What the customer chose when asked why, in the store's own word.
+        public var feedback: String?
 
         /// Makes the detail of an expiry.
-        public init(reason: Reason) { self.reason = reason }
+        public init(reason: Reason, feedback: String? = nil) {
+            self.reason = reason
+            self.feedback = feedback
+        }
     }
 
     /// A change from one product to another.
@@ -399,11 +407,19 @@ extension LifecycleEvent {
     public struct Pause: Hashable, Sendable, Codable {
         /// When it ends by itself, where stated.
         @OptionalEventTime public var resumesAt: Date?
+        /// Why, in the store's own word, such as Stripe's `trial_end_without_payment_method`.
+        public var reason: String?
 
         /// Makes the detail of a pause.
-        public init(resumesAt: Date? = nil) { self.resumesAt = resumesAt }
+        public init(resumesAt: Date? = nil, reason: String? = nil) {
+            self.resumesAt = resumesAt
+            self.reason = reason
+        }
 
-        private enum CodingKeys: String, CodingKey { case resumesAt = "resumes_at" }
+        private enum CodingKeys: String, CodingKey {
+            case reason
+            case resumesAt = "resumes_at"
+        }
     }
 
     /// A later end of the current period.
@@ -646,6 +662,12 @@ extension LifecycleEvent {
             case lost
             /// An inquiry before a dispute; no money has moved.
             case warning
+            /// Averted before it became one, such as by a program of the card network; no money has moved by the dispute.
+            case prevented
+            /// Closed because the charge was refunded; the refund is reported by itself.
+            case refunded
+            /// Closed in a way that is none of these.
+            case unknown
         }
 
         /// How far the dispute has come.
@@ -654,12 +676,15 @@ extension LifecycleEvent {
         public var transaction: String
         /// The disputed amount, where stated.
         public var amount: Money?
+        /// Why the customer disputes it, in the store's own word, such as Stripe's `fraudulent`.
+        public var reason: String?
 
         /// Makes the detail of a dispute.
-        public init(stage: Stage, transaction: String, amount: Money? = nil) {
+        public init(stage: Stage, transaction: String, amount: Money? = nil, reason: String? = nil) {
             self.stage = stage
             self.transaction = transaction
             self.amount = amount
+            self.reason = reason
         }
     }
 

@@ -233,6 +233,23 @@ public struct Origin: Hashable, Sendable, Codable {
         }
     }
 
+    /// Which step in the life of the store's object a statement is.
+    ///
+    /// Contents are named by digests that the adapter makes of what it reads. So two statements of one moment are in order
+    /// where the one begins with the content that the other leads to.
+    public struct Revision: Hashable, Sendable, Codable {
+        /// The content before the step; empty where the object began with it, nil where the store does not say.
+        public var before: Optional<String>
+        /// The content since the step; empty where the object ended with it.
+        public var after: String
+
+        /// Makes a revision.
+        public init(before: String?, after: String) {
+            self.before = before
+            self.after = after
+        }
+    }
+
     /// The provider's type of the notification, verbatim.
     public var type: String
     // `Optional` in full: as in `NormalizedEvent`.
@@ -256,6 +273,8 @@ public struct Origin: Hashable, Sendable, Codable {
     public var mapper: String
     /// What kind of statement it is; absent where the event says all of it.
     public var speech: Optional<Speech>
+    /// Which step of the store's object it is, where the store says what was before.
+    public var revision: Optional<Revision>
 
     /// Makes an origin.
     public init(
@@ -266,7 +285,8 @@ public struct Origin: Hashable, Sendable, Codable {
         evidence: Evidence,
         digest: String,
         mapper: String,
-        speech: Speech? = nil
+        speech: Speech? = nil,
+        revision: Revision? = nil
     ) {
         self.init(
             type: type,
@@ -276,7 +296,8 @@ public struct Origin: Hashable, Sendable, Codable {
             evidence: evidence,
             digest: BodyDigest(digest),
             mapper: mapper,
-            speech: speech
+            speech: speech,
+            revision: revision
         )
     }
 
@@ -288,7 +309,8 @@ public struct Origin: Hashable, Sendable, Codable {
         evidence: Evidence,
         digest: BodyDigest,
         mapper: String,
-        speech: Speech? = nil
+        speech: Speech? = nil,
+        revision: Revision? = nil
     ) {
         self.type = type
         self.subtype = subtype
@@ -298,10 +320,11 @@ public struct Origin: Hashable, Sendable, Codable {
         self.bodyDigest = digest
         self.mapper = mapper
         self.speech = speech
+        self.revision = revision
     }
 
     private enum CodingKeys: String, CodingKey {
-        case type, subtype, channel, evidence, mapper, speech
+        case type, subtype, channel, evidence, mapper, speech, revision
         case bodyDigest = "digest"
         case notificationID = "notification_id"
     }

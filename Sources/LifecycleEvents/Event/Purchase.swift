@@ -15,6 +15,8 @@ public struct PurchasedProduct: Hashable, Sendable, Codable {
     public var group: Optional<String>
     /// How many were bought; absent where the store does not say.
     public var quantity: Optional<Int64>
+    /// What the same subscription has in addition to this product for the same period; absent where there is nothing.
+    public var addOns: Optional<[PurchasedProduct]>
 
     /// Makes a product reference.
     public init(
@@ -22,17 +24,20 @@ public struct PurchasedProduct: Hashable, Sendable, Codable {
         basePlan: String? = nil,
         offer: Offer? = nil,
         group: String? = nil,
-        quantity: Int64? = nil
+        quantity: Int64? = nil,
+        addOns: [PurchasedProduct]? = nil
     ) {
         self.id = id
         self.basePlan = basePlan
         self.offer = offer
         self.group = group
         self.quantity = quantity
+        self.addOns = addOns
     }
 
     private enum CodingKeys: String, CodingKey {
         case id, offer, group, quantity
+        case addOns = "add_ons"
         case basePlan = "base_plan"
     }
 }

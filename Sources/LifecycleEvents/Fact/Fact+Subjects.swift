@@ -9,7 +9,7 @@ extension LifecycleEvent {
         case .autoRenewDisabled, .autoRenewEnabled: [.renewalIntent]
         case .productChangeScheduled: [.nextProduct, .renewalIntent]
         case .priceChange: [.priceChange]
-        case .refunded, .chargeback: [.refund, .charge]
+        case .refunded, .chargeback: [.refund, .charge, .transactionName]
         case .oneTimePurchased: [.purchase, .charge, .owner]
         default: []
         }

@@ -37,6 +37,8 @@ public enum Fact: Hashable, Sendable {
     case transfer(LifecycleEvent.Transfer)
     /// Another lineage is the same purchase, continued.
     case link(SubscriptionID)
+    /// A transaction goes by another name as well.
+    case transactionName(TransactionName)
 }
 
 extension Fact {
@@ -59,6 +61,9 @@ extension Fact {
         public var phase: Phase
         /// The store's transaction or order behind it.
         public var transaction: Optional<String>  // In full: as in `NormalizedEvent`.
+        /// Names an item that a subscription has in addition to its main product, such as an add-on: by its product.
+        /// Nil for the main product. An item's period runs with the main product's period of the same start, and ends with it.
+        public var item: Optional<String>
         /// Whether it was bought or shared.
         public var ownership: Ownership
         /// Whether it is only inferred from a statement about something else, such as an end or a failed charge. Any
@@ -71,6 +76,7 @@ extension Fact {
             product: String,
             phase: Phase,
             transaction: String?,
+            item: String? = nil,
             ownership: Ownership = .purchased,
             isProvisional: Bool = false
         ) {
@@ -78,12 +84,13 @@ extension Fact {
             self.product = product
             self.phase = phase
             self.transaction = transaction
+            self.item = item
             self.ownership = ownership
             self.isProvisional = isProvisional
         }
 
         private enum CodingKeys: String, CodingKey {
-            case period, product, phase, transaction, ownership
+            case period, product, phase, transaction, item, ownership
             case isProvisional = "provisional"
         }
 
@@ -94,6 +101,7 @@ extension Fact {
             product = try container.decode(String.self, forKey: .product)
             phase = try container.decode(Phase.self, forKey: .phase)
             transaction = try container.decodeIfPresent(String.self, forKey: .transaction)
+            item = try container.decodeIfPresent(String.self, forKey: .item)
             ownership = try container.decode(Ownership.self, forKey: .ownership)
             isProvisional = try container.decodeIfPresent(Bool.self, forKey: .isProvisional) ?? false
         }
@@ -105,6 +113,7 @@ extension Fact {
             try container.encode(product, forKey: .product)
             try container.encode(phase, forKey: .phase)
             try container.encodeIfPresent(transaction, forKey: .transaction)
+            try container.encodeIfPresent(item, forKey: .item)
             try container.encode(ownership, forKey: .ownership)
             if isProvisional { try container.encode(true, forKey: .isProvisional) }
         }
@@ -215,6 +224,30 @@ extension Fact {
         /// Whether the statement may leave out some of the grace that the failed charge led to. Several such statements
         /// tell of one failed charge, and the latest end that any of them states counts.
         public var isPartial: Bool
+        /// The charge that failed, where the store names it.
+        public var charge: FailedCharge?
+
+        /// One failed attempt to charge. A later attempt, and the failure of another transaction, is another fact.
+        public struct FailedCharge: Hashable, Sendable, Codable {
+            /// The transaction, order or invoice.
+            public var transaction: String
+            /// The number of the attempt, from 1.
+            public var attempt: Int64
+            /// Whether the customer has to confirm the payment.
+            public var actionRequired: Bool
+
+            /// Makes the description of an attempt.
+            public init(transaction: String, attempt: Int64, actionRequired: Bool = false) {
+                self.transaction = transaction
+                self.attempt = attempt
+                self.actionRequired = actionRequired
+            }
+
+            private enum CodingKeys: String, CodingKey {
+                case transaction, attempt
+                case actionRequired = "action_required"
+            }
+        }
 
         /// Makes the fact.
         public init(
@@ -222,17 +255,19 @@ extension Fact {
             periodStart: Date? = nil,
             graceUntil: Date? = nil,
             retryUntil: Date? = nil,
-            isPartial: Bool = false
+            isPartial: Bool = false,
+            charge: FailedCharge? = nil
         ) {
             self.status = status
             self.periodStart = periodStart
             self.graceUntil = graceUntil
             self.retryUntil = retryUntil
             self.isPartial = isPartial
+            self.charge = charge
         }
 
         private enum CodingKeys: String, CodingKey {
-            case status
+            case status, charge
             case periodStart = "period_start"
             case graceUntil = "grace_until"
             case retryUntil = "retry_until"
@@ -247,6 +282,7 @@ extension Fact {
             _graceUntil = try container.decode(OptionalEventTime.self, forKey: .graceUntil)
             _retryUntil = try container.decode(OptionalEventTime.self, forKey: .retryUntil)
             isPartial = try container.decodeIfPresent(Bool.self, forKey: .isPartial) ?? false
+            charge = try container.decodeIfPresent(FailedCharge.self, forKey: .charge)
         }
 
         /// Writes the fact; `partial` is left out where it is false.
@@ -257,6 +293,7 @@ extension Fact {
             try container.encode(_graceUntil, forKey: .graceUntil)
             try container.encode(_retryUntil, forKey: .retryUntil)
             if isPartial { try container.encode(true, forKey: .isPartial) }
+            try container.encodeIfPresent(charge, forKey: .charge)
         }
     }
 
@@ -324,10 +361,29 @@ extension Fact {
         }
     }
 
+    /// Another name of a transaction, such as the payment of an invoice: what is said of the one is said of the other.
+    public struct TransactionName: Hashable, Sendable, Codable {
+        /// The transaction.
+        public var transaction: String
+        /// Its other name.
+        public var name: String
+
+        /// Makes the fact.
+        public init(transaction: String, name: String) {
+            self.transaction = transaction
+            self.name = name
+        }
+    }
+
     /// Whether a transaction is refunded.
+    ///
+    /// A statement with a ``refund`` is about that one refund; the others of the transaction count beside it. A statement
+    /// without is about the transaction as a whole, and its amount is all that went back so far.
     public struct RefundState: Hashable, Sendable, Codable {
         /// The transaction.
         public var transaction: String
+        /// The store's name of the refund, or of the dispute, where a transaction can have several.
+        public var refund: Optional<String>
         /// How much went back; absent once a refund was undone.
         public var scope: LifecycleEvent.Refund.Scope?
         /// When it went back, or the refund was undone.
@@ -340,12 +396,14 @@ extension Fact {
         /// Makes the fact.
         public init(
             transaction: String,
+            refund: String? = nil,
             scope: LifecycleEvent.Refund.Scope?,
             at: Date,
             periodStart: Date?,
             endsAccess: Bool
         ) {
             self.transaction = transaction
+            self.refund = refund
             self.scope = scope
             self.at = at
             self.periodStart = periodStart
@@ -353,7 +411,7 @@ extension Fact {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case transaction, scope, at
+            case transaction, refund, scope, at
             case periodStart = "period_start"
             case endsAccess = "ends_access"
         }
@@ -389,6 +447,7 @@ extension Fact {
         case nextProduct = "next_product"
         case productSwitch = "product_switch"
         case priceChange = "price_change"
+        case transactionName = "transaction_name"
     }
 
     package var kind: Kind {
@@ -408,6 +467,7 @@ extension Fact {
         case .owner: .owner
         case .transfer: .transfer
         case .link: .link
+        case .transactionName: .transactionName
         }
     }
 }
@@ -437,6 +497,7 @@ extension Fact: Codable {
         case .owner: self = .owner(try detail())
         case .transfer: self = .transfer(try detail())
         case .link: self = .link(try detail())
+        case .transactionName: self = .transactionName(try detail())
         }
     }
 
@@ -460,6 +521,7 @@ extension Fact: Codable {
         case .owner(let detail): try container.encode(detail, forKey: .detail)
         case .transfer(let detail): try container.encode(detail, forKey: .detail)
         case .link(let detail): try container.encode(detail, forKey: .detail)
+        case .transactionName(let detail): try container.encode(detail, forKey: .detail)
         }
     }
 }

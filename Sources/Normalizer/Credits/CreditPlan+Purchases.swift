@@ -22,7 +22,7 @@ extension CreditPlan {
             let id = CreditGrant.ID(
                 rawValue: EventID(lineage.scope(of: name), "credits_purchased", name).description
             )
-            let isRestored = state.refunds[name].map { $0.value.scope == nil } ?? false
+            let isRestored = state.refund(of: name).map { $0.value.scope == nil } ?? false
             grants.append(
                 Grant(
                     id: id,
@@ -49,7 +49,7 @@ extension CreditPlan {
         in state: SubscriptionState
     ) -> [(Int64, ExactFraction)] {
         var lost: [(Int64, ExactFraction)] = []
-        if let refund = state.refunds[purchase.transaction]?.value, let scope = refund.scope {
+        if let refund = state.refund(of: purchase.transaction)?.value, let scope = refund.scope {
             let charge = state.charges[purchase.transaction]?.value.price.money ?? purchase.purchase.price?.money
             let share = Self.fraction(scope, of: charge, quantity: purchase.purchase.quantity, refund.endsAccess)
             if let share { lost.append((refund.at.millisecondsSince1970, share)) }

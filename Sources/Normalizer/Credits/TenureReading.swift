@@ -56,8 +56,7 @@ struct TenureReading {
                 tenure.isRest = number > 0
                 tenure.proration = stretch.proration
                 tenure.isRestored =
-                    period.transaction.flatMap { state.refunds[$0]?.value.scope == nil ? state.refunds[$0] : nil }
-                    != nil
+                    period.transaction.flatMap { state.refund(of: $0) }.map { $0.value.scope == nil } ?? false
                 tenure.isRenewalOrder =
                     rules.namesOrders && period.transaction.flatMap { PlayOrderID($0).renewal } != nil
                 if next == nil, let cut = period.cut {
@@ -117,7 +116,7 @@ struct TenureReading {
 
     private static func refunds(of state: SubscriptionState, _ timeline: PeriodTimeline) -> [Int: [Refund]] {
         var refunds: [Int: [Refund]] = [:]
-        for register in state.refunds.values {
+        for register in state.refundsOfTransactions {
             guard let scope = register.value.scope, let index = timeline.index(of: register.value) else { continue }
             refunds[index, default: []].append(
                 (register.value.at.millisecondsSince1970, scope, register.value.endsAccess)

@@ -30,6 +30,8 @@ public enum AccessDecision: Hashable, Sendable {
         public var subscription: SubscriptionID
         /// The product.
         public var product: String
+        /// Further products that the lineage gives access to at that moment, such as add-ons; nil where there are none.
+        public var otherProducts: Optional<[String]>
         /// Under which terms a period is used; absent for a product bought once.
         public var phase: Phase?
         /// The store's transaction or order.
@@ -38,6 +40,11 @@ public enum AccessDecision: Hashable, Sendable {
         public var ownership: Fact.Ownership
         /// The statements behind it, the most immediate first.
         public var evidence: [Citation]
+
+        private enum CodingKeys: String, CodingKey {
+            case basis, subscription, product, phase, transaction, ownership, evidence
+            case otherProducts = "other_products"
+        }
     }
 
     /// Why there is no access.

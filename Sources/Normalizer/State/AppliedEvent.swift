@@ -90,10 +90,12 @@ extension SubscriptionState {
         let citation = Citation(statement)
         let standings = event.facts.map { standing(of: $0, in: statement.subscription, by: citation) }
         let prior = Situation(self)
-        let priorRefund = event.refund.flatMap { refunds[$0.transaction] }
+        let priorRefund = event.refund.flatMap { refunds[RefundKey($0)] ?? refund(of: $0.transaction) }
         let isPaid =
             event.isPending && charges.values.contains { $0.value.at.millisecondsSince1970 >= citation.milliseconds }
+        let isKnownRefund = event.refund.map { $0.scope != nil && isKnown($0, of: event.price?.money) } ?? false
         apply(statement)
+        let name = event.refund?.transaction ?? event.transaction
         let reading = EventReading(
             event: event,
             standings: standings,
@@ -101,7 +103,11 @@ extension SubscriptionState {
             now: standings.allSatisfy { $0 == .known } ? prior : Situation(self),
             priorRefund: priorRefund,
             isPaid: isPaid,
-            purchase: purchases[event.refund?.transaction ?? event.transaction ?? ""]?.value,
+            purchase: name.flatMap { purchases[$0] ?? purchases[transaction(named: $0)] }?.value,
+            isKnownRefund: isKnownRefund,
+            owner: event.account == nil && event.concernsMoneyBack ? owner : nil,
+            transaction: name.flatMap { transactionNames[$0] },
+            chargedStart: name.flatMap { chargedStart(of: $0) },
             catalog: catalog
         )
         let refined = Refinement(reading: reading).value
@@ -133,7 +139,7 @@ extension SubscriptionState {
         }
         switch fact {
         case .period(let period):
-            let key = PeriodKey(transaction: period.transaction, start: period.period.startMilliseconds)
+            let key = PeriodKey(period)
             // An inference from something else adds nothing to what was stated of the period itself.
             if period.isProvisional, let known = periods[key]?.statement.value, !known.isProvisional { return .known }
             return compare(periods[key]?.statement, period)
@@ -152,17 +158,19 @@ extension SubscriptionState {
         case .charge(let charge): return compare(charges[charge.transaction], charge)
         case .refund(let refund):
             // What another channel says of the same money may differ in its time.
-            if let known = refunds[refund.transaction], known.by.provider != citation.provider,
+            if let known = self.refund(of: refund.transaction), known.by.provider != citation.provider,
                 known.value.scope == refund.scope
             {
                 return .known
             }
-            return compare(refunds[refund.transaction], refund)
+            return compare(refunds[RefundKey(refund)], refund)
         case .purchase(let purchase):
             return purchases[purchase.transaction] == nil ? .news : .known
         case .owner(let account):
             return account.identifiers.allSatisfy { claims[$0] != nil } ? .known : .news
         case .transfer(let move): return compare(transfer, move)
+        case .transactionName(let name):
+            return transaction(named: name.name) == name.transaction ? .known : .news
         case .link(let other):
             return links.contains(other) || foreignLinks.contains(other) || registers[other] != nil ? .known : .news
         }

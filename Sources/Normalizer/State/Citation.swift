@@ -23,6 +23,7 @@ public struct Citation: Hashable, Sendable, Codable {
         let notificationID: String?
         let channel: Origin.Channel
         let digest: String
+        let revision: Origin.Revision?
         let isLookup: Bool
 
         init(
@@ -33,7 +34,8 @@ public struct Citation: Hashable, Sendable, Codable {
             subtype: String?,
             notificationID: String?,
             channel: Origin.Channel,
-            digest: String
+            digest: String,
+            revision: Origin.Revision?
         ) {
             self.milliseconds = milliseconds
             self.authority = authority
@@ -43,6 +45,7 @@ public struct Citation: Hashable, Sendable, Codable {
             self.notificationID = notificationID
             self.channel = channel
             self.digest = digest
+            self.revision = revision
             isLookup =
                 (channel == .clientUpload || channel == .refetch)
                 && (notificationID == nil || type == "v1.customer.subscription.updated")
@@ -67,6 +70,9 @@ public struct Citation: Hashable, Sendable, Codable {
     public var channel: Origin.Channel { contents.channel }
     /// The SHA-256 of the raw bytes, in hexadecimal.
     public var digest: String { contents.digest }
+
+    /// Which step of the store's object the statement is, where the store says what was before.
+    public var revision: Origin.Revision? { contents.revision }
 
     package var milliseconds: Int64 { contents.milliseconds }
 
@@ -98,12 +104,13 @@ public struct Citation: Hashable, Sendable, Codable {
             subtype: origin.subtype,
             notificationID: origin.notificationID,
             channel: origin.channel,
-            digest: origin.digest
+            digest: origin.digest,
+            revision: origin.revision
         )
     }
 
     private enum CodingKeys: String, CodingKey {
-        case authority, provider, type, subtype, channel, digest
+        case authority, provider, type, subtype, channel, digest, revision
         case assertedAt = "asserted_at"
         case notificationID = "notification_id"
     }
@@ -119,7 +126,8 @@ public struct Citation: Hashable, Sendable, Codable {
             subtype: try container.decodeIfPresent(String.self, forKey: .subtype),
             notificationID: try container.decodeIfPresent(String.self, forKey: .notificationID),
             channel: try container.decode(Origin.Channel.self, forKey: .channel),
-            digest: try container.decode(String.self, forKey: .digest)
+            digest: try container.decode(String.self, forKey: .digest),
+            revision: try container.decodeIfPresent(Origin.Revision.self, forKey: .revision)
         )
     }
 
@@ -134,6 +142,7 @@ public struct Citation: Hashable, Sendable, Codable {
         try container.encodeIfPresent(notificationID, forKey: .notificationID)
         try container.encode(channel, forKey: .channel)
         try container.encode(digest, forKey: .digest)
+        try container.encodeIfPresent(revision, forKey: .revision)
     }
 
     /// Whether two citations are of one statement.

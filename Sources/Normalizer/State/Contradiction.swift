@@ -53,7 +53,7 @@ extension SubscriptionState {
         }
         for key in periods.keysInOrder { compare(periods[key]?.statement, "period \(key.name)") }
         for key in ends.keysInOrder { compare(ends[key], "period_ended \(key.name)") }
-        for key in refunds.keysInOrder { compare(refunds[key], "refund \(key)") }
+        for key in refunds.keys.sorted() { compare(refunds[key], "refund \(key.refund ?? key.transaction)") }
         for key in charges.keysInOrder { compare(charges[key], "charge \(key)") }
         for key in purchases.keysInOrder { compare(purchases[key], "purchase \(key)") }
         for lineage in lineages {
@@ -105,6 +105,8 @@ extension SubscriptionState.PeriodKey {
     fileprivate var name: String {
         switch self {
         case .transaction(let name): name
+        case .item(let milliseconds, let item):
+            "\(item) \(RFC3339.string(min(max(milliseconds, 0), Limits.milliseconds.upperBound)))"
         case .start(let milliseconds): RFC3339.string(min(max(milliseconds, 0), Limits.milliseconds.upperBound))
         }
     }

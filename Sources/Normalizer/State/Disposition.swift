@@ -106,6 +106,7 @@ struct Disposition {
     }
 
     private var refund: AppliedEvent.Disposition? {
+        if reading.isKnownRefund { return .duplicate }
         if let priorRefund, isUntold(priorRefund) { return .applied }
         return standing { if case .refund = $0 { true } else { false } }.map(disposition(of:))
     }
@@ -189,7 +190,10 @@ struct Disposition {
 
     private func ending(_ end: Fact.PeriodEnd) -> AppliedEvent.Disposition {
         let start = end.start.millisecondsSince1970
-        if let known = prior.timeline.period(transaction: end.transaction, start: start) {
+        // The end of a period that nothing was known of is not that of the period before.
+        if let known = prior.timeline.period(transaction: end.transaction, start: start),
+            end.transaction != nil || known.start + ServicePeriod.startTolerance >= start
+        {
             if let cut = known.cut, !cut.isOfPurchase, (cut.reason == .paused) == (end.reason == .paused) {
                 if isUntold(cut) || end.reason == .paused && isToldByTwin(cut.by) { return .applied }
                 return .duplicate
@@ -239,10 +243,11 @@ struct Disposition {
 
     private var billingIssue: AppliedEvent.Disposition {
         guard case .billing(let stated)? = event.facts.first(where: { $0.kind == .billing }) else { return byFacts }
-        if let billing = prior.billing, billing.value.status == stated.status,
-            billing.value.graceUntil == stated.graceUntil
-        {
-            return known(billing) { $0.status == stated.status && $0.graceUntil == stated.graceUntil }
+        if let billing = prior.billing {
+            func covers(_ known: Fact.Billing) -> Bool {
+                known.covers(stated, isOfOneProvider: billing.by.provider == event.provider)
+            }
+            if covers(billing.value) { return known(billing, covers) }
         }
         return now.billing?.value.status == stated.status ? .applied : .superseded
     }
@@ -282,6 +287,18 @@ extension Fact.PriceChangeState {
         one?.old = nil
         other?.old = nil
         return one == other
+    }
+}
+
+extension Fact.Billing {
+    /// Whether it says all that another does of one failed charge. Another attempt is another fact, of which relays know
+    /// nothing.
+    fileprivate func covers(_ other: Self, isOfOneProvider: Bool) -> Bool {
+        guard status == other.status, graceUntil == other.graceUntil else { return false }
+        guard let theirs = other.charge, isOfOneProvider else { return true }
+        guard let charge, charge.transaction == theirs.transaction else { return false }
+        return charge.attempt > theirs.attempt
+            || charge.attempt == theirs.attempt && (charge.actionRequired || !theirs.actionRequired)
     }
 }
 

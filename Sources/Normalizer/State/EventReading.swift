@@ -12,6 +12,14 @@ struct EventReading {
     let isPaid: Bool
     /// What the event's transaction bought, where it bought something that does not renew.
     let purchase: Fact.OneTimePurchase?
+    /// Whether the money that the event says went back was reported before, by itself or as part of all that did.
+    let isKnownRefund: Bool
+    /// Whom the lineage belongs to, where the event is about money that went back and names nobody.
+    let owner: Account?
+    /// The one name of the event's transaction, where that is another.
+    let transaction: String?
+    /// The start of the period that the event's transaction paid for, by what is said of the payment.
+    let chargedStart: Int64?
     let catalog: ProductCatalog?
 
     /// The period that the event states, where it is about the beginning of one.
@@ -23,13 +31,13 @@ struct EventReading {
     }
 
     var statedPeriod: Fact.Period? {
-        for case .period(let period) in event.facts where !period.isProvisional { return period }
+        for case .period(let period) in event.facts where !period.isProvisional && period.item == nil { return period }
         return nil
     }
 
     /// The period that the event infers from something else, such as a payment.
     var inferredPeriod: Fact.Period? {
-        for case .period(let period) in event.facts where period.isProvisional { return period }
+        for case .period(let period) in event.facts where period.isProvisional && period.item == nil { return period }
         return nil
     }
 
@@ -107,6 +115,16 @@ extension NormalizedEvent {
     var refund: Fact.RefundState? {
         for case .refund(let refund) in facts { return refund }
         return nil
+    }
+}
+
+extension NormalizedEvent {
+    /// Whether it is about money that went back, which a store may name by the payment alone.
+    var concernsMoneyBack: Bool {
+        switch event {
+        case .refunded, .refundReversed, .chargeback: true
+        default: false
+        }
     }
 }
 

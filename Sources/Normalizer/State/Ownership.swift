@@ -75,6 +75,15 @@ extension SubscriptionState {
     /// names, wherever a provider names another.
     public var ownership: Ownership { ownership(after: []) }
 
+    /// The account that the lineage belongs to, with its other names.
+    var owner: Account? {
+        let accounts = ownership.accounts
+        guard let first = accounts.first else { return nil }
+        var owner = Account(first.id, first.source)
+        owner.aliases = Array(accounts.dropFirst())
+        return owner
+    }
+
     /// Whom the lineage belongs to when everything that some accounts owned moved to others, too.
     public func ownership(after transfers: some Sequence<AccountTransfer>) -> Ownership {
         var binding = Binding(claims)

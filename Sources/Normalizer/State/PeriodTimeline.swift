@@ -119,6 +119,8 @@ struct PeriodTimeline {
     }
 
     var periods: [Period] = []
+    /// The periods of items beside the main product, each with the period that it runs with.
+    private(set) var items: [Item] = []
     /// Ends of periods that nothing else is known of.
     private(set) var unmatchedEnds: [Register<Fact.PeriodEnd>] = []
     /// Only made where many statements name transactions; for a few, looking through the periods is faster.
@@ -129,7 +131,7 @@ struct PeriodTimeline {
 
     init(_ state: SubscriptionState) {
         isIndexed = state.ends.count + state.refunds.count > 8
-        gather(state.periods)
+        gather(state.periods.filter { $0.value.fact.item == nil })
         applyEnds(of: state)
         applyRefunds(of: state)
         applyEarlyChanges()
@@ -141,6 +143,7 @@ struct PeriodTimeline {
         }
         applyClosures(of: state)
         applyReplacements()
+        gatherItems(state.periods)
     }
 
     /// The newest period that was stated itself: what registers are about. It may begin in the future.
@@ -282,7 +285,8 @@ struct PeriodTimeline {
         {
             return true
         }
-        return !period.fact.isProvisional && period.end > cut.at && period.by.takesBack(cut.by)
+        return !period.fact.isProvisional && period.end > cut.at
+            && (period.by.takesBack(cut.by) || period.entry.statement.wasTaken(after: cut.by))
     }
 
     private mutating func applyRefunds(of state: SubscriptionState) {
@@ -290,8 +294,8 @@ struct PeriodTimeline {
             let refund = register.value
             guard refund.scope != nil, refund.endsAccess,
                 let index = index(
-                    transaction: refund.transaction,
-                    start: refund.periodStart?.millisecondsSince1970
+                    transaction: state.transaction(named: refund.transaction),
+                    start: refund.periodStart?.millisecondsSince1970 ?? state.chargedStart(of: refund.transaction)
                 )
             else { continue }
             let cut = Cut(at: refund.at.millisecondsSince1970, reason: .refunded, by: register.by)
@@ -447,6 +451,49 @@ struct PeriodTimeline {
                 next = index
             }
         }
+    }
+}
+
+// MARK: Items beside the main product
+
+extension PeriodTimeline {
+    /// The period of an item beside the main product: an add-on.
+    struct Item {
+        var entry: SubscriptionState.PeriodEntry
+        /// The first moment without it; not after `start` where it gives none.
+        var accessEnd: Int64
+
+        var start: Int64 { entry.fact.period.startMilliseconds }
+        func grants(at time: Int64) -> Bool { start <= time && time < accessEnd }
+    }
+
+    /// What ends the period that an item runs with ends the item. What a store stated of that period since, without the item,
+    /// takes the item away: a statement names all that a subscription has.
+    private mutating func gatherItems(_ entries: [SubscriptionState.PeriodKey: SubscriptionState.PeriodEntry]) {
+        for entry in entries.values where entry.fact.item != nil {
+            let (start, end) = (entry.fact.period.startMilliseconds, entry.fact.period.endMilliseconds)
+            guard let index = index(transaction: nil, start: start), periods[index].start == start else {
+                items.append(Item(entry: entry, accessEnd: end))
+                continue
+            }
+            let period = periods[index]
+            var accessEnd = end
+            for cut in [period.cut, period.replacement].compactMap(\.self) { accessEnd = min(accessEnd, cut.at) }
+            if !period.fact.isProvisional, period.by.milliseconds > entry.by.milliseconds
+                || period.entry.statement.wasTaken(after: entry.by)
+            {
+                accessEnd = min(accessEnd, max(start, period.by.milliseconds))
+            }
+            items.append(Item(entry: entry, accessEnd: accessEnd))
+        }
+        items.sort { ($0.start, $0.entry.fact.item ?? "") < ($1.start, $1.entry.fact.item ?? "") }
+    }
+
+    /// The products that give access at a moment in addition to one.
+    func products(at time: Int64, besides product: String) -> [String] {
+        let others = periods.filter { $0.grants(at: time) }.map(\.fact.product)
+            + items.filter { $0.grants(at: time) }.map(\.entry.fact.product)
+        return Set(others).subtracting([product]).sorted()
     }
 }
 

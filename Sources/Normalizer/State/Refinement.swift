@@ -15,6 +15,8 @@ struct Refinement {
 
     var value: NormalizedEvent {
         var refined = event
+        refined.account = event.account ?? reading.owner
+        refined.transaction = reading.transaction ?? event.transaction
         switch event.event {
         case .started(let started):
             if let begun { refined.event = refine(started, begun) }
@@ -50,8 +52,9 @@ struct Refinement {
         case .refunded(var refund):
             if refund.affectsCurrentPeriod == nil {
                 refund.affectsCurrentPeriod = affectsCurrentPeriod(refund)
-                refined.event = .refunded(refund)
             }
+            refund.transaction = reading.transaction ?? refund.transaction
+            refined.event = .refunded(refund)
         case .extended(var extended):
             if extended.from == nil {
                 extended.from =
@@ -205,16 +208,16 @@ struct Refinement {
     }
 
     private func affectsCurrentPeriod(_ refund: LifecycleEvent.Refund) -> Bool? {
-        var stated: Fact.RefundState?
-        for case .refund(let state) in event.facts where state.transaction == refund.transaction { stated = state }
-        if let stated, !stated.endsAccess {
+        let stated = event.refund
+        if let purchase {
             // Only the amount of a refund with a name of its own tells what it leaves of a sale.
-            return purchase.map(stated.isWhole) == true ? true : nil
+            guard let stated, !stated.endsAccess else { return true }
+            return stated.scope == .full || stated.isWhole(of: purchase) ? true : nil
         }
-        if purchase != nil { return true }
-        let start = stated?.periodStart?.millisecondsSince1970
+        let start = stated?.periodStart?.millisecondsSince1970 ?? reading.chargedStart
         let timeline = now.timeline
         guard let subject = timeline.index(transaction: refund.transaction, start: start) else { return nil }
+        if let stated, !stated.endsAccess { return event.store.rules.namesRefunds ? false : nil }
         let moment = timeline.reached((stated?.at ?? event.occurredAt).millisecondsSince1970)
         guard let current = timeline.lastBegun(by: moment) else { return false }
         let period = timeline.periods[current]

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// A value that a statement assigns to something that can be named.
 package protocol Assertable: Hashable, Sendable, Codable {
     /// Beats any time of assertion: a statement of the thing itself over an inference from another statement.
@@ -8,12 +10,15 @@ package protocol Assertable: Hashable, Sendable, Codable {
     static var isLasting: Bool { get }
     /// Whether looking at a purchase can find it out without an event that tells of it.
     static var isFoundUntold: Bool { get }
+    /// Whether it says the same as another, be it with more or fewer details.
+    func means(_ other: Self) -> Bool
 }
 
 extension Assertable {
     package var dominance: Int { 0 }
     package static var isLasting: Bool { false }
     package static var isFoundUntold: Bool { false }
+    package func means(_ other: Self) -> Bool { self == other }
 }
 
 /// A value with the statement that it comes from.
@@ -28,11 +33,14 @@ package struct Assertion<Value: Assertable>: Hashable, Sendable, Codable {
 
     /// Whether `self` and `other` say different things with equal right: at one time, and with the same authority.
     fileprivate func contradicts(_ other: Self) -> Bool {
+        isOfMoment(of: other) && value.precedence == other.value.precedence && value != other.value
+    }
+
+    /// Whether neither is later than the other, nor comes from who knows better.
+    fileprivate func isOfMoment(of other: Self) -> Bool {
         value.dominance == other.value.dominance
             && by.milliseconds == other.by.milliseconds
             && by.authority == other.by.authority
-            && value.precedence == other.value.precedence
-            && value != other.value
     }
 
     /// A total order: of two assertions that differ in anything, one precedes the other.
@@ -62,18 +70,23 @@ package struct Assertion<Value: Assertable>: Hashable, Sendable, Codable {
     private var contents: [UInt8] { (try? CanonicalJSON.bytes(value)) ?? [] }
 }
 
-/// The highest assertion about one thing, the highest that contradicts it with equal right, and the highest that was not
-/// found by looking.
+/// What was last said about one thing, what contradicts it with equal right, and what was not found by looking.
 ///
-/// Joining keeps the maximum of a total order, so it commutes, associates and may be repeated. The contradiction is a
-/// function of all assertions ever joined too: it is the highest among those that rank as high as the maximum with
-/// another value, and whatever outranks an assertion outranks its contradictions. What was not found by looking has a
-/// maximum of its own.
-package struct Register<Value: Assertable>: Hashable, Sendable, Codable {
+/// Joining keeps the maximum of a total order, so it commutes, associates and may be repeated. Statements of one moment that
+/// say which step of the store's object they are (`Origin.Revision`) are all kept, as long as nothing later is said, and
+/// read as the steps that they are: the last step holds, be it the lowest in the total order. All that is kept is a
+/// function of the assertions ever joined, whatever their order.
+package struct Register<Value: Assertable>: Hashable, Sendable {
+    /// What holds.
     package private(set) var latest: Assertion<Value>
+    /// What contradicts it with equal right.
     package private(set) var rival: Assertion<Value>?
     /// What a notification said last; nil where that is ``latest``, and for what is told whenever it is found.
     private var told: Assertion<Value>?
+    /// What else was said in the moment of ``latest``, where that is not all; nil where it is.
+    private var moment: Moment?
+    /// The content of the store's object before that moment, as far as steps are stated.
+    private var earlier: EarlierContent?
 
     package init(_ assertion: Assertion<Value>) { latest = assertion }
 
@@ -83,7 +96,9 @@ package struct Register<Value: Assertable>: Hashable, Sendable, Codable {
     package mutating func merge(_ other: Self) {
         insert(other.latest)
         if let rival = other.rival { insert(rival) }
+        for assertion in other.moment?.assertions ?? [] { insert(assertion) }
         if let told = other.told { insert(told) }
+        if let earlier = other.earlier { note(earlier) }
     }
 
     /// Whether what it says now was only found by looking, and the last notification about it said something else.
@@ -94,19 +109,209 @@ package struct Register<Value: Assertable>: Hashable, Sendable, Codable {
     /// What a notification said last; nil where nothing but looking has found it.
     package var notified: Assertion<Value>? { by.isLookup ? told : latest }
 
+    /// Whether the last step was taken after a statement of the same moment.
+    package func wasTaken(after citation: Citation) -> Bool { moment?.isOvertaken(citation, by: earlier) ?? false }
+
     package mutating func insert(_ assertion: Assertion<Value>) {
         if latest == assertion { return }
+        guard moment != nil || latest.by.revision != nil || assertion.by.revision != nil else {
+            insertPlain(assertion)
+            return
+        }
+        if latest.isOfMoment(of: assertion) {
+            var moment = moment ?? Moment(latest, rival)
+            moment.insert(assertion)
+            take(moment)
+        } else if latest.precedes(assertion) {
+            let passed = moment?.assertions ?? [latest]
+            moment = nil
+            insertPlain(assertion)
+            passed.forEach { note($0) }
+        } else {
+            note(assertion)
+            noteTold(assertion)
+        }
+    }
+
+    private mutating func insertPlain(_ assertion: Assertion<Value>) {
         var lower = assertion
         if latest.precedes(assertion) { swap(&latest, &lower) }
+        noteTold(lower)
+        if rival?.contradicts(latest) == false { rival = nil }
+        guard lower.contradicts(latest) else { return }
+        if let rival, lower.precedes(rival) { return }
+        rival = lower
+    }
+
+    private mutating func noteTold(_ lower: Assertion<Value>) {
         if !Value.isFoundUntold || !latest.by.isLookup {
             told = nil
         } else if !lower.by.isLookup, told?.precedes(lower) ?? true {
             told = lower
         }
-        if rival?.contradicts(latest) == false { rival = nil }
-        guard lower.contradicts(latest) else { return }
-        if let rival, lower.precedes(rival) { return }
-        rival = lower
+    }
+
+    private mutating func take(_ moment: Moment) {
+        guard let reading = moment.reading(after: earlier) else { return }
+        latest = reading.latest
+        rival = reading.rival
+        self.moment = moment.assertions.count > 1 ? moment : nil
+        guard Value.isFoundUntold, latest.by.isLookup else {
+            told = nil
+            return
+        }
+        for assertion in moment.assertions { noteTold(assertion) }
+    }
+
+    private mutating func note(_ assertion: Assertion<Value>) {
+        guard let revision = assertion.by.revision else { return }
+        note(EarlierContent(milliseconds: assertion.by.milliseconds, content: revision.after))
+    }
+
+    private mutating func note(_ content: EarlierContent) {
+        guard content.milliseconds < latest.by.milliseconds else { return }
+        earlier = earlier.map { $0.joined(with: content) } ?? content
+        if let moment { take(moment) }
+    }
+}
+
+extension Register {
+    /// Which content the store's object had before a moment, by the last statement that says so.
+    fileprivate struct EarlierContent: Hashable, Sendable, Codable {
+        var milliseconds: Int64
+        /// Nil where the statements of that moment do not agree.
+        var content: String?
+
+        func joined(with other: Self) -> Self {
+            if milliseconds != other.milliseconds { return milliseconds < other.milliseconds ? other : self }
+            return content == other.content ? self : Self(milliseconds: milliseconds, content: nil)
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case content
+            case milliseconds = "asserted_at"
+        }
+
+        init(milliseconds: Int64, content: String?) {
+            self.milliseconds = milliseconds
+            self.content = content
+        }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            milliseconds = try container.decode(EventTime.self, forKey: .milliseconds).milliseconds
+            content = try container.decodeIfPresent(String.self, forKey: .content)
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(EventTime(wrappedValue: Date(millisecondsSince1970: milliseconds)), forKey: .milliseconds)
+            try container.encodeIfPresent(content, forKey: .content)
+        }
+    }
+
+    /// All that was said in one moment with equal right: the steps, and the highest of what states no step.
+    fileprivate struct Moment: Hashable, Sendable {
+        /// More statements of one object in one moment than a store makes.
+        private static var maximumSteps: Int { 16 }
+
+        private var steps: [Assertion<Value>] = []
+        private var plain: Assertion<Value>?
+        private var plainRival: Assertion<Value>?
+
+        init(_ first: Assertion<Value>, _ rival: Assertion<Value>?) {
+            insert(first)
+            if let rival { insert(rival) }
+        }
+
+        init(_ assertions: [Assertion<Value>]) {
+            for assertion in assertions { insert(assertion) }
+        }
+
+        var assertions: [Assertion<Value>] { steps + [plain, plainRival].compactMap(\.self) }
+
+        mutating func insert(_ assertion: Assertion<Value>) {
+            guard assertion.by.revision != nil else {
+                insertPlain(assertion)
+                return
+            }
+            let index = steps.firstIndex { !$0.precedes(assertion) } ?? steps.count
+            if index < steps.count, steps[index] == assertion { return }
+            steps.insert(assertion, at: index)
+            if steps.count > Self.maximumSteps { steps.removeFirst() }
+        }
+
+        private mutating func insertPlain(_ assertion: Assertion<Value>) {
+            guard var highest = plain else {
+                plain = assertion
+                return
+            }
+            if highest == assertion { return }
+            var lower = assertion
+            if highest.precedes(assertion) { swap(&highest, &lower) }
+            plain = highest
+            if plainRival?.contradicts(highest) == false { plainRival = nil }
+            guard lower.contradicts(highest) else { return }
+            if let rival = plainRival, lower.precedes(rival) { return }
+            plainRival = lower
+        }
+
+        /// What holds, and what contradicts it; nil where nothing was said.
+        func reading(after earlier: EarlierContent?) -> (latest: Assertion<Value>, rival: Assertion<Value>?)? {
+            let last = lastSteps(after: earlier)
+            guard var latest = last.max(by: { $0.precedes($1) }) ?? plain else { return nil }
+            if let plain, latest.precedes(plain) {
+                // What the last step went on from, be it stated of another object as well, is over.
+                let isOvertaken =
+                    !latest.value.means(plain.value)
+                    && steps.contains { !last.contains($0) && $0.value.means(plain.value) }
+                if !isOvertaken { latest = plain }
+            }
+            var rivals = (last + [plain, plainRival].compactMap(\.self)).filter { $0.contradicts(latest) }
+            if latest.by.revision != nil { rivals += last.filter { $0.value != latest.value } }
+            return (latest, rivals.max { $0.precedes($1) })
+        }
+
+        /// Whether a statement of the moment is a step that others follow.
+        func isOvertaken(_ citation: Citation, by earlier: EarlierContent?) -> Bool {
+            guard let step = steps.first(where: { $0.by == citation }) else { return false }
+            let last = lastSteps(after: earlier)
+            return !last.contains(step) && last.contains { $0.by.revision?.after != citation.revision?.after }
+        }
+
+        /// The steps that lead to the content in the end; several contents where what is known leaves that open.
+        private func lastSteps(after earlier: EarlierContent?) -> [Assertion<Value>] {
+            let revisions = Set(steps.compactMap(\.by.step))
+            let ends = StepOrder(revisions, earlier: earlier?.content).ends
+            return steps.filter { $0.by.revision.map { ends.contains($0.after) } ?? false }
+        }
+    }
+}
+
+extension Register: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case latest, rival, told, earlier
+        case moment
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        latest = try container.decode(Assertion<Value>.self, forKey: .latest)
+        rival = try container.decodeIfPresent(Assertion<Value>.self, forKey: .rival)
+        told = try container.decodeIfPresent(Assertion<Value>.self, forKey: .told)
+        earlier = try container.decodeIfPresent(EarlierContent.self, forKey: .earlier)
+        // An array of none would be a moment without a statement.
+        let others = try container.decodeIfPresent([Assertion<Value>].self, forKey: .moment) ?? []
+        moment = others.isEmpty ? nil : Moment(others + [latest])
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(latest, forKey: .latest)
+        try container.encodeIfPresent(rival, forKey: .rival)
+        try container.encodeIfPresent(told, forKey: .told)
+        try container.encodeIfPresent(earlier, forKey: .earlier)
+        try container.encodeIfPresent(moment?.assertions.filter { $0 != latest }, forKey: .moment)
     }
 }
 
@@ -155,6 +360,7 @@ extension Fact.PeriodEnd: Assertable {
 extension Fact.RenewalIntent: Assertable {
     package static var isFoundUntold: Bool { true }
     package var precedence: Int { terms.willRenew ? 1 : 6 }
+    package func means(_ other: Self) -> Bool { terms.willRenew == other.terms.willRenew }
 }
 
 extension Fact.NextProduct: Assertable {
@@ -171,13 +377,16 @@ extension Fact.ProductSwitch: Assertable {
 
 extension Fact.Billing: Assertable {
     package static var isFoundUntold: Bool { true }
+    // Of two statements of one status the one with more details counts.
     package var precedence: Int {
-        switch status {
+        let details = (charge?.actionRequired == true ? 4 : 0) + (retryUntil == nil ? 0 : 2) + (charge == nil ? 0 : 1)
+        return switch status {
         case .settled: 1
-        case .grace: 5
-        case .suspended: 6
+        case .grace: 10 + details
+        case .suspended: 20 + details
         }
     }
+    package func means(_ other: Self) -> Bool { status == other.status }
 }
 
 extension Fact.PauseState: Assertable {

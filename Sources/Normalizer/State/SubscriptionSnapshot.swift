@@ -76,7 +76,7 @@ extension SubscriptionState {
         let intent = renewalIntent(timeline)
         let pause = pause(timeline)
         return SubscriptionSnapshot(
-            status: status(access, timeline),
+            status: status(access, at: moment, timeline),
             access: access,
             product: current?.fact.product,
             phase: current?.fact.phase,
@@ -96,10 +96,20 @@ extension SubscriptionState {
         registers.values.contains { $0.intent?.value.reason == .billing } && timeline.newest != nil ? true : nil
     }
 
-    private func status(_ access: AccessDecision, _ timeline: PeriodTimeline) -> SubscriptionSnapshot.Status {
+    private func status(
+        _ access: AccessDecision,
+        at time: Int64,
+        _ timeline: PeriodTimeline
+    ) -> SubscriptionSnapshot.Status {
         switch access {
         case .granted(_, let grant):
             if grant.basis == .grace { return .grace }
+            // A store may let a period begin before it is paid for: the grace of its failed charge lies within it.
+            if let newest = timeline.newest, newest.grants(at: time), let grace = newest.grace,
+                grace.by.milliseconds <= time, time < grace.until, grace.until <= newest.end
+            {
+                return .grace
+            }
             return grant.phase == .trial ? .trial : .active
         case .denied(_, let denial):
             switch denial.reason {

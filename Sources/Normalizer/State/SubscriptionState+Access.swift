@@ -26,6 +26,7 @@ extension SubscriptionState {
             moments.append(period.accessEnd)
             if period.end < period.accessEnd { moments.append(period.end) }
         }
+        for item in timeline.items where item.accessEnd > item.start { moments += [item.start, item.accessEnd] }
         for owned in ownedPurchases { moments += [owned.start, owned.end] }
         return moments.filter { $0 > time && $0 < .max }.min()
     }
@@ -35,7 +36,11 @@ extension SubscriptionState {
         let current = timeline.granting(at: time)
         if let current {
             let until = Self.end(of: intervals(timeline, owned), from: current.accessEnd)
-            return .granted(until: Self.date(until), because: grant(current, at: time))
+            return .granted(until: Self.date(until), because: grant(current, at: time, timeline))
+        }
+        if let item = timeline.items.last(where: { $0.grants(at: time) }) {
+            let until = Self.end(of: intervals(timeline, owned), from: item.accessEnd)
+            return .granted(until: Self.date(until), because: grant(item, at: time, timeline))
         }
         // What is known to give access comes before what is presumed to.
         let running = owned.filter { $0.start <= time && time < $0.end }
@@ -83,7 +88,7 @@ extension SubscriptionState {
     }
 
     private func endingRefund(of purchase: Fact.OneTimePurchase) -> Register<Fact.RefundState>? {
-        refunds[purchase.transaction].flatMap { register in
+        refund(of: purchase.transaction).flatMap { register in
             let refund = register.value
             return refund.scope != nil && refund.endsAccess || refund.isWhole(of: purchase) ? register : nil
         }
@@ -101,11 +106,12 @@ extension SubscriptionState {
 
     /// Whether the refund of a transaction was undone after a statement.
     func isRestored(_ transaction: String, since statement: Citation) -> Bool {
-        refunds[transaction].map { $0.value.scope == nil && $0.by.milliseconds > statement.milliseconds } ?? false
+        refund(of: transaction).map { $0.value.scope == nil && $0.by.milliseconds > statement.milliseconds } ?? false
     }
 
     func intervals(_ timeline: PeriodTimeline, _ owned: [OwnedPurchase]) -> [(start: Int64, end: Int64)] {
         timeline.periods.compactMap { $0.accessEnd > $0.start ? ($0.start, $0.accessEnd) : nil }
+            + timeline.items.compactMap { $0.accessEnd > $0.start ? ($0.start, $0.accessEnd) : nil }
             + owned.map { ($0.start, $0.end) }
     }
 
@@ -121,16 +127,40 @@ extension SubscriptionState {
         milliseconds == .max ? nil : Date(millisecondsSince1970: milliseconds)
     }
 
-    private func grant(_ period: PeriodTimeline.Period, at time: Int64) -> AccessDecision.Grant {
+    private func grant(
+        _ period: PeriodTimeline.Period,
+        at time: Int64,
+        _ timeline: PeriodTimeline
+    ) -> AccessDecision.Grant {
         let isGrace = time >= period.end
+        let others = timeline.products(at: time, besides: period.fact.product)
         return AccessDecision.Grant(
             basis: isGrace ? .grace : .period,
             subscription: subscription,
             product: period.fact.product,
+            otherProducts: others.isEmpty ? nil : others,
             phase: period.fact.phase,
             transaction: period.transaction,
             ownership: period.fact.ownership,
             evidence: (isGrace ? [period.grace?.by].compactMap(\.self) : []) + [period.by]
+        )
+    }
+
+    private func grant(
+        _ item: PeriodTimeline.Item,
+        at time: Int64,
+        _ timeline: PeriodTimeline
+    ) -> AccessDecision.Grant {
+        let others = timeline.products(at: time, besides: item.entry.fact.product)
+        return AccessDecision.Grant(
+            basis: .period,
+            subscription: subscription,
+            product: item.entry.fact.product,
+            otherProducts: others.isEmpty ? nil : others,
+            phase: item.entry.fact.phase,
+            transaction: item.entry.fact.transaction,
+            ownership: item.entry.fact.ownership,
+            evidence: [item.entry.by]
         )
     }
 
@@ -139,6 +169,7 @@ extension SubscriptionState {
             basis: owned.isPresumed ? .unclassified : .purchase,
             subscription: subscription,
             product: owned.register.value.product,
+            otherProducts: nil,
             phase: nil,
             transaction: owned.register.value.transaction,
             ownership: owned.register.value.purchase.familyShared ? .familyShared : .purchased,

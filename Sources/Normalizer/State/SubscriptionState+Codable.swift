@@ -7,6 +7,7 @@ extension SubscriptionState: Codable {
         case lineages, periods, ends, refunds, charges, purchases, accounts, transfer, links
         case switches = "product_switches"
         case foreignLinks = "foreign_links"
+        case transactionNames = "transaction_names"
     }
 
     private struct Lineage: Codable {
@@ -75,8 +76,7 @@ extension SubscriptionState: Codable {
             registers[lineage.subscription, default: Registers()].merge(lineage.registers)
         }
         for entry in try list(.periods) as [PeriodEntry] {
-            let period = entry.statement.value
-            let key = PeriodKey(transaction: period.transaction, start: period.period.startMilliseconds)
+            let key = PeriodKey(entry.statement.value)
             if periods[key]?.merge(entry) == nil { periods[key] = entry }
         }
         for register in try list(.ends) as [Register<Fact.PeriodEnd>] {
@@ -84,7 +84,7 @@ extension SubscriptionState: Codable {
             ends.merge(register, at: PeriodKey(transaction: end.transaction, start: end.start.millisecondsSince1970))
         }
         for register in try list(.refunds) as [Register<Fact.RefundState>] {
-            refunds.merge(register, at: register.value.transaction)
+            refunds.merge(register, at: RefundKey(register.value))
         }
         for register in try list(.charges) as [Register<Fact.Charge>] {
             charges.merge(register, at: register.value.transaction)
@@ -99,6 +99,7 @@ extension SubscriptionState: Codable {
             if claims[named.account]?.merge(named.claim) == nil { claims[named.account] = named.claim }
         }
         transfer = try container.decodeIfPresent(Register<LifecycleEvent.Transfer>.self, forKey: .transfer)
+        for name in try list(.transactionNames) as [Fact.TransactionName] { note(name.name, of: name.transaction) }
         foreignLinks = Set(try list(.foreignLinks) as [SubscriptionID])
         for other in try list(.links) as [SubscriptionID] { link(to: other) }
     }
@@ -124,6 +125,10 @@ extension SubscriptionState: Codable {
             .accounts
         )
         try container.encodeIfPresent(transfer, forKey: .transfer)
+        try write(
+            transactionNames.sorted { $0.key < $1.key }.map { Fact.TransactionName(transaction: $0.value, name: $0.key) },
+            .transactionNames
+        )
         try write(links.inOrder, .links)
         try write(foreignLinks.inOrder, .foreignLinks)
     }
@@ -134,8 +139,18 @@ extension SubscriptionState.PeriodKey: Comparable {
         switch (lhs, rhs) {
         case (.transaction(let left), .transaction(let right)): left < right
         case (.start(let left), .start(let right)): left < right
-        case (.start, .transaction): true
-        case (.transaction, .start): false
+        case (.item(let left, let item), .item(let right, let other)): (left, item) < (right, other)
+        default: lhs.rank < rhs.rank
+        }
+    }
+}
+
+extension SubscriptionState.PeriodKey {
+    private var rank: Int {
+        switch self {
+        case .start: 0
+        case .transaction: 1
+        case .item: 2
         }
     }
 }

@@ -43,17 +43,29 @@ public struct SubscriptionState: Hashable, Sendable {
         }
     }
 
-    /// What a period or its end is known by: the transaction where there is one, else the start.
+    /// What a period or its end is known by: the transaction where there is one, else the start; an item beside the main
+    /// product by its name and the start.
     package enum PeriodKey: Hashable, Sendable {
         case transaction(String)
         case start(Int64)
+        case item(Int64, String)
 
-        package init(transaction: String?, start: Int64) {
-            if let transaction, !transaction.isEmpty {
+        package init(transaction: String?, start: Int64, item: String? = nil) {
+            if let item {
+                self = .item(start, item)
+            } else if let transaction, !transaction.isEmpty {
                 self = .transaction(transaction)
             } else {
                 self = .start(start)
             }
+        }
+
+        package init(_ period: Fact.Period) {
+            self.init(
+                transaction: period.transaction,
+                start: period.period.startMilliseconds,
+                item: period.item
+            )
         }
     }
 
@@ -195,12 +207,14 @@ public struct SubscriptionState: Hashable, Sendable {
     package internal(set) var registers: [SubscriptionID: Registers] = [:]
     package internal(set) var periods: [PeriodKey: PeriodEntry] = [:]
     package internal(set) var ends: [PeriodKey: Register<Fact.PeriodEnd>] = [:]
-    package internal(set) var refunds: [String: Register<Fact.RefundState>] = [:]
+    package internal(set) var refunds: [RefundKey: Register<Fact.RefundState>] = [:]
     package internal(set) var charges: [String: Register<Fact.Charge>] = [:]
     package internal(set) var purchases: [String: Register<Fact.OneTimePurchase>] = [:]
     package internal(set) var switches: [SwitchKey: Register<Fact.ProductSwitch>] = [:]
     package internal(set) var claims: [Account.Identifier: AccountClaim] = [:]
     package internal(set) var transfer: Register<LifecycleEvent.Transfer>?
+    /// Transactions by their other names.
+    package internal(set) var transactionNames: [String: String] = [:]
 
     /// Other lineages of the same environment that are this purchase, continued or under another name.
     public internal(set) var links: Set<SubscriptionID> = []
@@ -234,7 +248,7 @@ public struct SubscriptionState: Hashable, Sendable {
     public var isEmpty: Bool {
         periods.isEmpty && ends.isEmpty && refunds.isEmpty && charges.isEmpty && purchases.isEmpty && claims.isEmpty
             && switches.isEmpty
-            && transfer == nil && links.isEmpty && foreignLinks.isEmpty
+            && transfer == nil && links.isEmpty && foreignLinks.isEmpty && transactionNames.isEmpty
             && registers.values.allSatisfy { $0 == Registers() }
     }
 
@@ -259,6 +273,7 @@ public struct SubscriptionState: Hashable, Sendable {
             if claims[identifier]?.merge(claim) == nil { claims[identifier] = claim }
         }
         transfer.merge(other.transfer)
+        for (name, transaction) in other.transactionNames { note(name, of: transaction) }
         links.formUnion(other.links.filter { registers[$0] == nil })
         links.subtract(registers.keys)
         foreignLinks.formUnion(other.foreignLinks)
@@ -287,7 +302,7 @@ public struct SubscriptionState: Hashable, Sendable {
     private mutating func apply(_ fact: Fact, to lineage: SubscriptionID, by citation: Citation) {
         switch fact {
         case .period(let period):
-            let key = PeriodKey(transaction: period.transaction, start: period.period.startMilliseconds)
+            let key = PeriodKey(period)
             let entry = PeriodEntry(Assertion(period, by: citation), lineage: lineage)
             if periods[key]?.merge(entry) == nil { periods[key] = entry }
         case .periodEnded(let end):
@@ -319,7 +334,7 @@ public struct SubscriptionState: Hashable, Sendable {
         case .charge(let charge):
             charges.insert(Assertion(charge, by: citation), at: charge.transaction)
         case .refund(let refund):
-            refunds.insert(Assertion(refund, by: citation), at: refund.transaction)
+            refunds.insert(Assertion(refund, by: citation), at: RefundKey(refund))
         case .purchase(let purchase):
             purchases.insert(Assertion(purchase, by: citation), at: purchase.transaction)
         case .owner(let account):
@@ -328,6 +343,8 @@ public struct SubscriptionState: Hashable, Sendable {
             transfer.insert(Assertion(move, by: citation))
         case .link(let other):
             link(to: other)
+        case .transactionName(let name):
+            note(name.name, of: name.transaction)
         }
     }
 

@@ -21,6 +21,10 @@ package struct StoreRules: Hashable, Sendable {
     /// first one reported again.
     package var namesRefunds = false
 
+    /// True if a refund only moves money. What was bought once is gone when all of its money went back, be it in parts, and a
+    /// subscription goes on.
+    package var takesBackRefundedSales = false
+
     /// True if a payment is an invoice, which may come before the period that it pays for is stated.
     package var paysByInvoice = false
 
@@ -93,10 +97,12 @@ extension StoreRules {
     /// - A test clock runs ahead of ours: https://docs.stripe.com/billing/testing/test-clocks
     /// - An invoice pays for a period: https://docs.stripe.com/billing/subscriptions/overview
     /// - A refund has an identifier: https://docs.stripe.com/api/refunds/object
+    /// - A refund cancels nothing: https://docs.stripe.com/refunds
     static let stripe = StoreRules(
         statesOnlyBegunPeriods: true,
         listsAllItems: true,
         namesRefunds: true,
+        takesBackRefundedSales: true,
         paysByInvoice: true
     )
 }

@@ -1,0 +1,162 @@
+import FoundationEssentials
+
+extension SubscriptionState {
+    /// What a refund is known by: the store's name of it within its transaction, else the transaction as a whole.
+    package struct RefundKey: Hashable, Comparable, Sendable {
+        package let transaction: String
+        package let refund: String?
+
+        package init(_ refund: Fact.RefundState) {
+            transaction = refund.transaction
+            self.refund = refund.refund
+        }
+
+        package static func < (lhs: Self, rhs: Self) -> Bool {
+            (lhs.transaction, lhs.refund ?? "") < (rhs.transaction, rhs.refund ?? "")
+        }
+    }
+
+    mutating func note(_ name: String, of transaction: String) {
+        guard !name.isEmpty, !transaction.isEmpty, name != transaction else { return }
+        // Of two transactions that claim a name, always the same one has it.
+        transactionNames[name] = transactionNames[name].map { min($0, transaction) } ?? transaction
+    }
+
+    /// The one name of a transaction.
+    package func transaction(named name: String) -> String { transactionNames[name] ?? name }
+
+    /// Whether two names are of one transaction.
+    private func isSame(_ name: String, _ transaction: String) -> Bool {
+        name == transaction || self.transaction(named: name) == self.transaction(named: transaction)
+    }
+
+    /// What was paid for a transaction, as far as it is known.
+    private func paid(for transaction: String) -> Money? {
+        for (name, purchase) in purchases where isSame(name, transaction) {
+            if let price = purchase.value.purchase.price { return price.money }
+        }
+        for (name, charge) in charges where isSame(name, transaction) { return charge.value.price.money }
+        return nil
+    }
+
+    /// The start of the period that a transaction paid for, by what is said of the payment.
+    func chargedStart(of transaction: String) -> Int64? {
+        (charges[transaction] ?? charges[self.transaction(named: transaction)])?.value.periodStart?.millisecondsSince1970
+    }
+
+    /// All that is said of the refunds of a transaction.
+    private func refunds(of transaction: String) -> [Register<Fact.RefundState>] {
+        guard !refunds.isEmpty else { return [] }
+        return refunds.filter { isSame($0.key.transaction, transaction) }.values
+            .sorted { $0.latest.precedes($1.latest) }
+    }
+
+    /// What went back of a transaction: its refunds taken together.
+    ///
+    /// Refunds that have names count each. A statement about the transaction as a whole says what went back until then, and
+    /// what is undone since counts no more.
+    package func refund(of transaction: String) -> Register<Fact.RefundState>? {
+        let stated = refunds(of: transaction)
+        guard let last = stated.last else { return nil }
+        let takesBack = registers.keys.contains(where: \.store.rules.takesBackRefundedSales)
+        guard takesBack || stated.contains(where: { $0.value.refund != nil }) else { return last }
+        let parts = stated.filter { $0.value.refund != nil }
+        let counted = parts.filter { $0.value.scope != nil }
+        let undone = parts.last { $0.value.scope == nil }
+        let whole = stated.last { whole in
+            whole.value.refund == nil && undone.map { $0.by.milliseconds <= whole.by.milliseconds } ?? true
+        }
+        let latest = ([whole].compactMap(\.self) + counted).max { $0.latest.precedes($1.latest) } ?? last
+        guard latest.value.scope != nil else { return latest }
+        var sum = latest.latest
+        sum.value.refund = nil
+        sum.value.endsAccess = stated.contains { $0.value.scope != nil && $0.value.endsAccess }
+        sum.value.periodStart = stated.compactMap(\.value.periodStart).first
+        sum.value.scope = scope(of: whole?.value, counted.map(\.value)) ?? latest.value.scope
+        if case .amount(let amount) = sum.value.scope, let paid = paid(for: transaction), amount.covers(paid) {
+            sum.value.scope = .full
+        }
+        if takesBack, sum.value.scope == .full, purchases.keys.contains(where: { isSame($0, transaction) }) {
+            sum.value.endsAccess = true
+        }
+        return Register(sum)
+    }
+
+    /// What went back of each transaction that money went back of, under its one name.
+    package var refundsOfTransactions: [Register<Fact.RefundState>] {
+        Set(refunds.keys.map { transaction(named: $0.transaction) }).sorted().compactMap { name in
+            refund(of: name).map { register in
+                var assertion = register.latest
+                assertion.value.transaction = name
+                if assertion.value.periodStart == nil, let start = chargedStart(of: name) {
+                    assertion.value.periodStart = Date(millisecondsSince1970: start)
+                }
+                return Register(assertion)
+            }
+        }
+    }
+
+    private func scope(
+        of whole: Fact.RefundState?,
+        _ parts: [Fact.RefundState]
+    ) -> LifecycleEvent.Refund.Scope? {
+        if whole?.scope == .full || parts.contains(where: { $0.scope == .full }) { return .full }
+        let total = Money.sum(parts.compactMap(\.scope?.money))
+        guard let stated = whole?.scope else { return total.map { .amount($0) } }
+        guard let amount = stated.money, let total, !amount.covers(total) else { return stated }
+        return .amount(total)
+    }
+
+    /// Whether money that is said to have gone back is known of by the refunds that were reported already: one refund is
+    /// reported by itself, and as part of all that went back of its charge.
+    ///
+    /// - Parameter amount: what the event says went back with it.
+    func isKnown(_ refund: Fact.RefundState, of amount: Money?) -> Bool {
+        let stated = refunds(of: refund.transaction)
+        let parts = stated.filter { $0.value.refund != nil && $0.value.scope != nil }
+        let whole = stated.last { $0.value.refund == nil && $0.value.scope != nil }?.value.scope
+        guard let name = refund.refund else {
+            // The whole: known by its parts.
+            guard !parts.isEmpty else { return false }
+            guard let total = Money.sum(parts.compactMap(\.value.scope?.money)) else {
+                return parts.contains { $0.value.scope == .full }
+            }
+            if case .amount(let stated) = refund.scope { return total.covers(stated) }
+            guard let amount else { return false }
+            return total.covers(Money.sum([whole?.money, amount].compactMap(\.self)) ?? amount)
+        }
+        // A part: known by the whole.
+        guard let whole, !parts.contains(where: { $0.value.refund == name }) else { return false }
+        if whole == .full { return true }
+        let others = parts.compactMap(\.value.scope?.money)
+        guard let counted = whole.money, let total = Money.sum(others + [refund.scope?.money].compactMap(\.self)) else {
+            return false
+        }
+        return counted.covers(total)
+    }
+}
+
+extension LifecycleEvent.Refund.Scope {
+    /// The amount, where one is stated.
+    fileprivate var money: Money? {
+        if case .amount(let money) = self { money } else { nil }
+    }
+}
+
+extension Money {
+    /// The sum of amounts of one currency; nil for none, and for amounts that have no sum.
+    fileprivate static func sum(_ amounts: [Money]) -> Money? {
+        guard let currency = amounts.first?.currency, let scale = amounts.map(\.amount.scale).max() else { return nil }
+        var sum: Int128 = 0
+        for money in amounts {
+            guard money.currency == currency, let amount = money.amount.coefficient(scale: scale) else { return nil }
+            let (next, overflows) = sum.addingReportingOverflow(amount)
+            guard !overflows else { return nil }
+            sum = next
+        }
+        return ExactDecimal(coefficient: sum, scale: scale).map { Money($0, currency) }
+    }
+
+    /// Whether it is at least as much, in the same currency.
+    fileprivate func covers(_ other: Money) -> Bool { currency == other.currency && amount >= other.amount }
+}
