@@ -18,6 +18,8 @@ final class Mapping {
     private let channel: Origin.Channel
     private let evidence: Origin.Evidence
     private let digest: BodyDigest
+    /// Which step of its subscription the event is.
+    private var revision: Origin.Revision?
 
     init(_ resolved: Authenticated<StripeNotification>, policy: StripeAdapter.Policy, ownAccount: String?) {
         notification = resolved.value
@@ -40,7 +42,7 @@ final class Mapping {
         case trialWillEnd, pendingUpdateApplied, pendingUpdateExpired
         /// A change that a thin event names without showing what was before.
         case subscriptionTold(Told)
-        case invoicePaid, invoiceSettled, invoiceFailed(actionRequired: Bool), invoiceUpcoming, invoiceNotice
+        case invoicePaid, invoicePayment, invoiceSettled, invoiceFailed(actionRequired: Bool), invoiceUpcoming, invoiceNotice
         case schedule, scheduleEnded
         case refund, refundFailed, chargeRefundUpdated, chargeRefunded
         case dispute
@@ -72,6 +74,8 @@ final class Mapping {
             self.init(type: notification.canonicalType)
             // Thin events are younger than the word that refunds have for themselves.
             if self == .chargeRefundUpdated, notification.isThin { self = .reportedElsewhere }
+            // Nor are they worth a question: whoever can ask finds the invoice of a payment by the payment.
+            if self == .invoicePayment, notification.isThin { self = .reportedElsewhere }
         }
 
         init(type: String) {
@@ -106,6 +110,8 @@ final class Mapping {
 
             // The truth about money, also for a total of nothing and for payments outside of Stripe.
             case "invoice.paid": self = .invoicePaid
+            // Which payment is which invoice's; since basil neither of the two says so.
+            case "invoice_payment.paid": self = .invoicePayment
             // The same moment and the same invoice; not sent for payments outside of Stripe.
             case "invoice.payment_succeeded": self = .invoiceSettled
             // One failed attempt. Both come for an attempt that the customer has to confirm.
@@ -146,7 +152,7 @@ final class Mapping {
             case "ping", "v2.core.event_destination.ping": self = .test
 
             // Companions of the above: another notification carries the fact.
-            case "charge.succeeded", "payment_intent.succeeded", "invoice_payment.paid",
+            case "charge.succeeded", "payment_intent.succeeded",
                 "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated", "credit_note.created",
                 "credit_note.updated", "credit_note.voided", "subscription_schedule.completed",
                 "subscription_schedule.aborted", "subscription_schedule.expiring":
@@ -195,6 +201,7 @@ final class Mapping {
         case .pendingUpdateExpired: try mapped(value, pendingUpdateExpired)
         case .subscriptionTold(let told): try mapped(value) { subscriptionTold(told, $0) }
         case .invoicePaid: try mapped(value, invoicePaid)
+        case .invoicePayment: (try invoicePayment(value), [])
         case .invoiceSettled: try mapped(value, invoiceSettled)
         case .invoiceFailed(let actionRequired): try mapped(value) { invoiceFailed($0, actionRequired) }
         case .invoiceUpcoming: try mapped(value, invoiceUpcoming)
@@ -225,7 +232,8 @@ final class Mapping {
         _ value: JSONValue,
         _ map: (Object) throws(JSONError) -> Outcome
     ) throws(JSONError) -> Mapped {
-        let object = try Object(value)
+        let object = try Object(value, addOns: policy.addOnProducts)
+        if let subscription = object as? SubscriptionObject { revision = try notification.revision(of: subscription) }
         return (try map(object), object.anomalies)
     }
 
@@ -324,7 +332,8 @@ extension Mapping {
             channel: isFetched ? .refetch : channel,
             evidence: isFetched ? Origin.Evidence(.tls) : evidence,
             digest: digest,
-            mapper: Self.version
+            mapper: Self.version,
+            revision: revision
         )
     }
 

@@ -81,6 +81,15 @@ public struct StripeAdapter: ProviderAdapter {
             case pauses
         }
 
+        /// What a subscription gives whose invoices are sent to the customer and are not paid yet.
+        @nonexhaustive
+        public enum SentInvoiceAccess: Hashable, Sendable {
+            /// Access as Stripe says: such a subscription is `active` before its first payment.
+            case keeps
+            /// Access to a period once its invoice is paid.
+            case waitsForPayment
+        }
+
         /// Which of two notifications speaks for a refund.
         @nonexhaustive
         public enum RefundSource: Hashable, Sendable {
@@ -102,6 +111,11 @@ public struct StripeAdapter: ProviderAdapter {
         /// Whether a paid invoice without a subscription is a one-time purchase. A sale by Checkout that makes an invoice
         /// is then known by that invoice.
         public var sellsByInvoice = false
+        /// What a subscription gives whose invoices are sent to the customer and are not paid yet.
+        public var sentInvoices: SentInvoiceAccess = .keeps
+        /// Products or prices that are never a subscription's main product while it has another item, such as seats or an
+        /// add-on that costs more than the plan. Without them the item with the highest price by the day is the main one.
+        public var addOnProducts: Set<String> = []
         /// Metadata entries that hold the host's own account id, the first that is there wins.
         public var accountMetadataKeys: [String] = []
 

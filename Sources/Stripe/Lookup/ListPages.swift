@@ -68,8 +68,9 @@ extension ListPages<InvoiceObject.Line> {
 }
 
 extension ListPages<SubscriptionObject.Item> {
-    init(itemsFor notification: StripeNotification) {
-        self.init("subscription_items", notification) { (value) throws(JSONError) in try? SubscriptionObject.Item(value)
+    init(itemsFor notification: StripeNotification, addOns: Set<String> = []) {
+        self.init("subscription_items", notification) { (value) throws(JSONError) in
+            try? SubscriptionObject.Item(value, addOns: addOns)
         }
     }
 }

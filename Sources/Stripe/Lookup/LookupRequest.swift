@@ -27,6 +27,8 @@ struct LookupRequest: Sendable {
     static let object = "object"
     /// The invoice payments of a payment.
     static let invoicePayments = "invoice_payments"
+    /// The invoice of a charge.
+    static let invoice = "invoice"
     /// The schedule with its prices.
     static let schedule = "schedule"
     /// The checkout session with its line items.
@@ -83,7 +85,7 @@ struct LookupRequest: Sendable {
 
     /// What is not shown of a subscription that was asked about, and of its latest invoice.
     private static func rest(ofPurchase value: JSONValue, _ notification: StripeNotification) -> LookupRequest? {
-        guard let purchased = try? PurchasedSubscription(value, notification) else { return nil }
+        guard let purchased = try? PurchasedSubscription(value, in: notification) else { return nil }
         if let request = items(of: purchased.value, notification) { return request }
         guard let invoice = purchased.paidInvoice, invoice.needsLinesOncePaid else { return nil }
         return lines(of: invoice, notification)
@@ -118,13 +120,22 @@ struct LookupRequest: Sendable {
     private static func completion(of row: Mapping.Row, _ value: JSONValue) -> LookupRequest? {
         switch row {
         case .refund, .refundFailed, .chargeRefunded, .dispute:
-            guard let payment = try? Payment(value), payment.invoice == nil, let intent = payment.paymentIntent
-            else { return nil }
+            guard let payment = try? Payment(value), payment.invoiceObject == nil else { return nil }
+            // Before basil a charge names its invoice, and the invoice its subscription.
+            if let invoice = payment.invoice {
+                return LookupRequest(
+                    name: self.invoice,
+                    path: ["v1", "invoices", invoice],
+                    answer: .optionalObject(invoice)
+                )
+            }
+            let type = payment.paymentIntent == nil ? "charge" : "payment_intent"
+            guard let id = payment.paymentIntent ?? payment.charge else { return nil }
             return LookupRequest(
                 name: invoicePayments,
                 path: ["v1", "invoice_payments"],
                 query: [
-                    ("payment[type]", "payment_intent"), ("payment[payment_intent]", intent), ("status", "paid"),
+                    ("payment[type]", type), ("payment[\(type)]", id), ("status", "paid"),
                     ("limit", "1"), ("expand[]", "data.invoice"),
                 ],
                 answer: .optionalList

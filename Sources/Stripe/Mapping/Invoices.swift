@@ -27,24 +27,55 @@ extension Mapping {
         var facts: [Fact] = []
         if let account = subject.account { facts.append(.owner(account)) }
         let purpose = invoice.purpose
-        if let span = invoice.paidSpan, !invoice.isInArrears, let product = span.product,
-            purpose != .standalone, invoice.billsSubscription
-        {
+        let span = invoice.isInArrears ? nil : invoice.paidSpan
+        if let span, purpose != .standalone, invoice.billsSubscription {
             // Provisional: an invoice can be paid long after its subscription was changed or ended, and the word of the
             // subscription itself stands above it, be it older.
+            facts += span.periods(phase, isProvisional: true)
+        }
+        if let id = invoice.id, let price = invoice.price {
             facts.append(
-                .period(
-                    Fact.Period(span.period, product: product, phase: phase, transaction: nil, isProvisional: true)
+                .charge(
+                    Fact.Charge(
+                        transaction: id,
+                        price: price,
+                        at: (invoice.paidAt ?? created).date,
+                        periodStart: purpose == .standalone ? nil : span?.start.date
+                    )
                 )
             )
         }
-        if let id = invoice.id, let price = invoice.price {
-            facts.append(.charge(Fact.Charge(transaction: id, price: price, at: (invoice.paidAt ?? created).date)))
-        }
+        if subject.lineage != nil, purpose != .standalone { facts += paymentNames(of: invoice) }
         if purpose == .start || purpose == .renewal || invoice.restartsPeriod {
             facts.append(.billing(Fact.Billing(.settled)))
         }
         return facts
+    }
+
+    /// Under which names refunds and disputes of an invoice come. Before basil it states its payment. Since then another
+    /// notification does, which knows no subscription: it meets the invoice's own name.
+    private func paymentNames(of invoice: InvoiceObject) -> [Fact] {
+        guard let id = invoice.id, (invoice.amountPaid ?? 0) > 0 else { return [] }
+        guard let payment = invoice.paymentIntent ?? invoice.charge else { return [.link(lineage(id))] }
+        return paymentNames(of: id, payment) + [.link(lineage(payment))]
+    }
+
+    private func paymentNames(of invoice: String, _ payment: String) -> [Fact] {
+        [.transactionName(Fact.TransactionName(transaction: invoice, name: payment))]
+    }
+
+    /// Which payment is which invoice's (https://docs.stripe.com/api/invoice-payment/object).
+    func invoicePayment(_ value: JSONValue) throws(JSONError) -> Outcome {
+        let reader = try ObjectReader(value)
+        let payment = try reader.reader("payment")
+        var name = try payment?.reference("payment_intent")
+        if name == nil { name = try payment?.reference("charge") }
+        guard let invoice = try reader.reference("invoice"), let name else { return .none(.reportedElsewhere) }
+        return .none(
+            .reportedElsewhere,
+            lineage: lineage(invoice),
+            facts: paymentNames(of: invoice, name) + [.link(lineage(name))]
+        )
     }
 
     private func phase(_ invoice: InvoiceObject) -> Phase {
@@ -170,15 +201,27 @@ extension Mapping {
         guard !invoice.needsLines else { return .none(.needsLookup, lineage: lineage, facts: subject.facts) }
         let access = failedAccess(start: span?.start, end: span?.end ?? invoice.lastEnd)
         let retry = invoice.nextAttempt?.date
+        let charge = invoice.id.map {
+            Fact.Billing.FailedCharge(
+                transaction: $0,
+                attempt: max(1, invoice.attemptCount),
+                actionRequired: actionRequired
+            )
+        }
         switch access {
         case .grace(let until):
-            subject.facts.append(.billing(Fact.Billing(.grace, graceUntil: until, retryUntil: retry)))
+            subject.facts.append(.billing(Fact.Billing(.grace, graceUntil: until, retryUntil: retry, charge: charge)))
         case .suspended:
-            subject.facts.append(.billing(Fact.Billing(.suspended, retryUntil: retry)))
+            subject.facts.append(.billing(Fact.Billing(.suspended, retryUntil: retry, charge: charge)))
         }
         return .events([
             event(
-                billingIssue(lineage, invoice: invoice.id ?? "", attempt: invoice.attemptCount),
+                billingIssue(
+                    lineage,
+                    invoice: invoice.id ?? "",
+                    attempt: invoice.attemptCount,
+                    actionRequired: actionRequired
+                ),
                 .billingIssue(
                     LifecycleEvent.BillingIssue(access: access, retryUntil: retry, actionRequired: actionRequired)
                 ),

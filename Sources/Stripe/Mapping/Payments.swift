@@ -34,9 +34,9 @@ extension Mapping {
         /// What facts name it by: where no subscription is known, as the sale is named that it may have paid for.
         let statedTransaction: String
         let periodStart: Milliseconds?
-        /// Whether it paid for something bought once, as far as is known.
-        let isSale: Bool
         let customer: CustomerReference?
+        /// Under which other names the payment is known.
+        let names: [Fact]
     }
 
     private func paidBy(_ payment: Payment) -> PaidBy? {
@@ -47,24 +47,32 @@ extension Mapping {
         let isOfNoSubscription = invoice != nil && subscription == nil
         // Named as the sale is: by its invoice where invoices are sales, else by its payment.
         let sale = subscription == nil && policy.sellsByInvoice ? invoiceID : nil
+        var names: [Fact] = []
+        if let invoiceID, !isOfNoSubscription || sale != nil {
+            names.append(.transactionName(Fact.TransactionName(transaction: invoiceID, name: id)))
+            names.append(.link(lineage(subscription == nil && sale == nil ? invoiceID : id)))
+        }
         return PaidBy(
             lineage: lineage(subscription ?? sale ?? id),
             scope: lineage(payment.charge ?? id),
             transaction: sale ?? (isOfNoSubscription ? id : invoiceID ?? id),
             statedTransaction: sale ?? (subscription == nil ? id : invoiceID ?? id),
             periodStart: subscription == nil ? nil : invoice?.billedSpan?.start,
-            isSale: subscription == nil,
-            customer: invoice?.customer ?? payment.customer
+            customer: invoice?.customer ?? payment.customer,
+            names: names
         )
     }
 
     private var fetchedInvoice: InvoiceObject? {
+        if let document = notification.answers[LookupRequest.invoice]?.document {
+            return try? InvoiceObject(document.root, addOns: policy.addOnProducts)
+        }
         guard let document = notification.answers[LookupRequest.invoicePayments]?.document,
             let list = try? ObjectReader(document.root).optionalArray("data"),
             let first = list.first, let payment = try? ObjectReader(first),
             let invoice = payment.optionalValue("invoice"), invoice.kind == .object
         else { return nil }
-        return try? InvoiceObject(invoice)
+        return try? InvoiceObject(invoice, addOns: policy.addOnProducts)
     }
 
     /// Whether `refund.…` speaks for refunds here, and `charge.refunded` repeats it.
@@ -95,12 +103,12 @@ extension Mapping {
             guard before == nil || oldStatus != nil else { return .none(.unchanged, lineage: paidBy.lineage) }
             return .events([
                 refunded(
-                    id: refund.id,
-                    amount: Money(minorUnits: refund.amount, refund.currency),
-                    isFull: false,
-                    leavesNothing: false,
-                    reason: refund.reason,
-                    at: refund.created ?? created,
+                    MoneyBack(
+                        refund: refund.id,
+                        amount: Money(minorUnits: refund.amount, refund.currency),
+                        reason: refund.reason,
+                        at: refund.created ?? created
+                    ),
                     paidBy
                 )
             ])
@@ -130,7 +138,7 @@ extension Mapping {
         }
         guard wasTold else {
             // A charge counts a refund as soon as it is made, and may have said that nothing is left of it.
-            return .none(.unchanged, lineage: paidBy.lineage, facts: [reversal(paidBy)])
+            return .none(.unchanged, lineage: paidBy.lineage, facts: [reversal(refund.id, paidBy)] + paidBy.names)
         }
         return .events([reversed(refund, paidBy)])
     }
@@ -149,52 +157,60 @@ extension Mapping {
         }
         let (delta, overflows) = charge.amountRefunded.subtractingReportingOverflow((before ?? nil) ?? 0)
         let amount = overflows || delta <= 0 ? charge.amountRefunded : delta
-        let isFull = charge.isRefunded && amount == charge.amount
-        guard !refundsSpeak else {
-            // The charge alone knows that nothing is left of it.
-            let facts: [Fact] =
-                charge.isRefunded ? [.refund(refundState(.full, at: created, paidBy, isFull: true))] : []
-            return .none(.reportedElsewhere, lineage: paidBy.lineage, facts: facts)
-        }
         // A failed refund takes its amount back, and the next one can bring the charge to the same sum again.
         let name = "\(charge.id)/refunded/\(charge.amountRefunded)/\(created.wholeSeconds)"
         let latest = charge.latestRefund.flatMap { $0.amount == amount ? $0 : nil }
+        let time = latest?.created ?? created
+        let total: LifecycleEvent.Refund.Scope =
+            charge.isRefunded ? .full : .amount(Money(minorUnits: charge.amountRefunded, charge.currency))
         return .events([
             refunded(
-                id: latest?.id ?? name,
-                amount: Money(minorUnits: amount, charge.currency),
-                isFull: isFull,
-                leavesNothing: charge.isRefunded,
-                reason: latest?.reason,
-                at: latest?.created ?? created,
+                MoneyBack(
+                    refund: latest?.id,
+                    name: name,
+                    amount: Money(minorUnits: amount, charge.currency),
+                    isWhole: charge.isRefunded && amount == charge.amount,
+                    total: total,
+                    reason: latest?.reason,
+                    at: time
+                ),
                 paidBy
             )
         ])
     }
 
-    private func refunded(
-        id: String,
-        amount: Money,
-        isFull: Bool,
-        leavesNothing: Bool,
-        reason: String?,
-        at time: Milliseconds,
-        _ paidBy: PaidBy
-    ) -> NormalizedEvent {
-        let scope: LifecycleEvent.Refund.Scope = isFull ? .full : .amount(amount)
+    /// Money that went back, by one refund or as part of all that went back of a charge.
+    private struct MoneyBack {
+        /// Stripe's name of the refund; nil where only the charge is known.
+        var refund: String?
+        /// What names it where Stripe's name of it is not known.
+        var name = ""
+        let amount: Money
+        /// Whether it is all that was paid.
+        var isWhole = false
+        /// All that went back of the charge with it, where stated.
+        var total: LifecycleEvent.Refund.Scope?
+        let reason: String?
+        let at: Milliseconds
+    }
+
+    private func refunded(_ money: MoneyBack, _ paidBy: PaidBy) -> NormalizedEvent {
+        let scope: LifecycleEvent.Refund.Scope = money.isWhole ? .full : .amount(money.amount)
         let reason: LifecycleEvent.Refund.Reason =
-            switch reason {
+            switch money.reason {
             case nil: .unknown
             case "requested_by_customer"?: .other
             case let stated?: LifecycleEvent.Refund.Reason(rawValue: stated)
             }
         var subject = subject(paidBy)
-        subject.price = Price(amount, .refund)
-        // The last of several parts is a part, and nothing is left of the payment all the same.
-        let total: LifecycleEvent.Refund.Scope = leavesNothing ? .full : scope
-        subject.facts = [.refund(refundState(total, at: time, paidBy, isFull: leavesNothing))]
+        subject.price = Price(money.amount, .refund)
+        if let refund = money.refund {
+            subject.facts.append(.refund(refundState(scope, of: refund, at: money.at, paidBy)))
+        }
+        if let total = money.total { subject.facts.append(.refund(refundState(total, of: nil, at: money.at, paidBy))) }
+        subject.facts += paidBy.names
         return event(
-            .refunded(paidBy.scope, refund: id),
+            .refunded(paidBy.scope, refund: money.refund ?? money.name),
             .refunded(
                 LifecycleEvent.Refund(
                     transaction: paidBy.transaction,
@@ -204,34 +220,35 @@ extension Mapping {
                 )
             ),
             subject,
-            effectiveAt: time
+            effectiveAt: money.at
         )
     }
 
-    /// A refund ends no subscription of Stripe's: whoever wants that cancels it as well. What was bought for good and
-    /// is refunded in full is gone.
+    /// A refund ends no subscription of Stripe's: whoever wants that cancels it as well. Of a sale the state tells when all of
+    /// its money went back.
     private func refundState(
         _ scope: LifecycleEvent.Refund.Scope?,
+        of refund: String?,
         at time: Milliseconds,
-        _ paidBy: PaidBy,
-        isFull: Bool
+        _ paidBy: PaidBy
     ) -> Fact.RefundState {
         Fact.RefundState(
             transaction: paidBy.statedTransaction,
+            refund: refund,
             scope: scope,
             at: time.date,
             periodStart: paidBy.periodStart?.date,
-            endsAccess: isFull && paidBy.isSale
+            endsAccess: false
         )
     }
 
-    private func reversal(_ paidBy: PaidBy) -> Fact {
-        .refund(refundState(nil, at: created, paidBy, isFull: false))
+    private func reversal(_ refund: String, _ paidBy: PaidBy) -> Fact {
+        .refund(refundState(nil, of: refund, at: created, paidBy))
     }
 
     private func reversed(_ refund: RefundObject, _ paidBy: PaidBy) -> NormalizedEvent {
         var subject = subject(paidBy)
-        subject.facts = [reversal(paidBy)]
+        subject.facts = [reversal(refund.id, paidBy)] + paidBy.names
         return event(
             .refundReversed(paidBy.scope, transaction: refund.id),
             .refundReversed(LifecycleEvent.TransactionReference(transaction: paidBy.transaction)),
@@ -256,15 +273,20 @@ extension Mapping {
             try ObjectReader(value).optionalString("status")
         }
         let isInquiry = dispute.status.hasPrefix("warning_")
+        let closing: LifecycleEvent.Chargeback.Stage =
+            switch dispute.status {
+            case "lost": .lost
+            case "won", "warning_closed": .won
+            case "prevented": .prevented
+            case "charge_refunded": .refunded
+            default: .unknown
+            }
         let stage: LifecycleEvent.Chargeback.Stage
         switch (notification.canonicalType, dispute.status) {
-        case ("charge.dispute.closed", "lost"):
-            stage = .lost
-        case ("charge.dispute.closed", "won"), ("charge.dispute.closed", "warning_closed"):
-            stage = .won
         case ("charge.dispute.closed", _):
-            // Prevented before it became one: no money moved by the dispute itself.
-            stage = .warning
+            stage = closing
+        case ("charge.dispute.created", "prevented"):
+            stage = .prevented
         case ("charge.dispute.created", _):
             stage = isInquiry ? .warning : .opened
         default:
@@ -277,7 +299,7 @@ extension Mapping {
         var subject = subject(paidBy)
         if stage == .won, let before = before ?? nil, before == "lost" || before.hasPrefix("appeal_") {
             // Won on appeal: the bank gave back what it had taken.
-            subject.facts = [reversal(paidBy)]
+            subject.facts = [reversal(dispute.id, paidBy)]
         }
         if stage == .lost {
             // The bank took the money back: what it paid for is not paid.
@@ -285,6 +307,7 @@ extension Mapping {
                 .refund(
                     Fact.RefundState(
                         transaction: paidBy.statedTransaction,
+                        refund: dispute.id,
                         scope: amount.map { .amount($0) } ?? .full,
                         at: created.date,
                         periodStart: paidBy.periodStart?.date,
@@ -293,11 +316,17 @@ extension Mapping {
                 )
             ]
         }
+        subject.facts += paidBy.names
         return .events([
             event(
                 .chargeback(paidBy.scope, dispute: dispute.id, stage: stage),
                 .chargeback(
-                    LifecycleEvent.Chargeback(stage: stage, transaction: paidBy.transaction, amount: amount)
+                    LifecycleEvent.Chargeback(
+                        stage: stage,
+                        transaction: paidBy.transaction,
+                        amount: amount,
+                        reason: dispute.reason
+                    )
                 ),
                 subject
             )

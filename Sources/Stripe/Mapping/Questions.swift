@@ -13,19 +13,23 @@ struct PurchasedSubscription {
     let showsSchedule: Bool
 
     /// - Parameter subject: the subscription, or the session that it began with. Nil where that shows no subscription.
-    init?(_ subject: JSONValue, _ notification: StripeNotification) throws(JSONError) {
+    init?(
+        _ subject: JSONValue,
+        in notification: StripeNotification,
+        addOns: Set<String> = []
+    ) throws(JSONError) {
         let isSession = notification.question == .checkoutSession
         guard let value = isSession ? try ObjectReader(subject).expanded("subscription") : subject else { return nil }
         self.value = value
         let reader = try ObjectReader(value)
-        let shown = try SubscriptionObject(value)
-        if shown.hasMoreItems, let items = ListPages(itemsFor: notification).all {
-            subscription = try SubscriptionObject(value, items: items)
+        let shown = try SubscriptionObject(value, addOns: addOns)
+        if shown.hasMoreItems, let items = ListPages(itemsFor: notification, addOns: addOns).all {
+            subscription = try SubscriptionObject(value, items: items, addOns: addOns)
         } else {
             subscription = shown
         }
         if let schedule = reader.expanded("schedule") {
-            self.schedule = try ScheduleObject(schedule)
+            self.schedule = try ScheduleObject(schedule, addOns: addOns)
         } else {
             schedule = nil
         }
@@ -35,7 +39,7 @@ struct PurchasedSubscription {
             paidInvoice = nil
             return
         }
-        let invoice = try InvoiceObject(latest)
+        let invoice = try InvoiceObject(latest, addOns: addOns)
         guard invoice.status == "paid", invoice.subscription == shown.id else {
             paidInvoice = nil
             return
@@ -49,7 +53,9 @@ struct PurchasedSubscription {
 // further news. All else, such as a failed charge or a pause, is stated as facts, and is news when its notification comes.
 extension Mapping {
     func subscriptionAsked(_ value: JSONValue) throws(JSONError) -> Mapped {
-        guard let purchased = try PurchasedSubscription(value, notification) else { return (.none(.unchanged), []) }
+        guard
+            let purchased = try PurchasedSubscription(value, in: notification, addOns: policy.addOnProducts)
+        else { return (.none(.unchanged), []) }
         return (asked(purchased), purchased.subscription.anomalies)
     }
 
@@ -76,7 +82,9 @@ extension Mapping {
             }
             return .events(dated, beside: beside)
         case "subscription":
-            guard let purchased = try PurchasedSubscription(value, notification) else { return .none(.needsLookup) }
+            guard
+                let purchased = try PurchasedSubscription(value, in: notification, addOns: policy.addOnProducts)
+            else { return .none(.needsLookup) }
             return asked(purchased, as: account(session))
         default:
             return .none(.unchanged)

@@ -19,7 +19,7 @@ extension Mapping {
 
     private var fetchedPrices: [String: PriceObject] {
         guard let document = notification.answers[LookupRequest.schedule]?.document,
-            let schedule = try? ScheduleObject(document.root)
+            let schedule = try? ScheduleObject(document.root, addOns: policy.addOnProducts)
         else { return [:] }
         let prices = schedule.phases.flatMap(\.items).map(\.price)
         return Dictionary(prices.map { ($0.id, $0) }) { first, _ in first }
@@ -34,7 +34,7 @@ extension Mapping {
         }
         var subject = subject(schedule, lineage)
         let previous = try notification.previous.map { (value) throws(JSONError) in try ObjectReader(value) }
-        let oldPhases = try previous.map { (reader) throws(JSONError) in try ScheduleObject.phases(in: reader) } ?? nil
+        let oldPhases = try previous.map { (reader) throws(JSONError) in try ScheduleObject.phases(in: reader, addOns: policy.addOnProducts) } ?? nil
         var events: [NormalizedEvent] = []
 
         if let next = changeScheduled(by: schedule, lineage, subject) {

@@ -5,15 +5,51 @@ extension SubscriptionObject.Span {
     var period: ServicePeriod { ServicePeriod(start: start.date, end: end.date) }
 
     var purchased: PurchasedProduct? {
-        primary.map { PurchasedProduct(id: $0.price.productID, basePlan: $0.price.id, quantity: $0.quantity) }
+        guard var product = primary?.purchased else { return nil }
+        let addOns = others.map(\.purchased)
+        product.addOns = addOns.isEmpty ? nil : addOns
+        return product
+    }
+
+    /// The periods of all that is used in it: first the main product's, which has no name as an item.
+    func periods(_ phase: Phase, isProvisional: Bool = false) -> [Fact] {
+        guard let product else { return [] }
+        // No transaction: a period that is upgraded half-way has two, and stays one period.
+        let main = Fact.Period(period, product: product, phase: phase, transaction: nil, isProvisional: isProvisional)
+        return [.period(main)]
+            + others.map { item in
+                .period(
+                    Fact.Period(
+                        ServicePeriod(start: start.date, end: (item.end ?? end).date),
+                        product: item.price.productID,
+                        phase: phase,
+                        transaction: nil,
+                        item: item.price.productID,
+                        isProvisional: isProvisional
+                    )
+                )
+            }
+    }
+}
+
+extension SubscriptionObject.Item {
+    var purchased: PurchasedProduct {
+        PurchasedProduct(id: price.productID, basePlan: price.id, quantity: quantity)
     }
 }
 
 extension SubscriptionObject {
     /// The terms that the current period is used under.
     var phase: Phase {
-        if status == .trialing { return .trial }
+        // Who had paid before is given time, and begins no trial.
+        if status == .trialing { return isTrialOfStart ? .trial : .promotional }
         return current?.primary?.trialEnd == nil ? .regular : .introductory
+    }
+
+    /// Whether the trial came first, so that it leads to the first payment.
+    var isTrialOfStart: Bool {
+        guard let began = startDate, let trial = trialStart ?? current?.start else { return true }
+        return trial <= began
     }
 
     /// What will happen at the end of the period.
@@ -31,9 +67,18 @@ extension SubscriptionObject {
         case "cancellation_requested": .customer
         case "payment_failed", "payment_disputed": .billing
         case "canceled_by_retention_policy": .store
-        case nil: isEnding ? .customer : .unknown
+        case nil where endedForWantOfPaymentMethod: .billing
+        // Only a customer is asked why.
+        case nil: isEnding || cancellationFeedback != nil ? .customer : .unknown
         default: .unknown
         }
+    }
+
+    /// Whether it ended with its trial because there was no payment method
+    /// (https://docs.stripe.com/billing/subscriptions/trials/free-trials).
+    private var endedForWantOfPaymentMethod: Bool {
+        guard trialNeedsPaymentMethod, let trialEnd, let endedAt else { return false }
+        return abs(endedAt - trialEnd) <= 3_600_000
     }
 
     var expiryReason: LifecycleEvent.Expired.Reason {
@@ -53,10 +98,7 @@ extension Mapping {
             lineage: lineage(subscription.id),
             transaction: subscription.latestInvoice,
             account: account,
-            product: span?.purchased
-                ?? subscription.items.primary.map {
-                    PurchasedProduct(id: $0.price.productID, basePlan: $0.price.id, quantity: $0.quantity)
-                },
+            product: span?.purchased ?? subscription.items.primary?.purchased,
             period: span?.period,
             renewal: subscription.terms,
             facts: facts(subscription, account)
@@ -97,12 +139,8 @@ extension Mapping {
     }
 
     private func appendAccess(_ subscription: SubscriptionObject, to facts: inout [Fact]) {
-        for span in subscription.spans {
-            guard let product = span.product else { continue }
-            facts.append(
-                // No transaction: a period that is upgraded half-way has two, and stays one period.
-                .period(Fact.Period(span.period, product: product, phase: subscription.phase, transaction: nil))
-            )
+        if !subscription.sendsInvoices || policy.sentInvoices == .keeps || subscription.status == .trialing {
+            for span in subscription.spans { facts += span.periods(subscription.phase) }
         }
         func appendEnds(at time: Milliseconds?, _ reason: LifecycleEvent.Expired.Reason) {
             for span in subscription.spans {

@@ -38,11 +38,12 @@ struct SubscriptionBefore {
     init(
         _ attributes: JSONValue,
         _ now: SubscriptionObject,
-        shown: [SubscriptionObject.Item]
+        shown: [SubscriptionObject.Item],
+        addOns: Set<String>
     ) throws(JSONError) {
         let fields = try SubscriptionFields(attributes)
         status = try fields.optionalString(.status).map { SubscriptionObject.Status($0) }
-        items = try Self.items(in: fields, now)
+        items = try Self.items(in: fields, now.items, addOns: addOns)
         itemsNow = (items?.count ?? 0) > shown.count ? now.items : shown
         hadCurrent = items?.contains { $0.start != nil && $0.start == now.current?.start } ?? false
         // Before basil the period stood on the subscription, since then on its items. Only a change is of interest.
@@ -74,23 +75,35 @@ struct SubscriptionBefore {
     }
 
     /// The items before, where the update says anything of items.
-    private static func items(
+    static func items(
         in fields: SubscriptionFields,
-        _ now: SubscriptionObject
+        _ now: [SubscriptionObject.Item],
+        addOns: Set<String> = []
     ) throws(JSONError) -> [SubscriptionObject.Item]? {
         if fields.optionalValue(.items) != nil {
-            return try SubscriptionObject.items(in: fields, twins: now.items)
+            return try SubscriptionObject.items(in: fields, twins: now, addOns: addOns)
         }
         // With one item only, its plan and quantity are repeated at the top. Test events from the Dashboard hold parts
         // of a plan, which say nothing.
-        guard now.items.count == 1, let item = now.items.first else { return nil }
+        guard now.count == 1, let item = now.first else { return nil }
+        func before(_ price: PriceObject, _ quantity: Int64?) -> [SubscriptionObject.Item] {
+            [
+                SubscriptionObject.Item(
+                    price: price,
+                    quantity: quantity,
+                    isAddOn: item.isAddOn,
+                    start: item.start,
+                    end: item.end
+                )
+            ]
+        }
         if let plan = fields.optionalValue(.plan) {
             guard let price = try? PriceObject(plan) else { return nil }
             let quantity = fields.has(.quantity) ? try fields.optionalInt64(.quantity) : item.quantity
-            return [SubscriptionObject.Item(price: price, quantity: quantity)]
+            return before(price, quantity)
         }
         guard let quantity = try fields.optionalInt64(.quantity) else { return nil }
-        return [SubscriptionObject.Item(price: item.price, quantity: quantity)]
+        return before(item.price, quantity)
     }
 
     /// Whether the period ran out and the next one took its place.
@@ -176,7 +189,12 @@ extension Mapping {
         guard let subscription = completed(shown) else { return statement(shown, .needsLookup) }
         let before: SubscriptionBefore
         if let attributes = notification.previous {
-            before = try SubscriptionBefore(attributes, subscription, shown: shown.items)
+            before = try SubscriptionBefore(
+                attributes,
+                subscription,
+                shown: shown.items,
+                addOns: policy.addOnProducts
+            )
         } else {
             before = SubscriptionBefore(subscription, shown: shown.items)
         }
@@ -255,7 +273,8 @@ extension Mapping {
             .autoRenewDisabled(
                 LifecycleEvent.AutoRenewDisabled(
                     reason: subscription.endReason,
-                    accessUntil: subscription.endsAt?.date
+                    accessUntil: subscription.endsAt?.date,
+                    feedback: subscription.cancellationFeedback
                 )
             ),
             subject,
@@ -295,7 +314,7 @@ extension Mapping {
             )
             return
         }
-        guard let detail = productChange(change, subscription) else { return }
+        guard let detail = productChange(change, before, subscription) else { return }
         // A period that begins with the change is the same fact under another name.
         let id: EventID
         if before.restarted(to: subscription), let span = subscription.current, let product = span.product {
@@ -319,6 +338,7 @@ extension Mapping {
 
     private func productChange(
         _ change: ItemChange,
+        _ before: SubscriptionBefore,
         _ subscription: SubscriptionObject
     ) -> LifecycleEvent.ProductChange? {
         let from: String?
@@ -329,7 +349,10 @@ extension Mapping {
             return nil
         case .swapped(let old, let new):
             (from, to) = (old.price.productID, new.price.productID)
-            direction = ItemChange.direction(from: old.price, to: new.price)
+            // One add-on in the place of another leaves the plan as it is.
+            let main = before.items?.primary?.price.id
+            let keepsMain = main != old.price.id && main == before.itemsNow.primary?.price.id
+            direction = keepsMain ? .addOns : ItemChange.direction(from: old.price, to: new.price)
         case .quantity(let item):
             (from, to, direction) = (item.price.productID, item.price.productID, .quantity)
         case .added(let item):
@@ -454,7 +477,7 @@ extension Mapping {
                     .periodBegan(lineage, product: product, start: span.start.date),
                     .renewed(
                         LifecycleEvent.Renewed(
-                            cause: before.status == .trialing ? .trialConversion : .scheduled,
+                            cause: before.status == .trialing && subscription.isTrialOfStart ? .trialConversion : .scheduled,
                             phase: subscription.phase,
                             period: span.period
                         )

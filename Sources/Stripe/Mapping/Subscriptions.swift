@@ -5,9 +5,11 @@ extension Mapping {
     /// The subscription with all its items, any of which can be the one that stands for all; nil where some are missing.
     func completed(_ subscription: SubscriptionObject) -> SubscriptionObject? {
         guard subscription.hasMoreItems else { return subscription }
-        guard let items = ListPages(itemsFor: notification).all, !items.isEmpty, let subject = notification.subject
+        let addOns = policy.addOnProducts
+        guard let items = ListPages(itemsFor: notification, addOns: addOns).all, !items.isEmpty,
+            let subject = notification.subject
         else { return nil }
-        return try? SubscriptionObject(subject, items: items)
+        return try? SubscriptionObject(subject, items: items, addOns: addOns)
     }
 
     func subscriptionCreated(_ shown: SubscriptionObject) -> Outcome {
@@ -51,7 +53,7 @@ extension Mapping {
         return .events([
             event(
                 identity(lineage, "paused", since.wholeSeconds),
-                .paused(LifecycleEvent.Pause()),
+                .paused(LifecycleEvent.Pause(reason: subscription.pauseReason)),
                 subject,
                 effectiveAt: since
             )
@@ -234,7 +236,15 @@ extension Mapping {
         _ subject: Subject,
         _ lineage: SubscriptionID
     ) -> NormalizedEvent {
-        event(
+        var subject = subject
+        if let invoice = subscription.latestInvoice {
+            subject.facts = subject.facts.map { fact in
+                guard case .billing(var billing) = fact else { return fact }
+                billing.charge = Fact.Billing.FailedCharge(transaction: invoice, attempt: 1)
+                return .billing(billing)
+            }
+        }
+        return event(
             billingIssue(lineage, invoice: subscription.latestInvoice ?? "", attempt: 1),
             .billingIssue(
                 LifecycleEvent.BillingIssue(
@@ -245,8 +255,17 @@ extension Mapping {
         )
     }
 
-    func billingIssue(_ lineage: SubscriptionID, invoice: String, attempt: Int64) -> EventID {
-        identity(lineage, "billing_issue", invoice, String(max(1, attempt)))
+    /// That the customer has to confirm an attempt is more than that it failed, and may come second.
+    func billingIssue(
+        _ lineage: SubscriptionID,
+        invoice: String,
+        attempt: Int64,
+        actionRequired: Bool = false
+    ) -> EventID {
+        let attempt = String(max(1, attempt))
+        return actionRequired
+            ? identity(lineage, "billing_issue", invoice, attempt, "action_required")
+            : identity(lineage, "billing_issue", invoice, attempt)
     }
 
     /// What a failed renewal does to access, by policy: the period that it did not pay for is the current one.
@@ -287,7 +306,7 @@ extension Mapping {
         let start = subscription.current?.start ?? subscription.startDate ?? time
         return event(
             .ended(lineage, periodStart: start.date, reason: reason),
-            .expired(LifecycleEvent.Expired(reason: reason)),
+            .expired(LifecycleEvent.Expired(reason: reason, feedback: subscription.cancellationFeedback)),
             subject,
             effectiveAt: time
         )

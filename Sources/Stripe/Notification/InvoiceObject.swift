@@ -61,6 +61,8 @@ struct InvoiceObject: WireObject, Sendable {
     let subscription: String?
     /// Stated before basil.
     let paymentIntent: String?
+    /// Stated before basil.
+    let charge: String?
     /// The whole subscription, where somebody had it expanded.
     let subscriptionObject: SubscriptionObject?
     let billingReason: String?
@@ -81,8 +83,10 @@ struct InvoiceObject: WireObject, Sendable {
     private(set) var hasMoreLines: Bool
     let metadata: JSONObject?
     let anomalies: [String]
+    private let addOns: Set<String>
 
-    init(_ value: JSONValue) throws(JSONError) {
+    init(_ value: JSONValue, addOns: Set<String>) throws(JSONError) {
+        self.addOns = addOns
         let reader = try ObjectReader(value)
         id = try reader.optionalString("id")
         status = try reader.optionalString("status")
@@ -91,11 +95,12 @@ struct InvoiceObject: WireObject, Sendable {
         let reference = reader.optionalValue("subscription") ?? details?.optionalValue("subscription")
         subscription = try reference?.referenceID()
         if let reference, reference.kind == .object, try ObjectReader(reference).has("status") {
-            subscriptionObject = try SubscriptionObject(reference)
+            subscriptionObject = try SubscriptionObject(reference, addOns: addOns)
         } else {
             subscriptionObject = nil
         }
         paymentIntent = try reader.reference("payment_intent")
+        charge = try reader.reference("charge")
         billingReason = try reader.optionalString("billing_reason")
         currency = try reader.optionalString("currency")
         amountPaid = try reader.optionalInt64("amount_paid")
@@ -207,7 +212,15 @@ extension InvoiceObject {
             start: start,
             end: end,
             items: paid.compactMap { line in
-                line.price.map { SubscriptionObject.Item(price: $0, quantity: line.quantity) }
+                line.price.map {
+                    SubscriptionObject.Item(
+                        price: $0,
+                        quantity: line.quantity,
+                        isAddOn: $0.isNamed(in: addOns),
+                        start: line.start,
+                        end: line.end
+                    )
+                }
             }
         )
     }

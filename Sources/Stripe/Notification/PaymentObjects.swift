@@ -14,7 +14,7 @@ struct ChargeObject: WireObject, Sendable {
     /// The refund made last, where the list is there (it is not, unless expanded, since 2022-11-15).
     let latestRefund: RefundObject?
 
-    init(_ value: JSONValue) throws(JSONError) {
+    init(_ value: JSONValue, addOns: Set<String>) throws(JSONError) {
         let reader = try ObjectReader(value)
         id = try reader.string("id")
         customer = try reader.customer()
@@ -62,7 +62,7 @@ struct RefundObject: WireObject, Sendable {
     let created: Milliseconds?
     let anomalies: [String]
 
-    init(_ value: JSONValue) throws(JSONError) {
+    init(_ value: JSONValue, addOns: Set<String>) throws(JSONError) {
         var reader = try ObjectReader(value)
         id = try reader.string("id")
         status = try reader.optionalString("status")
@@ -84,11 +84,14 @@ struct DisputeObject: WireObject, Sendable {
     let paymentIntent: String?
     let currency: String?
     let amount: Int64?
+    /// Why the cardholder disputes it, such as `fraudulent`.
+    let reason: String?
 
-    init(_ value: JSONValue) throws(JSONError) {
+    init(_ value: JSONValue, addOns: Set<String>) throws(JSONError) {
         let reader = try ObjectReader(value)
         id = try reader.string("id")
         status = try reader.string("status")
+        reason = try reader.optionalString("reason")
         charge = try reader.reference("charge")
         paymentIntent = try reader.reference("payment_intent")
         currency = try reader.optionalString("currency")
@@ -117,7 +120,7 @@ struct CheckoutSessionObject: WireObject, Sendable {
     let metadata: JSONObject?
     let anomalies: [String]
 
-    init(_ value: JSONValue) throws(JSONError) {
+    init(_ value: JSONValue, addOns: Set<String>) throws(JSONError) {
         var reader = try ObjectReader(value)
         id = try reader.string("id")
         mode = try reader.string("mode")
@@ -133,7 +136,7 @@ struct CheckoutSessionObject: WireObject, Sendable {
         makesInvoice = try reader.reader("invoice_creation")?.optionalBool("enabled") ?? false
         currency = try reader.optionalString("currency")
         amountTotal = try reader.optionalInt64("amount_total")
-        items = try SubscriptionObject.items(reader.list("line_items"))
+        items = try SubscriptionObject.items(reader.list("line_items"), addOns: addOns)
         metadata = reader.descriptiveMetadata()
         anomalies = reader.anomalies + items.flatMap(\.price.anomalies)
     }

@@ -9,7 +9,7 @@ struct ScheduleObject: WireObject, Sendable {
         let end: Milliseconds?
         let items: [SubscriptionObject.Item]
 
-        init(_ value: JSONValue) throws(JSONError) {
+        init(_ value: JSONValue, addOns: Set<String>) throws(JSONError) {
             let reader = try ObjectReader(value)
             guard let start = try reader.time("start_date") else {
                 _ = try reader.int64("start_date")
@@ -20,7 +20,7 @@ struct ScheduleObject: WireObject, Sendable {
             // `plans` was the name before the Prices API.
             var values = try reader.list("items")
             if values == nil { values = try reader.list("plans") }
-            items = try SubscriptionObject.items(values)
+            items = try SubscriptionObject.items(values, addOns: addOns)
         }
 
         /// What is sold, by price and quantity.
@@ -41,7 +41,7 @@ struct ScheduleObject: WireObject, Sendable {
     let pausesAt: Milliseconds?
     let resumesAt: Milliseconds?
 
-    init(_ value: JSONValue) throws(JSONError) {
+    init(_ value: JSONValue, addOns: Set<String>) throws(JSONError) {
         let reader = try ObjectReader(value)
         id = try reader.string("id")
         // A released schedule names the subscription that it let go of.
@@ -50,7 +50,7 @@ struct ScheduleObject: WireObject, Sendable {
         self.subscription = subscription
         customer = try reader.customer()
         status = try reader.optionalString("status")
-        phases = try Self.phases(in: reader) ?? []
+        phases = try Self.phases(in: reader, addOns: addOns) ?? []
         let current = try reader.reader("current_phase")
         currentPhase = (try current?.time("start_date"), try current?.time("end_date"))
         var ended = try reader.time("released_at")
@@ -70,10 +70,10 @@ struct ScheduleObject: WireObject, Sendable {
         resumesAt = resume
     }
 
-    static func phases(in reader: ObjectReader) throws(JSONError) -> [Phase]? {
+    static func phases(in reader: ObjectReader, addOns: Set<String>) throws(JSONError) -> [Phase]? {
         guard let values = try reader.list("phases") else { return nil }
         var phases: [Phase] = []
-        for value in values { phases.append(try Phase(value)) }
+        for value in values { phases.append(try Phase(value, addOns: addOns)) }
         return phases
     }
 }

@@ -17,7 +17,10 @@ enum SubscriptionField: Int, CaseIterable {
     case canceledAt
     case endedAt
     case cancellationDetails
+    case trialStart
     case trialEnd
+    case trialSettings
+    case collectionMethod
     case latestInvoice
     case schedule
     case pauseCollection
@@ -44,7 +47,10 @@ enum SubscriptionField: Int, CaseIterable {
         case .canceledAt: "canceled_at"
         case .endedAt: "ended_at"
         case .cancellationDetails: "cancellation_details"
+        case .trialStart: "trial_start"
         case .trialEnd: "trial_end"
+        case .trialSettings: "trial_settings"
+        case .collectionMethod: "collection_method"
         case .latestInvoice: "latest_invoice"
         case .schedule: "schedule"
         case .pauseCollection: "pause_collection"

@@ -41,9 +41,11 @@ final class SubscriptionObject: WireObject, Sendable {
         let end: Milliseconds?
         /// A paid or free trial of this item alone (endive).
         let trialEnd: Milliseconds?
+        /// Whether the host says that it is never the main product.
+        let isAddOn: Bool
 
         /// - Parameter twin: an item whose price this one is likely to repeat, octet for octet.
-        init?(_ value: JSONValue, twin: Item? = nil) throws(JSONError) {
+        init?(_ value: JSONValue, twin: Item? = nil, addOns: Set<String> = []) throws(JSONError) {
             let reader = try ObjectReader(value)
             // Subscriptions from before the Prices API have the plan alone.
             var price = reader.optionalValue(.price)
@@ -58,17 +60,27 @@ final class SubscriptionObject: WireObject, Sendable {
             start = try reader.time(.currentPeriodStart)
             end = try reader.time(.currentPeriodEnd)
             trialEnd = try reader.reader(.currentTrial)?.time("end_date")
+            isAddOn = self.price.isNamed(in: addOns)
         }
 
-        init(price: PriceObject, quantity: Int64?) {
+        init(
+            price: PriceObject,
+            quantity: Int64?,
+            isAddOn: Bool = false,
+            start: Milliseconds? = nil,
+            end: Milliseconds? = nil
+        ) {
             self.price = price
             self.quantity = quantity
-            (start, end, trialEnd) = (nil, nil, nil)
+            self.isAddOn = isAddOn
+            (self.start, self.end, trialEnd) = (start, end, nil)
         }
     }
 
     let id: String
     let status: Status
+    /// The status in Stripe's own word.
+    let statusName: String
     let customer: CustomerReference?
     let items: [Item]
     /// Whether there are items that are not shown.
@@ -83,11 +95,20 @@ final class SubscriptionObject: WireObject, Sendable {
     let canceledAt: Milliseconds?
     let endedAt: Milliseconds?
     let cancellationReason: String?
+    /// What the customer chose from a list when they cancelled, and what they wrote.
+    let cancellationFeedback: String?
+    let trialStart: Milliseconds?
     let trialEnd: Milliseconds?
+    /// Whether a trial ends the subscription unless there is a payment method.
+    let trialNeedsPaymentMethod: Bool
+    /// Whether invoices are sent, to be paid by hand.
+    let sendsInvoices: Bool
     let latestInvoice: String?
     let schedule: String?
     let collectionPause: CollectionPause?
     let pausedAt: Milliseconds?
+    /// Why it is paused, such as `trial_end_without_payment_method`.
+    let pauseReason: String?
     let pendingItems: [Item]
     /// Until when prices are billed ahead (`billing_schedules`); a schedule without a price is for all of them.
     let billedAhead: [(price: String?, until: Milliseconds)]
@@ -102,20 +123,21 @@ final class SubscriptionObject: WireObject, Sendable {
         let resumesAt: Milliseconds?
     }
 
-    convenience init(_ value: JSONValue) throws(JSONError) {
-        try self.init(value, items: nil)
+    convenience init(_ value: JSONValue, addOns: Set<String>) throws(JSONError) {
+        try self.init(value, items: nil, addOns: addOns)
     }
 
     /// - Parameter all: its items, where they were asked for because not all of them are shown.
-    init(_ value: JSONValue, items all: [Item]?) throws(JSONError) {
+    init(_ value: JSONValue, items all: [Item]?, addOns: Set<String>) throws(JSONError) {
         let fields = try SubscriptionFields(value)
         id = try fields.string(.id)
-        status = Status(try fields.string(.status))
+        statusName = try fields.string(.status)
+        status = Status(statusName)
         customer = CustomerReference(
             id: try fields.reference(.customer),
             account: try fields.reference(.customerAccount)
         )
-        if let all { items = all } else { items = try Self.items(in: fields) ?? [] }
+        if let all { items = all } else { items = try Self.items(in: fields, addOns: addOns) ?? [] }
         hasMoreItems = all == nil ? try fields.hasMore(.items) : false
         let end = try fields.time(.currentPeriodEnd)
         spans = Self.spans(of: items, start: try fields.time(.currentPeriodStart), end: end)
@@ -127,7 +149,12 @@ final class SubscriptionObject: WireObject, Sendable {
         endedAt = try fields.time(.endedAt)
         var details = try fields.reader(.cancellationDetails)
         cancellationReason = details?.descriptiveString(.reason)
+        cancellationFeedback = details?.descriptiveString("feedback")
+        trialStart = try fields.time(.trialStart)
         trialEnd = try fields.time(.trialEnd)
+        var trialSettings = try fields.reader(.trialSettings)?.reader("end_behavior")
+        trialNeedsPaymentMethod = trialSettings?.descriptiveString("missing_payment_method") == "cancel"
+        sendsInvoices = fields.optionalValue(.collectionMethod)?.isString("send_invoice") ?? false
         latestInvoice = try fields.reference(.latestInvoice)
         schedule = try fields.reference(.schedule)
         var pauseAnomalies: [String] = []
@@ -140,8 +167,11 @@ final class SubscriptionObject: WireObject, Sendable {
         } else {
             collectionPause = nil
         }
-        pausedAt = try fields.reader(.statusDetails)?.reader("paused")?.time("transitioned_at")
-        pendingItems = try Self.items(fields.reader(.pendingUpdate)?.list("subscription_items"))
+        let paused = try fields.reader(.statusDetails)?.reader("paused")
+        pausedAt = try paused?.time("transitioned_at")
+        var pauseCause = try paused?.reader("subscription")
+        pauseReason = pauseCause?.descriptiveString(.type)
+        pendingItems = try Self.items(fields.reader(.pendingUpdate)?.list("subscription_items"), addOns: addOns)
         billedAhead = try Self.billedAhead(in: fields)
         hasTestClock = fields.optionalValue(.testClock) != nil
         var anomalies: [String] = []
@@ -172,21 +202,29 @@ final class SubscriptionObject: WireObject, Sendable {
     /// The items of a subscription or of its previous attributes; the lone plan of the oldest ones counts as one.
     ///
     /// - Parameter twins: items that these are likely to repeat.
-    static func items(in fields: SubscriptionFields, twins: [Item] = []) throws(JSONError) -> [Item]? {
-        if let values = try fields.list(.items) { return try items(values, twins: twins) }
+    static func items(
+        in fields: SubscriptionFields,
+        twins: [Item] = [],
+        addOns: Set<String> = []
+    ) throws(JSONError) -> [Item]? {
+        if let values = try fields.list(.items) { return try items(values, twins: twins, addOns: addOns) }
         guard let plan = fields.optionalValue(.plan) else { return nil }
         return [Item(price: try PriceObject(plan), quantity: try fields.optionalInt64(.quantity))]
     }
 
     /// The items of a list, if there is one; an element without a price is none.
-    static func items(_ values: JSONArray?, twins: [Item] = []) throws(JSONError) -> [Item] {
+    static func items(
+        _ values: JSONArray?,
+        twins: [Item] = [],
+        addOns: Set<String> = []
+    ) throws(JSONError) -> [Item] {
         guard let values else { return [] }
         var items: [Item] = []
         items.reserveCapacity(values.count)
         var position = 0
         for value in values {
             let twin = position < twins.count ? twins[position] : nil
-            if let item = try Item(value, twin: twin) { items.append(item) }
+            if let item = try Item(value, twin: twin, addOns: addOns) { items.append(item) }
             position += 1
         }
         return items
@@ -220,10 +258,16 @@ extension SubscriptionObject {
         fileprivate(set) var end: Milliseconds
         fileprivate(set) var items: [Item]
 
-        /// The item that stands for the period. Invoice lines come in an order of their own, so the choice is by
-        /// content: two notifications of one period have to choose the same.
+        /// The item with the main product. Invoice lines come in an order of their own, so the choice is by content: two
+        /// notifications of one period have to choose the same.
         var primary: Item? { items.primary }
         var product: String? { primary?.price.productID }
+        /// The other items, one for each product.
+        var others: [Item] {
+            guard items.count > 1, let product else { return [] }
+            var seen: Set<String> = [product]
+            return items.sorted { $0.price.id < $1.price.id }.filter { seen.insert($0.price.productID).inserted }
+        }
     }
 
     private static func spans(of items: [Item], start: Milliseconds?, end: Milliseconds?) -> [Span] {
@@ -281,12 +325,47 @@ extension SubscriptionObject.Item {
 }
 
 extension [SubscriptionObject.Item] {
-    /// The item that stands for all: one with a fixed quantity, and among those the first by product.
+    /// The item with the main product.
+    ///
+    /// It is none that the host calls an add-on, nor one that is billed by use, as long as there is another. Among the others
+    /// it is the one with the highest price of a unit, by the day: what is sold beside something costs less than it. Names
+    /// decide between equal prices only.
     var primary: SubscriptionObject.Item? {
         guard count > 1 else { return first }
         return self.min { left, right in
+            if left.isAddOn != right.isAddOn { return !left.isAddOn }
             if left.isBilledByUse != right.isBilledByUse { return !left.isBilledByUse }
+            if let isDearer = left.isDearer(than: right) { return isDearer }
             return (left.price.productID, left.price.id) < (right.price.productID, right.price.id)
         }
+    }
+}
+
+extension SubscriptionObject.Item {
+    /// Whether a unit costs more by the day than one of another; nil where they cost the same, or that is not known.
+    fileprivate func isDearer(than other: Self) -> Bool? {
+        guard let mine = price.unitAmount, let theirs = other.price.unitAmount else {
+            // A price of tiers has no such amount.
+            if (price.unitAmount == nil) == (other.price.unitAmount == nil) { return nil }
+            return price.unitAmount != nil
+        }
+        if price.interval != nil, other.price.interval != nil {
+            return PriceObject.isDearer(price, than: other.price)
+        }
+        // Lines of an invoice since basil state no rhythm of their price, but how long it is for.
+        guard let length, let otherLength = other.length else { return mine == theirs ? nil : mine > theirs }
+        return PriceObject.isDearer((mine, Int128(length)), than: (theirs, Int128(otherLength)))
+    }
+
+    private var length: Milliseconds? {
+        guard let start, let end, start < end else { return nil }
+        return end - start
+    }
+}
+
+extension PriceObject {
+    /// Whether it, or its product, is one of those named.
+    func isNamed(in names: Set<String>) -> Bool {
+        !names.isEmpty && (names.contains(id) || names.contains(productID))
     }
 }

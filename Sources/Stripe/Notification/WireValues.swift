@@ -18,12 +18,15 @@ extension Milliseconds {
 
 /// An object of Stripe's API, as far as it is read.
 protocol WireObject {
-    init(_ value: JSONValue) throws(JSONError)
+    /// - Parameter addOns: the products and prices that are never a subscription's main product.
+    init(_ value: JSONValue, addOns: Set<String>) throws(JSONError)
     /// Paths of descriptive members whose kind was not the documented one.
     var anomalies: [String] { get }
 }
 
 extension WireObject {
+    init(_ value: JSONValue) throws(JSONError) { try self.init(value, addOns: []) }
+
     var anomalies: [String] { [] }
 }
 
