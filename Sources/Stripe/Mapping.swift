@@ -168,6 +168,10 @@ final class Mapping {
             }
         }
 
+        /// Whether the object has a name. The preview of an invoice had none before clover, and the summary of a customer's
+        /// entitlements has none.
+        var namesObject: Bool { readsObject && self != .invoiceUpcoming && self != .entitlements }
+
         /// Whether a notification of this type is of use only together with its object.
         var readsObject: Bool {
             switch self {
@@ -185,12 +189,13 @@ final class Mapping {
             return normalization(of: mapped.outcome, anomalies: mapped.anomalies)
         case .notNeeded: return normalization(of: mapWithoutObject(row))
         case .notAsked: return normalization(of: .none(.needsLookup, lineage: relatedLineage))
-        case .absent: return normalization(of: .events([unmapped()]))
+        case .absent: throw JSONError(.missing, path: notification.isThin ? "related_object" : "data.object", offset: 0)
         }
     }
 
     private func map(_ row: Row, _ value: JSONValue) throws(JSONError) -> Mapped {
-        switch row {
+        if row.namesObject { _ = try ObjectReader(value).string(.id) }
+        return switch row {
         case .subscriptionCreated: try mapped(value, subscriptionCreated)
         case .subscriptionUpdated: try mapped(value, subscriptionUpdated)
         case .subscriptionDeleted: try mapped(value, subscriptionDeleted)

@@ -114,8 +114,11 @@ public struct StripeAdapter: ProviderAdapter {
         /// What a subscription gives whose invoices are sent to the customer and are not paid yet.
         public var sentInvoices: SentInvoiceAccess = .keeps
         /// Products or prices that are never a subscription's main product while it has another item, such as seats or an
-        /// add-on that costs more than the plan. Without them the item with the highest price by the day is the main one.
+        /// add-on that costs more than the plan. Without them the item with the highest price of a unit is the main one.
         public var addOnProducts: Set<String> = []
+        /// What kind of thing a product is that is sold once: by its product, its price or its payment link. Stripe does not
+        /// say; without this the state's catalogue does.
+        public var oneTimeProducts: [String: LifecycleEvent.OneTimePurchase.ProductType] = [:]
         /// Metadata entries that hold the host's own account id, the first that is there wins.
         public var accountMetadataKeys: [String] = []
 

@@ -49,14 +49,26 @@ struct StoryTests {
             events.map {
                 var event = $0
                 event.origin.digest = ""
+                event.origin.revision = nil
+                event.facts = plain(event.facts)
                 return event
+            }
+        }
+        // Before basil an invoice names its payment.
+        func plain(_ facts: [Fact]) -> [Fact] {
+            facts.filter {
+                switch $0 {
+                case .link, .transactionName: false
+                default: true
+                }
             }
         }
         let reference = try Self.results(.endive)
         let results = try Self.results(version)
         #expect(plain(results.flatMap(\.events)) == plain(reference.flatMap(\.events)))
         #expect(results.map(\.noChange?.reason) == reference.map(\.noChange?.reason))
-        #expect(results.map(\.noChange?.statement?.facts) == reference.map(\.noChange?.statement?.facts))
+        func stated(_ results: [Normalization]) -> [[Fact]?] { results.map { $0.noChange?.statement.map { plain($0.facts) } } }
+        #expect(stated(results) == stated(reference))
     }
 
     @Test("gives one state in any order, however often", arguments: versions)

@@ -20,7 +20,13 @@ extension StripeStated {
                         ],
                     ],
                     // Paid when it was paid, and for the period that it is for.
-                    ["fact": "charge", "detail": ["transaction": "in_1", "price": price, "at": noon]],
+                    [
+                        "fact": "charge",
+                        "detail": [
+                            "transaction": "in_1", "price": price, "at": noon,
+                            "period_start": "2026-03-01T11:00:00.000Z",
+                        ],
+                    ],
                     ["fact": "billing", "detail": ["status": "settled"]],
                 ],
             ]
@@ -36,7 +42,7 @@ extension StripeStated {
     private static func failed(_ attempt: Int, actionRequired: Bool = false) -> Event {
         told(
             "billing_issue",
-            notified("billing_issue/in_1/\(attempt)"),
+            notified("billing_issue/in_1/\(attempt)" + (actionRequired ? "/action_required" : "")),
             [
                 "transaction": "in_1", "product": basic, "period": cycle,
                 "detail": [
@@ -69,7 +75,30 @@ extension StripeStated {
         )
     }
 
-    static let invoices: [String: [Event]] = [
+    /// How the payment of a renewal can be called: since basil by its invoice alone, before also by its payment.
+    private static let paymentNames: [String: [JSONText]] = [
+        "2020": [
+            ["fact": "transaction_name", "detail": ["transaction": "in_1", "name": "pi_in_1"]],
+            ["fact": "link", "detail": "stripe/production/pi_in_1"],
+        ],
+        "endive": [["fact": "link", "detail": "stripe/production/in_1"]],
+    ]
+
+    static let invoices: [String: [Event]] = plainInvoices.reduce(into: [:]) { stated, entry in
+        let (name, events) = entry
+        // What costs nothing was paid by nothing.
+        guard case .array(let facts)? = events.first?["facts"], name != "invoice/renewal-credit" else {
+            stated[name] = events
+            return
+        }
+        for (version, names) in paymentNames {
+            var event = events[0]
+            event["facts"] = .array(facts + names)
+            stated[name.replacing("invoice/", with: "invoice/\(version)/")] = [event]
+        }
+    }
+
+    private static let plainInvoices: [String: [Event]] = [
         "invoice/first": [firstPaid(charged("9.99"))],
         "invoice/first-metered": [firstPaid(charged("9.99"))],
         "invoice/first-months-ahead": [firstPaid(charged("29.97"))],
@@ -168,7 +197,8 @@ extension StripeStated {
                     [
                         "fact": "refund",
                         "detail": [
-                            "transaction": transaction, "scope": ["type": "amount", "amount": money],
+                            "transaction": transaction, "refund": .string(id),
+                            "scope": ["type": "amount", "amount": money],
                             "at": "2026-03-01T11:59:00.000Z", "ends_access": false,
                         ],
                     ]
@@ -182,7 +212,12 @@ extension StripeStated {
         .refundReversed(lineage("ch_1"), transaction: "re_1"),
         [
             "detail": ["transaction": "pi_1"],
-            "facts": [["fact": "refund", "detail": ["transaction": "pi_1", "at": noon, "ends_access": false]]],
+            "facts": [
+                [
+                    "fact": "refund",
+                    "detail": ["transaction": "pi_1", "refund": "re_1", "at": noon, "ends_access": false],
+                ]
+            ],
         ]
     )
 
@@ -208,8 +243,13 @@ extension StripeStated {
         event["facts"] = [
             [
                 "fact": "refund",
-                "detail": ["transaction": "in_1", "period_start": "2026-02-19T12:00:00.000Z", "ends_access": false],
-            ]
+                "detail": [
+                    "transaction": "in_1", "refund": "re_1", "period_start": "2026-02-19T12:00:00.000Z",
+                    "ends_access": false,
+                ],
+            ],
+            ["fact": "transaction_name", "detail": ["transaction": "in_1", "name": "pi_1"]],
+            ["fact": "link", "detail": "stripe/production/pi_1"],
         ]
         return event
     }()
@@ -232,7 +272,7 @@ extension StripeStated {
                     "facts": [
                         [
                             "fact": "refund",
-                            "detail": ["transaction": "pi_1", "scope": ["type": "full"], "ends_access": true],
+                            "detail": ["transaction": "pi_1", "scope": ["type": "full"], "ends_access": false],
                         ]
                     ],
                 ]
@@ -253,8 +293,10 @@ extension StripeStated {
                     "facts": [
                         [
                             "fact": "refund",
-                            "detail": ["transaction": "pi_1", "scope": ["type": "full"], "ends_access": true],
-                        ]
+                            "detail": ["transaction": "pi_1", "scope": ["type": "full"], "ends_access": false],
+                        ],
+                        ["fact": "transaction_name", "detail": ["transaction": "in_1", "name": "pi_1"]],
+                        ["fact": "link", "detail": "stripe/production/in_1"],
                     ],
                 ]
             )
@@ -271,7 +313,7 @@ extension StripeStated {
                     [
                         "fact": "refund",
                         "detail": [
-                            "transaction": "pi_1", "at": noon, "ends_access": true,
+                            "transaction": "pi_1", "refund": "dp_1", "at": noon, "ends_access": true,
                             "scope": ["type": "amount", "amount": ["amount": "9.99", "currency": "USD"]],
                         ],
                     ]

@@ -55,7 +55,7 @@ extension StripeVectors {
                 $0["type"] = "customer.subscription.updated"
                 $0["data"] = ["object": nil]
             },
-            .events(["unmapped"])
+            .reject(.malformed)
         )
         try add(
             "test-mode",

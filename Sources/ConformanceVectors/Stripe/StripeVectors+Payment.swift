@@ -126,8 +126,14 @@ extension StripeVectors {
             previous: ["status": "succeeded"],
             ["refund_reversed"]
         )
-        try add("refund-charge-twin", "the refund tells of it", "charge.refunded", charge(500), [])
-        try add("refund-charge-twin-full", "the charge knows that nothing is left", "charge.refunded", charge(999), [])
+        try add("refund-charge-twin", "a state that knows the refund has it", "charge.refunded", charge(500), ["refunded"])
+        try add(
+            "refund-charge-twin-full",
+            "the charge knows that nothing is left",
+            "charge.refunded",
+            charge(999),
+            ["refunded"]
+        )
         try add("refund-old-twin", "the charge tells of it", "refund.created", refund("succeeded"), version: .v2020, [])
         try add(
             "refund-old-chargeless",

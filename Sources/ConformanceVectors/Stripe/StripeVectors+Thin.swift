@@ -188,7 +188,7 @@ extension StripeVectors {
             isLookedUp: false,
             .events(["unmapped"])
         )
-        try add("no-related", "a known type that names nothing", "v1.invoice.paid", related: nil, .events(["unmapped"]))
+        try add("no-related", "a known type that names nothing", "v1.invoice.paid", related: nil, .reject(.malformed))
         try add(
             "time-offset",
             "a time with an offset",

@@ -81,13 +81,13 @@ extension SubscriptionState {
         if period.end < period.start {
             found.append(Contradiction(kind: .negativePeriod, subject: subject, statements: [period.by]))
         }
-        if let lifted = period.liftedCut {
+        if let lifted = period.liftedCut, !lifted.by.provider.rules.endsPeriodsAtOnce {
             found.append(Contradiction(kind: .endTakenBack, subject: subject, statements: [period.by, lifted.by]))
         }
         // A store that gave the money back may tell the end by itself, without the reason, and date it earlier.
         // An end of the whole purchase is no word against the period that it cuts.
         if let cut = period.cut, !cut.isOfPurchase, cut.at < period.end, !period.fact.isProvisional,
-            period.refundedAt == nil
+            period.refundedAt == nil, !cut.by.provider.rules.endsPeriodsAtOnce
         {
             switch cut.reason {
             case .refunded, .replaced, .developer: break

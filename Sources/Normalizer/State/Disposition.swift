@@ -40,6 +40,9 @@ struct Disposition {
             // Such a store says that a refund failed, whether or not it had succeeded. What nobody took is not given back, and
             // a refund that comes later is overruled by this.
             return .duplicate
+        case .refundReversed where reading.isStillRefunded:
+            // Another refund has taken the place of the one that is undone.
+            return .superseded
         case .refunded, .refundReversed:
             return refund ?? byFacts
         case .chargeback(let chargeback):

@@ -14,6 +14,8 @@ struct EventReading {
     let purchase: Fact.OneTimePurchase?
     /// Whether the money that the event says went back was reported before, by itself or as part of all that did.
     let isKnownRefund: Bool
+    /// Whether all of the money is known to have gone back, also with what the event states.
+    let isStillRefunded: Bool
     /// Whom the lineage belongs to, where the event is about money that went back and names nobody.
     let owner: Account?
     /// The one name of the event's transaction, where that is another.

@@ -17,6 +17,10 @@ package struct StoreRules: Hashable, Sendable {
     /// that a later period overlaps, was replaced.
     package var listsAllItems = false
 
+    /// True if a subscription can end in the middle of a period that was paid for, and come back in it: at once, on request,
+    /// or because its renewal was not paid. Such an end contradicts nothing.
+    package var endsPeriodsAtOnce = false
+
     /// True if every refund has a name of its own, so that a second refund of one payment is another refund and not the
     /// first one reported again.
     package var namesRefunds = false
@@ -96,11 +100,14 @@ extension StoreRules {
     /// - A subscription is its list of items: https://docs.stripe.com/api/subscriptions/object
     /// - A test clock runs ahead of ours: https://docs.stripe.com/billing/testing/test-clocks
     /// - An invoice pays for a period: https://docs.stripe.com/billing/subscriptions/overview
+    /// - A subscription can be canceled at once, and paid for after it was unpaid:
+    ///   https://docs.stripe.com/billing/subscriptions/cancel
     /// - A refund has an identifier: https://docs.stripe.com/api/refunds/object
     /// - A refund cancels nothing: https://docs.stripe.com/refunds
     static let stripe = StoreRules(
         statesOnlyBegunPeriods: true,
         listsAllItems: true,
+        endsPeriodsAtOnce: true,
         namesRefunds: true,
         takesBackRefundedSales: true,
         paysByInvoice: true

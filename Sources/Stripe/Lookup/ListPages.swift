@@ -19,7 +19,7 @@ struct ListPages<Element> {
     /// - Parameters:
     ///   - list: names the answers.
     ///   - read: an element; nil for one that is passed over.
-    fileprivate init(
+    init(
         _ list: String,
         _ notification: StripeNotification,
         _ read: (JSONValue) throws(JSONError) -> Element?

@@ -78,6 +78,8 @@ struct LookupRequest: Sendable {
             return lines(of: invoice, notification)
         case .subscriptionCreated, .subscriptionUpdated, .subscriptionResumed, .subscriptionTold:
             return items(of: value, notification)
+        case .entitlements:
+            return entitlements(of: value, notification)
         default:
             return nil
         }
@@ -98,6 +100,20 @@ struct LookupRequest: Sendable {
                 name: page.name,
                 path: ["v1", "invoices", id, "lines"],
                 query: page.query,
+                answer: .list
+            )
+        }
+    }
+
+    private static func entitlements(of summary: JSONValue, _ notification: StripeNotification) -> LookupRequest? {
+        guard let reader = try? ObjectReader(summary), (try? reader.hasMore("entitlements")) == true,
+            let customer = try? reader.reference("customer")
+        else { return nil }
+        return ListPages<String>(entitlementsFor: notification).nextPage.map { page in
+            LookupRequest(
+                name: page.name,
+                path: ["v1", "entitlements", "active_entitlements"],
+                query: [("customer", customer)] + page.query,
                 answer: .list
             )
         }

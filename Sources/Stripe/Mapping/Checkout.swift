@@ -129,7 +129,8 @@ extension Mapping {
         at time: Milliseconds,
         account: Account?
     ) -> NormalizedEvent {
-        let detail = LifecycleEvent.OneTimePurchase(type: .unknown, quantity: quantity, price: price)
+        let type = [basePlan, product].compactMap(\.self).compactMap { policy.oneTimeProducts[$0] }.first
+        let detail = LifecycleEvent.OneTimePurchase(type: type ?? .unknown, quantity: quantity, price: price)
         var facts: [Fact] = account.map { [.owner($0)] } ?? []
         facts.append(
             .purchase(
@@ -151,35 +152,6 @@ extension Mapping {
             ),
             effectiveAt: time
         )
-    }
-
-    /// The complete list of a customer's features, and what has changed in it.
-    func entitlements(_ value: JSONValue) throws(JSONError) -> Outcome {
-        let reader = try ObjectReader(value)
-        let now = try features(reader)
-        var facts = ["entitlements": now.sorted().joined(separator: ",")]
-        if let previous = notification.previous {
-            let before = try features(ObjectReader(previous))
-            facts["added"] = now.subtracting(before).sorted().joined(separator: ",")
-            facts["removed"] = before.subtracting(now).sorted().joined(separator: ",")
-        }
-        if try reader.reader("entitlements")?.optionalBool("has_more") == true { facts["is_partial"] = "true" }
-        let customer = try reader.customer()
-        return .events([
-            notice(.other, facts, Subject(account: account(customer: customer, metadata: nil)))
-        ])
-    }
-
-    private func features(_ summary: ObjectReader) throws(JSONError) -> Set<String> {
-        var features: Set<String> = []
-        guard let values = try summary.list("entitlements") else { return features }
-        for value in values {
-            let entitlement = try ObjectReader(value)
-            var name = try entitlement.optionalString("lookup_key")
-            if name == nil { name = try entitlement.reference("feature") }
-            if let name { features.insert(name) }
-        }
-        return features
     }
 
     /// Stripe ends the customer's subscriptions with it, and says so of each.

@@ -45,10 +45,10 @@ extension Mapping {
                 )
             )
         }
-        if subject.lineage != nil, purpose != .standalone { facts += paymentNames(of: invoice) }
         if purpose == .start || purpose == .renewal || invoice.restartsPeriod {
             facts.append(.billing(Fact.Billing(.settled)))
         }
+        if subject.lineage != nil, purpose != .standalone { facts += paymentNames(of: invoice) }
         return facts
     }
 

@@ -205,7 +205,8 @@ extension Mapping {
         var subject = subject(paidBy)
         subject.price = Price(money.amount, .refund)
         if let refund = money.refund {
-            subject.facts.append(.refund(refundState(scope, of: refund, at: money.at, paidBy)))
+            // The same words as those of the refund's own notification, which does not know what is left.
+            subject.facts.append(.refund(refundState(.amount(money.amount), of: refund, at: money.at, paidBy)))
         }
         if let total = money.total { subject.facts.append(.refund(refundState(total, of: nil, at: money.at, paidBy))) }
         subject.facts += paidBy.names

@@ -48,7 +48,9 @@ extension SubscriptionObject {
 
     /// Whether the trial came first, so that it leads to the first payment.
     var isTrialOfStart: Bool {
-        guard let began = startDate, let trial = trialStart ?? current?.start else { return true }
+        guard let began = startDate, let trial = trialStart ?? (status == .trialing ? current?.start : nil) else {
+            return true
+        }
         return trial <= began
     }
 

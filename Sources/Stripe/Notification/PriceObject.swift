@@ -82,18 +82,10 @@ final class PriceObject: Sendable {
             let left = new.unitAmount, let right = old.unitAmount,
             let leftLength = new.length, let rightLength = old.length
         else { return nil }
-        return isDearer((left, leftLength), than: (right, rightLength))
-    }
-
-    /// Which of two amounts, each for a length, costs more in the same time; nil where they cost the same.
-    static func isDearer(
-        _ new: (amount: ExactDecimal, length: Int128),
-        than old: (amount: ExactDecimal, length: Int128)
-    ) -> Bool? {
-        let scale = max(new.amount.scale, old.amount.scale)
+        let scale = max(left.scale, right.scale)
         guard scale <= 18,
-            let one = cost(new.amount, scale: scale, times: old.length),
-            let other = cost(old.amount, scale: scale, times: new.length),
+            let one = cost(left, scale: scale, times: rightLength),
+            let other = cost(right, scale: scale, times: leftLength),
             one != other
         else { return nil }
         return one > other

@@ -262,11 +262,12 @@ extension SubscriptionObject {
         /// notifications of one period have to choose the same.
         var primary: Item? { items.primary }
         var product: String? { primary?.price.productID }
-        /// The other items, one for each product.
+        /// The other items that are paid for ahead, one for each product. What is billed by use is paid for when it was used.
         var others: [Item] {
             guard items.count > 1, let product else { return [] }
             var seen: Set<String> = [product]
-            return items.sorted { $0.price.id < $1.price.id }.filter { seen.insert($0.price.productID).inserted }
+            return items.filter { !$0.isBilledByUse }.sorted { $0.price.id < $1.price.id }
+                .filter { seen.insert($0.price.productID).inserted }
         }
     }
 
@@ -328,38 +329,21 @@ extension [SubscriptionObject.Item] {
     /// The item with the main product.
     ///
     /// It is none that the host calls an add-on, nor one that is billed by use, as long as there is another. Among the others
-    /// it is the one with the highest price of a unit, by the day: what is sold beside something costs less than it. Names
-    /// decide between equal prices only.
+    /// it is the one of which a unit costs most: what is sold in addition to something costs less than it. Names decide between
+    /// equal prices only.
     var primary: SubscriptionObject.Item? {
         guard count > 1 else { return first }
         return self.min { left, right in
             if left.isAddOn != right.isAddOn { return !left.isAddOn }
             if left.isBilledByUse != right.isBilledByUse { return !left.isBilledByUse }
-            if let isDearer = left.isDearer(than: right) { return isDearer }
+            // A price of tiers has no such amount.
+            let (one, other) = (left.price.unitAmount, right.price.unitAmount)
+            if one != other {
+                guard let one, let other else { return one != nil }
+                return one > other
+            }
             return (left.price.productID, left.price.id) < (right.price.productID, right.price.id)
         }
-    }
-}
-
-extension SubscriptionObject.Item {
-    /// Whether a unit costs more by the day than one of another; nil where they cost the same, or that is not known.
-    fileprivate func isDearer(than other: Self) -> Bool? {
-        guard let mine = price.unitAmount, let theirs = other.price.unitAmount else {
-            // A price of tiers has no such amount.
-            if (price.unitAmount == nil) == (other.price.unitAmount == nil) { return nil }
-            return price.unitAmount != nil
-        }
-        if price.interval != nil, other.price.interval != nil {
-            return PriceObject.isDearer(price, than: other.price)
-        }
-        // Lines of an invoice since basil state no rhythm of their price, but how long it is for.
-        guard let length, let otherLength = other.length else { return mine == theirs ? nil : mine > theirs }
-        return PriceObject.isDearer((mine, Int128(length)), than: (theirs, Int128(otherLength)))
-    }
-
-    private var length: Milliseconds? {
-        guard let start, let end, start < end else { return nil }
-        return end - start
     }
 }
 

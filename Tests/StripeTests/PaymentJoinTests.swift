@@ -1,0 +1,198 @@
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import Stripe
+import Testing
+
+/// A refund names a payment. Webhooks alone lead from there to the subscription: the invoice names the subscription, and, by the
+/// version, the payment, or another notification names both.
+@Suite("Refunds of a Stripe subscription, by webhooks alone")
+struct PaymentJoinTests {
+    static let versions: [StripeSimulator.Version] = [.v2020, .acacia, .endive]
+    static let sold: Int64 = 999
+
+    static func event(
+        _ type: String,
+        _ object: JSONText,
+        previous: JSONText? = nil,
+        at time: Int64,
+        id: String? = nil,
+        _ version: StripeSimulator.Version
+    ) -> RareFlowTests.Taken {
+        let id = id ?? "evt_\(type)_\(time)"
+        return (
+            simulator(version).event(type, id: id, created: time, object: object, previous: previous).bytes, time
+        )
+    }
+
+    /// The payment that the simulated invoice names before basil.
+    static func payment(_ version: StripeSimulator.Version) throws -> String {
+        var invoice = StripeInvoice("in_1", reason: "subscription_create", lines: [], created: created)
+        invoice.status = "paid"
+        let members = invoice.object(version)
+        guard case .string(let id)? = members["payment_intent"] else { return "pi_in_1" }
+        return id
+    }
+
+    static func purchase(_ version: StripeSimulator.Version) throws -> [RareFlowTests.Taken] {
+        let subscription = RareFlowTests.active(.basic)
+        let line = StripeInvoice.Line(.basic, from: created, to: created + 30 * day)
+        let joined: JSONText = [
+            "id": "inpay_1", "object": "invoice_payment", "amount_paid": .integer(sold), "invoice": "in_1",
+            "payment": ["type": "payment_intent", "payment_intent": .string(try payment(version))], "status": "paid",
+        ]
+        return [
+            RareFlowTests.began(subscription, version),
+            RareFlowTests.invoice("in_1", reason: "subscription_create", [line], at: created, version),
+            event("invoice_payment.paid", joined, at: created, version),
+        ]
+    }
+
+    static func refund(
+        _ id: String,
+        _ amount: Int64,
+        of payment: String,
+        at time: Int64,
+        _ version: StripeSimulator.Version
+    ) -> RareFlowTests.Taken {
+        let refund: JSONText = [
+            "id": .string(id), "object": "refund", "amount": .integer(amount), "charge": "ch_1", "created": .integer(time),
+            "currency": "usd", "payment_intent": .string(payment), "status": "succeeded",
+        ]
+        return event("refund.created", refund, at: time, id: "evt_\(id)", version)
+    }
+
+    /// - Parameter before: what had gone back before.
+    static func charge(
+        _ amount: Int64,
+        before: Int64 = 0,
+        of payment: String,
+        at time: Int64,
+        _ version: StripeSimulator.Version
+    ) -> RareFlowTests.Taken {
+        let charge: JSONText = [
+            "id": "ch_1", "object": "charge", "amount": .integer(sold), "amount_refunded": .integer(amount),
+            "currency": "usd", "payment_intent": .string(payment), "refunded": .bool(amount == sold),
+        ]
+        let previous: JSONText = ["amount_refunded": .integer(before)]
+        return event("charge.refunded", charge, previous: previous, at: time, id: "evt_ch_\(amount)", version)
+    }
+
+    private func adapter(_ version: StripeSimulator.Version) throws -> StripeAdapter {
+        try policed { $0.refundSource = .refunds }
+    }
+
+    /// The ledger after all deliveries, and how often each kind of event was news.
+    private func played(
+        _ deliveries: [RareFlowTests.Taken],
+        _ adapter: StripeAdapter
+    ) throws -> (ledger: AccountLedger, news: [NormalizedEvent]) {
+        var ledger = AccountLedger()
+        var seen: Set<EventID> = []
+        var news: [NormalizedEvent] = []
+        for delivery in deliveries {
+            for applied in ledger.apply(try adapter.take(delivery.body, at: delivery.time))
+            where seen.insert(applied.event.id).inserted && applied.disposition == .applied { news.append(applied.event) }
+        }
+        return (ledger, news)
+    }
+
+    @Test("a refund reaches its subscription, with account and transaction", arguments: versions)
+    func refund(_ version: StripeSimulator.Version) throws {
+        let payment = try Self.payment(version)
+        let refund = Self.refund("re_1", Self.sold, of: payment, at: created + 5 * day, version)
+        let adapter = try adapter(version)
+        for order in RareFlowTests.permutations(try Self.purchase(version) + [refund]) {
+            let (ledger, _) = try played(order, adapter)
+            let state = try #require(ledger[PitfallTests.lineage])
+            #expect(ledger.states.count == 1)
+            // The subscription goes on, as Stripe's does.
+            #expect(state.access(at: date(created + 6 * day)).isGranted)
+            #expect(state.contradictions.isEmpty)
+        }
+        let (_, news) = try played(try Self.purchase(version) + [refund], adapter)
+        let refunded = try #require(news.last)
+        #expect(refunded.account?.id == "cus_1")
+        #expect(refunded.transaction == "in_1")
+        guard case .refunded(let detail) = refunded.event else {
+            Issue.record("\(refunded.event)")
+            return
+        }
+        #expect(detail.transaction == "in_1" && detail.affectsCurrentPeriod == false)
+    }
+
+    @Test("a lost dispute ends the period that was paid for, with a key or without", arguments: versions)
+    func dispute(_ version: StripeSimulator.Version) throws {
+        let dispute: JSONText = [
+            "id": "dp_1", "object": "dispute", "amount": .integer(Self.sold), "charge": "ch_1", "currency": "usd",
+            "payment_intent": .string(try Self.payment(version)), "reason": "fraudulent", "status": "lost",
+        ]
+        let lost = Self.event("charge.dispute.closed", dispute, at: created + 5 * day, version)
+        let adapter = try adapter(version)
+        for order in RareFlowTests.permutations(try Self.purchase(version) + [lost]) {
+            let state = try #require(try played(order, adapter).ledger[PitfallTests.lineage])
+            #expect(state.access(at: date(created + 4 * day)).isGranted)
+            #expect(!state.access(at: date(created + 6 * day)).isGranted)
+            #expect(state.snapshot(at: date(created + 6 * day)).status == .refunded)
+        }
+    }
+
+    @Test("one refund is one event and one state, whichever notifications report it", arguments: versions)
+    func oneRefund(_ version: StripeSimulator.Version) throws {
+        let payment = try Self.payment(version)
+        let adapter = try adapter(version)
+        for apart: Int64 in [0, 3] {
+            let refund = Self.refund("re_1", Self.sold, of: payment, at: created + 5 * day, version)
+            let charge = Self.charge(Self.sold, of: payment, at: created + 5 * day + apart, version)
+            for reports in [[refund], [charge], [refund, charge], [charge, refund]] {
+                let (ledger, news) = try played(try Self.purchase(version) + reports, adapter)
+                #expect(news.filter { $0.kind == .refunded }.count == 1)
+                let state = try #require(ledger[PitfallTests.lineage])
+                #expect(state.refund(of: "in_1")?.value.scope == .full)
+                #expect(state.contradictions.isEmpty)
+            }
+        }
+    }
+
+    @Test("several refunds each count, and together are all that was paid", arguments: versions)
+    func several(_ version: StripeSimulator.Version) throws {
+        let payment = try Self.payment(version)
+        let adapter = try adapter(version)
+        let reports = [
+            Self.refund("re_1", 500, of: payment, at: created + 5 * day, version),
+            Self.refund("re_2", 499, of: payment, at: created + 6 * day, version),
+            Self.charge(500, of: payment, at: created + 5 * day, version),
+            Self.charge(999, before: 500, of: payment, at: created + 6 * day, version),
+        ]
+        for order in RareFlowTests.permutations(Array(reports[..<2])) + RareFlowTests.permutations(reports) {
+            let (ledger, news) = try played(try Self.purchase(version) + order, adapter)
+            let state = try #require(ledger[PitfallTests.lineage])
+            #expect(state.refund(of: "in_1")?.value.scope == .full)
+            if order.count == 2 { #expect(news.filter { $0.kind == .refunded }.count == 2) }
+            #expect(state.contradictions.isEmpty)
+        }
+    }
+
+    @Test("what was sold once is gone when all its money went back, be it in parts and in any order")
+    func sale() throws {
+        let session: JSONText = [
+            "id": "cs_1", "object": "checkout.session", "amount_total": .integer(Self.sold), "currency": "usd",
+            "customer": "cus_1", "mode": "payment", "payment_intent": "pi_1", "payment_link": "plink_1",
+            "payment_status": "paid", "status": "complete",
+        ]
+        let adapter = try policed { $0.oneTimeProducts = ["plink_1": .nonConsumable] }
+        let sold = Self.event("checkout.session.completed", session, at: created, .endive)
+        let parts = [
+            Self.refund("re_1", 500, of: "pi_1", at: created + 5 * day, .endive),
+            Self.refund("re_2", 499, of: "pi_1", at: created + 6 * day, .endive),
+        ]
+        let lineage = SubscriptionID(store: .stripe, environment: .production, id: "pi_1")
+        for order in RareFlowTests.permutations([sold] + parts) {
+            let state = try #require(try played(order, adapter).ledger[lineage])
+            #expect(state.access(at: date(created + 5 * day + 60)).isGranted)
+            #expect(!state.access(at: date(created + 6 * day + 60)).isGranted)
+        }
+        let part = try #require(try played([sold, parts[0]], adapter).ledger[lineage])
+        #expect(part.access(at: date(created + 9 * day)).isGranted)
+    }
+}
