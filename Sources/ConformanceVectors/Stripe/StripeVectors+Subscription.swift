@@ -150,7 +150,7 @@ extension StripeVectors {
             }
             let trialEnding = active {
                 ($0.start, $0.end, $0.status) = (created - 14 * day, created, "trialing")
-                ($0.trialStart, $0.trialEnd) = (created - 14 * day, created)
+                ($0.trialStart, $0.trialEnd, $0.startDate) = (created - 14 * day, created, created - 14 * day)
             }
             try update("trial-ended", "converted, not paid yet", from: trialEnding, []) {
                 ($0.start, $0.end, $0.status) = (created, created + 30 * day, "active")
@@ -165,6 +165,7 @@ extension StripeVectors {
                 "converted ahead of time, and charged at once",
                 from: active {
                     ($0.status, $0.trialStart, $0.trialEnd) = ("trialing", $0.start, $0.end)
+                    $0.startDate = $0.start
                 },
                 ["renewed"]
             ) {
