@@ -42,7 +42,8 @@ final class Mapping {
         case trialWillEnd, pendingUpdateApplied, pendingUpdateExpired
         /// A change that a thin event names without showing what was before.
         case subscriptionTold(Told)
-        case invoicePaid, invoicePayment, invoiceSettled, invoiceFailed(actionRequired: Bool), invoiceUpcoming, invoiceNotice
+        case invoicePaid, invoicePayment, invoiceSettled, invoiceFailed(actionRequired: Bool), invoiceUpcoming,
+            invoiceNotice
         case schedule, scheduleEnded
         case refund, refundFailed, chargeRefundUpdated, chargeRefunded
         case dispute

@@ -99,7 +99,9 @@ struct ItemTests {
     func end(_ version: StripeSimulator.Version) throws {
         let both = Self.subscription([.pro, Self.addOn])
         var ended = both
-        (ended.status, ended.endedAt, ended.cancellationReason) = ("canceled", created + 5 * day, "cancellation_requested")
+        (ended.status, ended.endedAt, ended.cancellationReason) = (
+            "canceled", created + 5 * day, "cancellation_requested"
+        )
         let deleted = PitfallTests.body("deleted", ended, at: created + 5 * day, id: "evt_end", version)
         let deliveries = [RareFlowTests.began(both, version), (deleted, created + 5 * day)]
         for order in RareFlowTests.permutations(deliveries) {

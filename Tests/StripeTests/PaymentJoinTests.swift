@@ -56,7 +56,8 @@ struct PaymentJoinTests {
         _ version: StripeSimulator.Version
     ) -> RareFlowTests.Taken {
         let refund: JSONText = [
-            "id": .string(id), "object": "refund", "amount": .integer(amount), "charge": "ch_1", "created": .integer(time),
+            "id": .string(id), "object": "refund", "amount": .integer(amount), "charge": "ch_1",
+            "created": .integer(time),
             "currency": "usd", "payment_intent": .string(payment), "status": "succeeded",
         ]
         return event("refund.created", refund, at: time, id: "evt_\(id)", version)
@@ -92,7 +93,9 @@ struct PaymentJoinTests {
         var news: [NormalizedEvent] = []
         for delivery in deliveries {
             for applied in ledger.apply(try adapter.take(delivery.body, at: delivery.time))
-            where seen.insert(applied.event.id).inserted && applied.disposition == .applied { news.append(applied.event) }
+            where seen.insert(applied.event.id).inserted && applied.disposition == .applied {
+                news.append(applied.event)
+            }
         }
         return (ledger, news)
     }

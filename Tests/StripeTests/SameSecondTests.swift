@@ -96,7 +96,14 @@ struct SameSecondTests {
             step(&subscription)
             let time = Self.act + Int64(number) * apart
             let previous = before.previous(subscription, version)
-            let body = PitfallTests.body("updated", subscription, previous: previous, at: time, id: "evt_s\(number)", version)
+            let body = PitfallTests.body(
+                "updated",
+                subscription,
+                previous: previous,
+                at: time,
+                id: "evt_s\(number)",
+                version
+            )
             deliveries.append((body, time))
         }
         if let type = act.invoice {
@@ -149,7 +156,9 @@ struct SameSecondTests {
             before.items[0].price = .seats
             before.latestInvoice = "in_before_\(number)"
             let previous = before.previous(after, .endive)
-            return (PitfallTests.body("updated", after, previous: previous, at: Self.act, id: "evt_\(number)"), Self.act)
+            return (
+                PitfallTests.body("updated", after, previous: previous, at: Self.act, id: "evt_\(number)"), Self.act
+            )
         }
         let states = try RareFlowTests.permutations([RareFlowTests.began(first, .endive)] + steps)
             .map { try ItemTests.state($0, adapter()) }

@@ -67,7 +67,9 @@ struct StoryTests {
         let results = try Self.results(version)
         #expect(plain(results.flatMap(\.events)) == plain(reference.flatMap(\.events)))
         #expect(results.map(\.noChange?.reason) == reference.map(\.noChange?.reason))
-        func stated(_ results: [Normalization]) -> [[Fact]?] { results.map { $0.noChange?.statement.map { plain($0.facts) } } }
+        func stated(_ results: [Normalization]) -> [[Fact]?] {
+            results.map { $0.noChange?.statement.map { plain($0.facts) } }
+        }
         #expect(stated(results) == stated(reference))
     }
 

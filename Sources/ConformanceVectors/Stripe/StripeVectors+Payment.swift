@@ -126,7 +126,13 @@ extension StripeVectors {
             previous: ["status": "succeeded"],
             ["refund_reversed"]
         )
-        try add("refund-charge-twin", "a state that knows the refund has it", "charge.refunded", charge(500), ["refunded"])
+        try add(
+            "refund-charge-twin",
+            "a state that knows the refund has it",
+            "charge.refunded",
+            charge(500),
+            ["refunded"]
+        )
         try add(
             "refund-charge-twin-full",
             "the charge knows that nothing is left",

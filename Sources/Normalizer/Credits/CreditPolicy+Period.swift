@@ -11,7 +11,8 @@ extension CreditPolicy {
         let event = applied.event
         // A payment may only infer the period that it pays for, as Stripe's invoices do; it pays out all the same.
         var stated: Fact.Period?
-        for case .period(let period) in event.facts where period.item == nil && (stated == nil || !period.isProvisional) {
+        for case .period(let period) in event.facts where period.item == nil && (stated == nil || !period.isProvisional)
+        {
             stated = period
         }
         guard let stated,

@@ -30,7 +30,9 @@ extension CreditPolicy {
         _ state: SubscriptionState,
         again event: EventID? = nil
     ) -> [CreditAction] {
-        guard let refund = state.refund(of: purchase.transaction)?.value, refund.isWhole(of: purchase) else { return [] }
+        guard let refund = state.refund(of: purchase.transaction)?.value, refund.isWhole(of: purchase) else {
+            return []
+        }
         let effects = credits(of: purchase.product, purchase.purchase).map {
             CreditAction.Effect.withdraw($0)
         }

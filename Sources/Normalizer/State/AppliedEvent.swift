@@ -105,7 +105,8 @@ extension SubscriptionState {
             isPaid: isPaid,
             purchase: name.flatMap { purchases[$0] ?? purchases[transaction(named: $0)] }?.value,
             isKnownRefund: isKnownRefund,
-            isStillRefunded: event.refund.map { $0.refund != nil && refund(of: $0.transaction)?.value.scope == .full } ?? false,
+            isStillRefunded: event.refund.map { $0.refund != nil && refund(of: $0.transaction)?.value.scope == .full }
+                ?? false,
             owner: event.account == nil && event.concernsMoneyBack ? owner : nil,
             transaction: name.flatMap { transactionNames[$0] },
             chargedStart: name.flatMap { chargedStart(of: $0) },

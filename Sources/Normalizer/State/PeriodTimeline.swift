@@ -479,8 +479,9 @@ extension PeriodTimeline {
             let period = periods[index]
             var accessEnd = end
             for cut in [period.cut, period.replacement].compactMap(\.self) { accessEnd = min(accessEnd, cut.at) }
-            if !period.fact.isProvisional, period.by.milliseconds > entry.by.milliseconds
-                || period.entry.statement.wasTaken(after: entry.by)
+            if !period.fact.isProvisional,
+                period.by.milliseconds > entry.by.milliseconds
+                    || period.entry.statement.wasTaken(after: entry.by)
             {
                 accessEnd = min(accessEnd, max(start, period.by.milliseconds))
             }
@@ -491,7 +492,8 @@ extension PeriodTimeline {
 
     /// The products that give access at a moment in addition to one.
     func products(at time: Int64, besides product: String) -> [String] {
-        let others = periods.filter { $0.grants(at: time) }.map(\.fact.product)
+        let others =
+            periods.filter { $0.grants(at: time) }.map(\.fact.product)
             + items.filter { $0.grants(at: time) }.map(\.entry.fact.product)
         return Set(others).subtracting([product]).sorted()
     }

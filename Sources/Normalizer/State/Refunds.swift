@@ -41,7 +41,8 @@ extension SubscriptionState {
 
     /// The start of the period that a transaction paid for, by what is said of the payment.
     func chargedStart(of transaction: String) -> Int64? {
-        (charges[transaction] ?? charges[self.transaction(named: transaction)])?.value.periodStart?.millisecondsSince1970
+        (charges[transaction] ?? charges[self.transaction(named: transaction)])?.value.periodStart?
+            .millisecondsSince1970
     }
 
     /// All that is said of the refunds of a transaction.

@@ -205,7 +205,10 @@ extension Register {
 
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(EventTime(wrappedValue: Date(millisecondsSince1970: milliseconds)), forKey: .milliseconds)
+            try container.encode(
+                EventTime(wrappedValue: Date(millisecondsSince1970: milliseconds)),
+                forKey: .milliseconds
+            )
             try container.encodeIfPresent(content, forKey: .content)
         }
     }

@@ -126,7 +126,9 @@ extension SubscriptionState: Codable {
         )
         try container.encodeIfPresent(transfer, forKey: .transfer)
         try write(
-            transactionNames.sorted { $0.key < $1.key }.map { Fact.TransactionName(transaction: $0.value, name: $0.key) },
+            transactionNames.sorted { $0.key < $1.key }.map {
+                Fact.TransactionName(transaction: $0.value, name: $0.key)
+            },
             .transactionNames
         )
         try write(links.inOrder, .links)

@@ -34,7 +34,10 @@ extension Mapping {
         }
         var subject = subject(schedule, lineage)
         let previous = try notification.previous.map { (value) throws(JSONError) in try ObjectReader(value) }
-        let oldPhases = try previous.map { (reader) throws(JSONError) in try ScheduleObject.phases(in: reader, addOns: policy.addOnProducts) } ?? nil
+        let oldPhases =
+            try previous.map { (reader) throws(JSONError) in
+                try ScheduleObject.phases(in: reader, addOns: policy.addOnProducts)
+            } ?? nil
         var events: [NormalizedEvent] = []
 
         if let next = changeScheduled(by: schedule, lineage, subject) {

@@ -477,7 +477,8 @@ extension Mapping {
                     .periodBegan(lineage, product: product, start: span.start.date),
                     .renewed(
                         LifecycleEvent.Renewed(
-                            cause: before.status == .trialing && subscription.isTrialOfStart ? .trialConversion : .scheduled,
+                            cause: before.status == .trialing && subscription.isTrialOfStart
+                                ? .trialConversion : .scheduled,
                             phase: subscription.phase,
                             period: span.period
                         )

@@ -49,7 +49,8 @@ struct SubscriptionContent {
         let pending = field(.pendingUpdate).flatMap { try? ObjectReader($0).list("subscription_items") }
         parts += (pending.flatMap { try? SubscriptionObject.items($0) } ?? []).map(\.content).sorted()
         parts.append("")
-        parts += items.map { "\($0.content) \($0.start.map { String($0) } ?? "") \($0.end.map { String($0) } ?? "")" }.sorted()
+        parts += items.map { "\($0.content) \($0.start.map { String($0) } ?? "") \($0.end.map { String($0) } ?? "")" }
+            .sorted()
         let text = parts.joined(separator: "\n")
         name = String(SHA256.hash(Array(text.utf8).span).hexadecimal.prefix(16))
     }
