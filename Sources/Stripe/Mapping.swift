@@ -190,7 +190,7 @@ final class Mapping {
             return normalization(of: mapped.outcome, anomalies: mapped.anomalies)
         case .notNeeded: return normalization(of: mapWithoutObject(row))
         case .notAsked: return normalization(of: .none(.needsLookup, lineage: relatedLineage))
-        case .absent: throw JSONError(.missing, path: notification.isThin ? "related_object" : "data.object", offset: 0)
+        case .absent: throw notification.absentObject
         }
     }
 

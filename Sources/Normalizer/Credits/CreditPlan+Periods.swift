@@ -178,7 +178,7 @@ extension CreditPlan {
     // MARK: Refunds
 
     private mutating func addRefunds(of state: SubscriptionState, _ reading: TenureReading) {
-        for register in state.refunds.values {
+        for register in state.refundsOfTransactions {
             guard let scope = register.value.scope, let period = reading.timeline.index(of: register.value) else {
                 continue
             }

@@ -31,7 +31,7 @@ public enum AccessDecision: Hashable, Sendable {
         /// The product.
         public var product: String
         /// Further products that the lineage gives access to at that moment, such as add-ons; nil where there are none.
-        public var otherProducts: Optional<[String]>
+        public var otherProducts: Optional<[String]> = nil
         /// Under which terms a period is used; absent for a product bought once.
         public var phase: Phase?
         /// The store's transaction or order.

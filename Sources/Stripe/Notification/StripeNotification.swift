@@ -152,6 +152,11 @@ public struct StripeNotification: Sendable {
     /// What it is about: the object that it contains, or the one that was fetched for it.
     var subject: JSONValue? { isThin ? answers[LookupRequest.object]?.document?.root : object }
 
+    /// That it names, or contains, no object.
+    var absentObject: JSONError {
+        JSONError(.missing, path: isThin ? "related_object" : "data.object", offset: 0)
+    }
+
     /// Which of Stripe's worlds the object of a question lives in.
     private var answeredMode: Bool? {
         subject.flatMap { try? ObjectReader($0).optionalBool(.livemode) } ?? nil
