@@ -136,7 +136,8 @@ struct RandomWalk {
         let isWithin = soonest < end - gap
         let hasBegun = truth.start <= now
         let start = truth.start
-        let isTrial = truth.granting(at: now)?.isTrial == true
+        // Stripe has one status for both.
+        let isTrial = truth.granting(at: now).map { $0.isTrial || $0.isGiven } == true
         let changes =
             truth.resumesAt == nil && hasBegun
             && (provider != .stripe || (!isTrial && truth.willRenew)) && !isOfGooglePlayRelay
@@ -171,8 +172,7 @@ struct RandomWalk {
             take(.extend(days: days), at: within) { [provider] in
                 $0.end += days * Self.day
                 $0.spans[$0.spans.count - 1].end = $0.end
-                // Stripe has no other name for what is given.
-                if provider == .stripe { $0.spans[$0.spans.count - 1].isTrial = true }
+                if provider == .stripe { $0.spans[$0.spans.count - 1].isGiven = true }
             }
         case 52..<58
         where truth.willRenew && truth.next == nil && truth.resumesAt == nil
@@ -459,9 +459,10 @@ extension RandomWalk {
         guard time <= end else { return false }
         let isActive = truth.standing == .active
         let isPaid = truth.paid > 0 && truth.start <= now && truth.itemsSince == 0
+        let isTrial = truth.granting(at: now).map { $0.isTrial || $0.isGiven } == true
         let canChange =
             truth.plan == .proMonthly && truth.next == nil && truth.resumesAt == nil && truth.start <= now
-            && (provider == .google || (truth.willRenew && truth.granting(at: now)?.isTrial != true))
+            && (provider == .google || (truth.willRenew && !isTrial))
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<30: buyCoins(at: time)
         case 30..<45 where isActive && isPaid && (provider == .stripe || provider == .google): dispute(at: time)

@@ -13,6 +13,8 @@ struct Truth: Hashable {
         var plan: Story.Plan
         var paid: Int64
         var isTrial = false
+        /// True if some of it was given to a customer who had paid. Stripe calls that a trial, which it is not.
+        var isGiven = false
     }
 
     enum Standing: Hashable { case none, pending, active, grace, hold, paused, ended, over }

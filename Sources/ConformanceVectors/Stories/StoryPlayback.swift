@@ -23,13 +23,18 @@ package struct StoryPlayback: Sendable {
     /// Every event, in that order.
     package var events: [NormalizedEvent] { taken.flatMap(\.result.events) }
 
-    /// What happened in each step, each fact once: a provider may tell it in several notifications.
+    /// What happened in each step, each fact once: a provider may report it in several notifications, under one id, or
+    /// under several of which a state knows the second to be a duplicate.
     package var kinds: [Int: [LifecycleEvent.Kind]] {
+        var ledger = AccountLedger()
         var seen: Set<EventID> = []
         var kinds: [Int: [LifecycleEvent.Kind]] = [:]
         for taken in taken {
-            for event in taken.result.events where seen.insert(event.id).inserted {
-                kinds[taken.notification.step, default: []].append(event.kind)
+            let applied = ledger.apply(taken.result)
+            for (event, applied) in zip(taken.result.events, applied) where seen.insert(event.id).inserted {
+                let step = taken.notification.step
+                if applied.disposition == .duplicate, kinds[step]?.contains(event.kind) == true { continue }
+                kinds[step, default: []].append(event.kind)
             }
         }
         return kinds

@@ -210,9 +210,11 @@ struct Refinement {
     private func affectsCurrentPeriod(_ refund: LifecycleEvent.Refund) -> Bool? {
         let stated = event.refund
         if let purchase {
-            // Only the amount of a refund with a name of its own tells what it leaves of a sale.
+            // Only the amount of a refund with a name of its own tells what it leaves of a sale; a store that says by
+            // itself what it takes away can give all of the money back and take nothing.
             guard let stated, !stated.endsAccess else { return true }
-            return stated.scope == .full || stated.isWhole(of: purchase) ? true : nil
+            let isAll = event.store.rules.takesBackRefundedSales && stated.scope == .full
+            return isAll || stated.isWhole(of: purchase) ? true : nil
         }
         let start = stated?.periodStart?.millisecondsSince1970 ?? reading.chargedStart
         let timeline = now.timeline
