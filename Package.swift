@@ -152,21 +152,36 @@ let package = Package(
             dependencies: ["JSONWebSignature", "LifecycleEvents", "SignatureCore", "SignatureIssuing", "WireJSON"],
             swiftSettings: strict
         ),
-        // Test vectors: their format, what runs them, and what makes them. Shared by the command line and the tests.
+        // An adapter from a configuration in JSON, for the command line and for test vectors.
+        .target(
+            name: "ReceiverConfiguration",
+            dependencies: [
+                "AppleJWS", "GooglePubSub", "HTTPTransport", "JSONWebSignature", "Normalizer", "RevenueCatEvents",
+                "SignatureCore", "Stripe", "WireJSON",
+            ],
+            swiftSettings: strict
+        ),
+        // Test vectors: their format, what runs them, and what compares. What makes them is in Tests/VectorGenerator.
         .target(
             name: "ConformanceVectors",
+            dependencies: ["HTTPTransport", "Normalizer", "ReceiverConfiguration", "SignatureCore", "WireJSON"],
+            swiftSettings: strict
+        ),
+        // What every documented notification becomes.
+        .target(
+            name: "NotificationCoverage",
             dependencies: [
-                "AppleJWS",
-                "GooglePubSub",
-                "HTTPTransport",
-                "JSONWebSignature",
-                "NotificationSimulator",
-                "Normalizer",
-                "RevenueCatEvents",
-                "SignatureCore",
-                "SignatureIssuing",
-                "Stripe",
+                "ConformanceVectors", "JSONWebSignature", "Normalizer", "NotificationSimulator", "SignatureCore",
                 "WireJSON",
+            ],
+            swiftSettings: strict
+        ),
+        // Stories of the simulator, taken in by the adapters in any order.
+        .target(
+            name: "StoryReceiving",
+            dependencies: [
+                "ConformanceVectors", "GooglePubSub", "HTTPTransport", "Normalizer", "NotificationSimulator",
+                "ReceiverConfiguration", "SignatureCore", "Stripe", "WireJSON",
             ],
             swiftSettings: strict
         ),
@@ -186,11 +201,14 @@ let package = Package(
                 "GooglePubSub",
                 "HTTPTransport",
                 "LifecycleJournal",
+                "NotificationCoverage",
                 "NotificationSimulator",
                 "Normalizer",
                 "PostgresJournal",
+                "ReceiverConfiguration",
                 "SQLiteJournal",
                 "ShadowComparison",
+                "StoryReceiving",
                 "WireJSON",
                 .target(name: "LoopbackServer", condition: .when(traits: ["CommandLineTool"])),
                 .product(
@@ -208,13 +226,30 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "SchemaSupport", dependencies: ["WireJSON"], path: "Tests/SchemaSupport", swiftSettings: strict),
+        // Makes `TestVectors/`: the cases, and what signs them.
+        .target(
+            name: "VectorGenerator",
+            dependencies: [
+                "AppleJWS", "ConformanceVectors", "GooglePubSub", "HTTPTransport", "JSONWebSignature", "Normalizer",
+                "NotificationSimulator", "ReceiverConfiguration", "RevenueCatEvents", "SignatureCore",
+                "SignatureIssuing", "Stripe", "WireJSON",
+            ],
+            path: "Tests/VectorGenerator",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "generate-vectors",
+            dependencies: ["Normalizer", "VectorGenerator"],
+            path: "Tests/generate-vectors",
+            swiftSettings: strict
+        ),
         // Where bytes from outside enter, with what has to be so whatever they are; driven by `Fuzz/` and by a test.
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "ConformanceVectors", "GooglePubSub", "HTTPTransport", "JSONWebSignature", "NotificationSimulator",
-                "Normalizer", "NormalizerTesting", "RevenueCatEvents", "SchemaSupport", "SignatureCore",
-                "SignatureIssuing", "Stripe", "WireJSON",
+                "ConformanceVectors", "GooglePubSub", "HTTPTransport", "JSONWebSignature", "Normalizer",
+                "NormalizerTesting", "NotificationSimulator", "ReceiverConfiguration", "RevenueCatEvents",
+                "SchemaSupport", "SignatureCore", "SignatureIssuing", "Stripe", "WireJSON",
             ],
             path: "Tests/FuzzTargets",
             swiftSettings: strict
@@ -223,10 +258,9 @@ let package = Package(
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "AppleJWS", "ConformanceVectors", "FuzzTargets", "GooglePubSub", "HTTPTransport",
-                "NotificationSimulator", "Normalizer", "NormalizerTesting", "RevenueCatEvents", "SchemaSupport",
-                "SignatureCore", "Stripe",
-                "WireJSON",
+                "AppleJWS", "ConformanceVectors", "FuzzTargets", "GooglePubSub", "HTTPTransport", "Normalizer",
+                "NormalizerTesting", "NotificationCoverage", "NotificationSimulator", "ReceiverConfiguration",
+                "RevenueCatEvents", "SchemaSupport", "SignatureCore", "Stripe", "VectorGenerator", "WireJSON",
             ],
             swiftSettings: strict
         ),
@@ -257,21 +291,15 @@ let package = Package(
             name: "StripeTests",
             dependencies: [
                 "ConformanceVectors", "CurlTransport", "HTTPTransport", "LoopbackServer", "Normalizer",
-                "NormalizerTesting", "NotificationSimulator", "SignatureCore", "Stripe", "WireJSON",
+                "NormalizerTesting", "NotificationSimulator", "SignatureCore", "Stripe", "VectorGenerator", "WireJSON",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "AppleJWSTests",
             dependencies: [
-                "AppleJWS",
-                "ConformanceVectors",
-                "NotificationSimulator",
-                "Normalizer",
-                "SchemaSupport",
-                "SignatureCore",
-                "SignatureIssuing",
-                "WireJSON",
+                "AppleJWS", "ConformanceVectors", "Normalizer", "NotificationSimulator", "SchemaSupport",
+                "SignatureCore", "SignatureIssuing", "VectorGenerator", "WireJSON",
             ],
             swiftSettings: strict
         ),
@@ -292,36 +320,18 @@ let package = Package(
         .testTarget(
             name: "GooglePubSubTests",
             dependencies: [
-                "ConformanceVectors",
-                "CurlTransport",
-                "GooglePubSub",
-                "HTTPTransport",
-                "JSONWebSignature",
-                "LoopbackServer",
-                "Normalizer",
-                "NormalizerTesting",
-                "SignatureCore",
-                "SignatureIssuing",
-                "WireJSON",
-                "lifecycle",
+                "ConformanceVectors", "CurlTransport", "GooglePubSub", "HTTPTransport", "JSONWebSignature", "lifecycle",
+                "LoopbackServer", "Normalizer", "NormalizerTesting", "SignatureCore", "SignatureIssuing",
+                "VectorGenerator", "WireJSON",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "RevenueCatEventsTests",
             dependencies: [
-                "AppleJWS",
-                "ConformanceVectors",
-                "CurlTransport",
-                "HTTPTransport",
-                "LoopbackServer",
-                "NormalizerTesting",
-                "NotificationSimulator",
-                "Normalizer",
-                "RevenueCatEvents",
-                "ShadowComparison",
-                "SignatureCore",
-                "WireJSON",
+                "AppleJWS", "ConformanceVectors", "CurlTransport", "HTTPTransport", "LoopbackServer", "Normalizer",
+                "NormalizerTesting", "NotificationSimulator", "RevenueCatEvents", "ShadowComparison", "SignatureCore",
+                "VectorGenerator", "WireJSON",
             ],
             swiftSettings: strict
         ),
@@ -329,16 +339,9 @@ let package = Package(
         .testTarget(
             name: "ChannelIdentityTests",
             dependencies: [
-                "AppleJWS",
-                "ConformanceVectors",
-                "GooglePubSub",
-                "HTTPTransport",
-                "NotificationSimulator",
-                "Normalizer",
-                "RevenueCatEvents",
-                "ShadowComparison",
-                "SignatureCore",
-                "SignatureIssuing",
+                "AppleJWS", "ConformanceVectors", "GooglePubSub", "HTTPTransport", "Normalizer",
+                "NotificationSimulator", "RevenueCatEvents", "ShadowComparison", "SignatureCore", "SignatureIssuing",
+                "VectorGenerator",
             ],
             swiftSettings: strict
         ),
@@ -346,23 +349,16 @@ let package = Package(
         .testTarget(
             name: "SimulatorTests",
             dependencies: [
-                "ConformanceVectors", "HTTPTransport", "NotificationSimulator", "Normalizer", "RevenueCatEvents",
-                "WireJSON",
+                "ConformanceVectors", "HTTPTransport", "Normalizer", "NotificationSimulator", "RevenueCatEvents",
+                "StoryReceiving", "WireJSON",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "CLITests",
             dependencies: [
-                "ConformanceVectors",
-                "CurlTransport",
-                "GooglePubSub",
-                "HTTPTransport",
-                "LoopbackServer",
-                "Normalizer",
-                "NotificationSimulator",
-                "WireJSON",
-                "lifecycle",
+                "ConformanceVectors", "CurlTransport", "GooglePubSub", "HTTPTransport", "lifecycle", "LoopbackServer",
+                "Normalizer", "NotificationSimulator", "ReceiverConfiguration", "WireJSON",
             ],
             swiftSettings: strict
         ),

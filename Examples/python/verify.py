@@ -7,6 +7,56 @@ import base64, hashlib, hmac, json, re, sys
 HEADERS = {"stripe": "stripe-signature", "revenuecat": "x-revenuecat-webhook-signature"}
 
 
+class Shared:
+    """What the lines of a file refer to; its first line has it."""
+
+    def __init__(self, parts=None):
+        self.objects, texts = ((parts or {}).get(name, {}) for name in ("objects", "texts"))
+        self.texts = {}
+        for name, text in texts.items():
+            self.texts[name] = self.octets(text)
+
+    def whole(self, value):
+        """An object as it stands, or the one that `base` names, changed by the other members."""
+        if "base" not in value:
+            return value
+        return changed(self.objects[value["base"]], {k: v for k, v in value.items() if k != "base"})
+
+    def octets(self, text):
+        """A string, a shared text by its name, the encoding of another text, or several of these in a list."""
+        if isinstance(text, str):
+            return text.encode()
+        if isinstance(text, list):
+            return b"".join(map(self.octets, text))
+        if "base64" in text:
+            return base64.b64encode(self.octets(text["base64"]))
+        if "base64url" in text:
+            return base64.urlsafe_b64encode(self.octets(text["base64url"])).rstrip(b"=")
+        return self.texts[text["text"]]
+
+    def body(self, vector):
+        if "body" in vector:
+            return self.octets(vector["body"])
+        return base64.b64decode(vector["body_base64"], validate=True)
+
+    def fields(self, value):
+        """A header field that came once, or several times."""
+        return [self.octets(text).decode() for text in (value if isinstance(value, list) else [value])]
+
+
+def changed(value, changes):
+    """null takes a member away, an object changes one, and anything else replaces it."""
+    result = dict(value)
+    for name, change in changes.items():
+        if change is None and name in value:
+            del result[name]
+        elif isinstance(change, dict) and isinstance(value.get(name), dict):
+            result[name] = changed(value[name], change)
+        else:
+            result[name] = change
+    return result
+
+
 def strings(value):
     return [] if value is None else [value] if isinstance(value, str) else value
 
@@ -36,11 +86,11 @@ def check_signature(values, body, secrets, config):
     return "stale" if abs(config["now"] - int(times[0]) * 1000) > config.get("toleranceSeconds", 300) * 1000 else None
 
 
-def judge(vector):
+def judge(vector, shared):
     """The code of the refusal, or None where the delivery is proven."""
-    provider, config = vector["provider"], vector["config"]
-    headers = {name.lower(): strings(value) for name, value in vector["headers"].items()}
-    body = base64.b64decode(vector["body_base64"], validate=True)
+    provider, config = vector["provider"], shared.whole(vector["config"])
+    headers = {name.lower(): shared.fields(value) for name, value in vector["headers"].items()}
+    body = shared.body(vector)
     secrets, values = strings(config.get("secrets") or config.get("hmacSecrets")), strings(config.get("authorization"))
     if not usable(secrets + values, config):
         return "configuration"
@@ -58,9 +108,13 @@ def judge(vector):
 def main(paths):
     total = differing = 0
     for path in paths:
+        shared = Shared()
         for line in open(path, encoding="utf-8"):
             vector = json.loads(line)
-            found, wanted = judge(vector), vector.get("code") if vector["expect"] == "reject" else None
+            if "shared" in vector:
+                shared = Shared(vector["shared"])
+                continue
+            found, wanted = judge(vector, shared), vector.get("code") if vector["expect"] == "reject" else None
             # Turned away for what it says, once it is proven: a matter of reading, not of signatures.
             wanted = None if wanted == "misdirected" else wanted
             total += 1

@@ -1,5 +1,6 @@
 package import FoundationEssentials
 package import Normalizer
+import ReceiverConfiguration
 import SignatureCore
 package import WireJSON
 
@@ -28,15 +29,6 @@ package struct Vector: Sendable {
     /// Whether refusing is as good as accepting.
     package let orReject: Bool
 
-    package static let limits: JSONLimits = {
-        var limits = JSONLimits()
-        // A case may carry a body beyond the limit that it tests.
-        limits.maximumBytes = 64 << 20
-        limits.maximumNodes = 1 << 20
-        limits.maximumDepth = 128
-        return limits
-    }()
-
     package var delivery: Delivery {
         Delivery(headers: headers, body: body, receivedAt: now)
     }
@@ -58,11 +50,52 @@ package struct RecordedAnswer: Sendable {
     package let headers: [(name: String, value: String)]
     package private(set) var body: [UInt8]
 
+    package init(
+        method: String,
+        url: String,
+        status: Int,
+        headers: [(name: String, value: String)],
+        body: [UInt8]
+    ) {
+        self.method = method
+        self.url = url
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
     /// The same answer with another body.
     package func with(body: [UInt8]) -> RecordedAnswer {
         var answer = self
         answer.body = body
         return answer
+    }
+}
+
+/// Reads the lines of a file, one after the other.
+package struct VectorReader: Sendable {
+    /// What the lines from here on refer to.
+    package private(set) var shared = SharedParts()
+
+    package init() {}
+
+    /// The case of a line; nil where it says what the others share.
+    package mutating func read(_ line: ArraySlice<UInt8>) throws(VectorError) -> Vector? {
+        if let shared = try SharedParts.read(line) {
+            self.shared = shared
+            return nil
+        }
+        return try Vector(line: line, shared: shared)
+    }
+
+    /// Every case of a file.
+    package static func vectors(in file: [UInt8]) throws(VectorError) -> [Vector] {
+        var reader = VectorReader()
+        var vectors: [Vector] = []
+        for line in file.split(separator: 0x0A) {
+            if let vector = try reader.read(line) { vectors.append(vector) }
+        }
+        return vectors
     }
 }
 
@@ -74,21 +107,29 @@ package struct VectorError: Error, CustomStringConvertible {
 }
 
 extension Vector {
-    package init(line: ArraySlice<UInt8>) throws(VectorError) {
+    /// Reads a case.
+    ///
+    /// - Parameter shared: what the file's first line shares with the others.
+    package init(line: ArraySlice<UInt8>, shared: SharedParts = SharedParts()) throws(VectorError) {
         do throws(JSONError) {
-            let reader = try ObjectReader(try JSONDocument(parsing: Array(line), limits: Self.limits).root)
+            let reader = try ObjectReader(try JSONDocument(parsing: Array(line), limits: Receivers.limits).root)
             id = try reader.string("id")
             provider = Provider(rawValue: try reader.string("provider"))
-            headers = try Self.headers(reader.optionalValue("headers"))
-            let encoded = try reader.optionalUTF8Slice("body_base64") ?? []
-            guard let decoded = try? Base64.decode(Array(encoded).span) else {
-                throw try reader.value("body_base64").error(.invalidEscape)
+            headers = try Self.headers(reader.optionalValue("headers"), shared)
+            if let encoded = try reader.optionalUTF8Slice("body_base64") {
+                guard let decoded = try? Base64.decode(Array(encoded).span) else {
+                    throw try reader.value("body_base64").error(.invalidEscape)
+                }
+                body = decoded
+            } else if let text = reader.optionalValue("body") {
+                body = try shared.octets(text)
+            } else {
+                body = []
             }
-            body = decoded
-            config = try reader.value("config")
+            config = try shared.whole(try reader.value("config"))
             now = Date(millisecondsSince1970: try ObjectReader(config).int64("now"))
             http = try reader.optionalArray("http").map { answers throws(JSONError) in
-                try answers.map { answer throws(JSONError) in try RecordedAnswer(answer) }
+                try answers.map { answer throws(JSONError) in try RecordedAnswer(try shared.whole(answer)) }
             }
             let expect = try reader.optionalString("expect")
             self.expect = expect.flatMap(Outcome.init(rawValue:))
@@ -96,23 +137,27 @@ extension Vector {
                 throw try reader.value("expect").error(.missing)
             }
             code = try reader.optionalString("code").map(DeliveryError.Code.init(rawValue:))
-            events = try reader.optionalArray("events").map { Array($0) }
+            events = try reader.optionalArray("events").map { events throws(JSONError) in
+                try events.map(shared.whole)
+            }
             matchesSubset = try reader.optionalString("match") == "subset"
             orReject = try reader.optionalBool("or_reject") ?? false
         } catch {
             throw VectorError("not a test vector: \(error)")
         }
     }
+}
 
-    /// A value may be an array, for a header that came more than once.
-    package static func headers(_ value: JSONValue?) throws(JSONError) -> Delivery.Headers {
+extension Vector {
+    /// A field may have come more than once, and its value may be a text that the file shares.
+    private static func headers(_ value: JSONValue?, _ shared: SharedParts) throws(JSONError) -> Delivery.Headers {
         var headers = Delivery.Headers()
         guard let value else { return headers }
         for (name, value) in try value.object().members {
-            if value.kind == .array {
-                for element in try value.array() { headers.add(name, try element.string()) }
-            } else {
-                headers.add(name, try value.string())
+            let fields = value.kind == .array ? Array(try value.array()) : [value]
+            for field in fields {
+                let octets = try shared.octets(field)
+                headers.add(name, String(decoding: octets, as: UTF8.self))
             }
         }
         return headers

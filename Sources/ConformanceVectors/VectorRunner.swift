@@ -1,6 +1,6 @@
 import FoundationEssentials
 package import Normalizer
-package import WireJSON
+import ReceiverConfiguration
 
 /// What became of a vector.
 package struct VectorOutcome: Sendable {
@@ -43,11 +43,6 @@ package struct VectorOutcome: Sendable {
     }
 }
 
-/// A receiver as one vector configures it.
-package protocol VectorReceiver: Sendable {
-    func receive(_ delivery: Delivery) async throws(DeliveryError) -> Normalization
-}
-
 /// Runs vectors, each against a receiver of its own.
 package enum VectorRunner {
     package static func run(_ vector: Vector) async -> VectorOutcome {
@@ -71,24 +66,13 @@ package enum VectorRunner {
         }
     }
 
-    /// A provider's adapter, configured by the members that `TestVectors/README.md` lists.
-    package static func receiver(
-        for provider: Provider,
-        config: JSONValue,
-        http: [RecordedAnswer]? = nil
-    ) throws(ConfigurationError) -> any VectorReceiver {
-        switch provider {
-        case .apple: try AppleVectorReceiver(config: config)
-        case .google: try GoogleVectorReceiver(config: config, http: http)
-        case .revenuecat: try RevenueCatVectorReceiver(config: config, http: http)
-        case .stripe: try StripeVectorReceiver(config: config, http: http)
-        default: throw ConfigurationError("provider is not one that this build knows")
-        }
-    }
-
-    private static func receiver(for vector: Vector) throws(DeliveryError) -> any VectorReceiver {
+    private static func receiver(for vector: Vector) throws(DeliveryError) -> any ConfiguredReceiver {
         do throws(ConfigurationError) {
-            return try receiver(for: vector.provider, config: vector.config, http: vector.http)
+            return try Receivers.receiver(
+                for: vector.provider,
+                config: vector.config,
+                answers: vector.http.map(RecordedTransport.init)
+            )
         } catch {
             // A receiver that would verify nothing does not start: every delivery waits until it is mended.
             throw DeliveryError(.configuration, error.message)

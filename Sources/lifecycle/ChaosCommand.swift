@@ -1,9 +1,9 @@
 #if CommandLineTool
 import ArgumentParser
-import ConformanceVectors
 import Foundation
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
+import StoryReceiving
 
 /// `lifecycle chaos`
 struct ChaosCommand: AsyncParsableCommand {

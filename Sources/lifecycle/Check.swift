@@ -26,21 +26,26 @@ struct Check: AsyncParsableCommand {
     }
 
     func run() async throws {
-        var lines: [(place: String, line: ArraySlice<UInt8>)] = []
+        var lines: [(place: String, line: ArraySlice<UInt8>, shared: SharedParts)] = []
         var empty: [String] = []
         for file in files {
             let bytes = try contents(of: file)
             let count = lines.count
+            var shared = SharedParts()
             for (number, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated()
             where !line.allSatisfy({ $0 == 0x20 || $0 == 0x0D }) {
-                lines.append(("\(file):\(number + 1)", line))
+                if let found = try? SharedParts.read(line) {
+                    shared = found
+                } else {
+                    lines.append(("\(file):\(number + 1)", line, shared))
+                }
             }
             if lines.count == count { empty.append(file) }
         }
         var summary = Summary()
         try await eachInOrder(lines, jobs: jobs) { entry in
             do {
-                return .outcome(await VectorRunner.run(try Vector(line: entry.line)))
+                return .outcome(await VectorRunner.run(try Vector(line: entry.line, shared: entry.shared)))
             } catch {
                 return .invalid("\(entry.place): \(error)")
             }

@@ -3,6 +3,7 @@ import ArgumentParser
 import ConformanceVectors
 import Foundation
 import Normalizer
+import NotificationCoverage
 
 /// `lifecycle coverage`
 struct ShowCoverage: AsyncParsableCommand {
@@ -10,13 +11,16 @@ struct ShowCoverage: AsyncParsableCommand {
         commandName: "coverage",
         abstract: "Shows what every notification of a provider becomes.",
         discussion: """
-            Makes the test vectors anew, sends each through its adapter and prints a table of what came of them. Exit \
+            Sends each test vector through its adapter and prints a table of what came of them. Exit \
             status 1 where a case that the provider documents was not tried, or came to nothing without a reason.
             """
     )
 
     @Option(help: ArgumentHelp("Put the tables between their marks in this page instead.", valueName: "page"))
     var write: String?
+
+    @Option(help: ArgumentHelp("The folder that the test vectors are in, by provider.", valueName: "folder"))
+    var vectors: String = "TestVectors"
 
     @Argument(help: "apple, google, revenuecat, stripe; all of them unless named.")
     var providers: [String] = []
@@ -29,10 +33,16 @@ struct ShowCoverage: AsyncParsableCommand {
 
     private static let known: [Provider] = [.apple, .google, .revenuecat, .stripe]
 
-    func run() async throws {
-        let vectors = try await VectorFiles.all().flatMap { file in
-            try file.lines.map { try Vector(line: Array($0.utf8)[...]) }
+    private static func vectors(of provider: Provider, in folder: String) throws -> [Vector] {
+        let folder = URL(fileURLWithPath: folder).appendingPathComponent(provider.rawValue)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        return try names.sorted().filter { $0.hasSuffix(".jsonl") }.flatMap { name in
+            try VectorReader.vectors(in: contents(of: folder.appendingPathComponent(name).path))
         }
+    }
+
+    func run() async throws {
+        let vectors = try Self.known.flatMap { try Self.vectors(of: $0, in: self.vectors) }
         var page = try write.map { String(decoding: try contents(of: $0), as: UTF8.self) }
         var unexplained = 0
         for provider in providers.isEmpty ? Self.known : providers.map(Provider.init(rawValue:)) {

@@ -14,7 +14,7 @@ struct Lifecycle: AsyncParsableCommand {
         subcommands: [
             Normalize.self, Pull.self, JournalCommand.self, Check.self, State.self, Explain.self, Compare.self,
             Simulate.self,
-            ChaosCommand.self, Demo.self, Vectors.self, ShowCoverage.self,
+            ChaosCommand.self, Demo.self, ShowCoverage.self,
         ]
     )
 }

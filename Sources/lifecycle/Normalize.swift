@@ -1,8 +1,8 @@
 #if CommandLineTool
 import ArgumentParser
-import ConformanceVectors
 import Foundation
 import Normalizer
+import ReceiverConfiguration
 import WireJSON
 
 /// `lifecycle normalize`
@@ -36,28 +36,8 @@ struct Normalize: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("Raw bodies; - reads standard input.", valueName: "file"))
     var bodies: [String]
 
-    /// The members that `TestVectors/README.md` lists for a provider, and those of all.
-    static let members: [Provider: Set<String>] = {
-        let common: Set = ["now", "maxBodyBytes"]
-        return [
-            .apple: common.union([
-                "roots", "bundleId", "bundleIds", "appAppleId", "environment", "environments", "certTime",
-                "maxFutureSkewMs", "maxSignedAgeMs", "kind",
-            ]),
-            .google: common.union([
-                "jwks", "audience", "serviceAccountEmail", "serviceAccountId", "packageName", "packageNames",
-                "subscription", "subscriptions", "clockSkewSeconds", "orderLookup", "voidedPurchaseLookup",
-                "settlingSeconds", "kind",
-            ]),
-            .stripe: common.union(["secrets", "toleranceSeconds", "livemode", "kind"]),
-            .revenuecat: common.union([
-                "authorization", "hmacSecrets", "toleranceSeconds", "environment", "environments", "appIds",
-            ]),
-        ]
-    }()
-
     func validate() throws {
-        guard Self.members.keys.contains(Provider(rawValue: provider)) else {
+        guard Receivers.providers.contains(Provider(rawValue: provider)) else {
             throw ValidationError("--provider is none of apple, google, revenuecat, stripe")
         }
     }
@@ -65,22 +45,22 @@ struct Normalize: AsyncParsableCommand {
     private static func json(at path: String) throws -> JSONValue {
         let bytes = try contents(of: path)
         do {
-            return try JSONDocument(parsing: bytes, limits: Vector.limits).root
+            return try JSONDocument(parsing: bytes, limits: Receivers.limits).root
         } catch {
             throw ValidationError("\(path): \(error)")
         }
     }
 
     func run() async throws {
-        let receiver: any VectorReceiver
+        let receiver: any ConfiguredReceiver
         let headers: Delivery.Headers
         let now: Date?
         do {
             let configured = try Self.json(at: config)
-            headers = try Vector.headers(try self.headers.map(Self.json))
-            receiver = try VectorRunner.receiver(for: Provider(rawValue: provider), config: configured)
+            headers = try Delivery.Headers(json: try self.headers.map(Self.json))
+            receiver = try Receivers.receiver(for: Provider(rawValue: provider), config: configured)
             let reader = try ObjectReader(configured)
-            try reader.refuseMembers(otherThan: Self.members[Provider(rawValue: provider)] ?? [])
+            try reader.refuseMembers(otherThan: Receivers.memberNames(for: Provider(rawValue: provider)))
             now = try reader.optionalInt64("now").map(Date.init(millisecondsSince1970:))
         } catch let error as ValidationError {
             throw error

@@ -1,11 +1,11 @@
 #if CommandLineTool
 import ArgumentParser
-import ConformanceVectors
 import CurlTransport
 import Foundation
 import HTTPTransport
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
+import StoryReceiving
 
 /// `lifecycle simulate`
 struct Simulate: AsyncParsableCommand {

@@ -1,10 +1,10 @@
 #if CommandLineTool
-import ConformanceVectors
 import Foundation
 import HTTPTransport
 import LoopbackServer
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
+import StoryReceiving
 
 /// What providers answer when they are asked, on the loopback interface: with TLS, and without.
 ///

@@ -1,7 +1,8 @@
 import ConformanceVectors
 import Foundation
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
+import ReceiverConfiguration
 import Testing
 import WireJSON
 
@@ -114,13 +115,13 @@ struct NormalizeCommandTests {
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("TestVectors")
         let page = try String(contentsOf: vectors.appendingPathComponent("README.md"), encoding: .utf8)
-        #expect(Normalize.members.count == 4)
-        for (provider, members) in Normalize.members {
+        #expect(Receivers.providers.count == 4)
+        for provider in Receivers.providers {
+            let members = Receivers.memberNames(for: provider)
             for member in members { #expect(page.contains("`\(member)`"), "\(member)") }
             let folder = vectors.appendingPathComponent(provider.rawValue)
             for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
-                for line in Array(try Data(contentsOf: file)).split(separator: 0x0A) {
-                    let vector = try Vector(line: line)
+                for vector in try VectorReader.vectors(in: Array(try Data(contentsOf: file))) {
                     let unknown = try vector.config.object().members.map(\.name).filter { !members.contains($0) }
                     #expect(unknown == [], "\(vector.id)")
                 }

@@ -1,11 +1,11 @@
-import ConformanceVectors
 import CurlTransport
 import Foundation
 import GooglePubSub
 import HTTPTransport
 @testable import LoopbackServer
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
+import StoryReceiving
 import Testing
 import WireJSON
 

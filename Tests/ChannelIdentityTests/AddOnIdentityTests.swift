@@ -1,9 +1,9 @@
-import ConformanceVectors
 import FoundationEssentials
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
 import ShadowComparison
 import Testing
+import VectorGenerator
 
 /// Google knows an add-on by the token, and RevenueCat by the order, each with the product.
 @Suite("Add-ons of one Play order, two channels")

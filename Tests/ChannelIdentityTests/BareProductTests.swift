@@ -1,7 +1,6 @@
-import ConformanceVectors
 import FoundationEssentials
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
 import Testing
 
 @Suite("Products that RevenueCat knows without their base plan")

@@ -1,11 +1,11 @@
-import ConformanceVectors
 import FoundationEssentials
 import GooglePubSub
 import HTTPTransport
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
 import RevenueCatEvents
 import Testing
+import VectorGenerator
 
 /// What Google Play's notification of something, and the resources that it makes one ask for, say.
 struct Hint {

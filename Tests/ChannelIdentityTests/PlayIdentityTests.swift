@@ -1,9 +1,9 @@
-import ConformanceVectors
 import FoundationEssentials
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
 import ShadowComparison
 import Testing
+import VectorGenerator
 
 /// What a backend does with events: it acts on news, and once on each identity.
 struct Backend {

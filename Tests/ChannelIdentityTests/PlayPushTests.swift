@@ -1,10 +1,10 @@
-import ConformanceVectors
 import FoundationEssentials
 import GooglePubSub
 import Normalizer
 import SignatureCore
 import SignatureIssuing
 import Testing
+import VectorGenerator
 
 /// Pub/Sub's pushes, signed with a key of ours.
 private struct Pusher {

@@ -1,8 +1,8 @@
-import ConformanceVectors
 import FoundationEssentials
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
 import Testing
+import VectorGenerator
 
 /// Statements that the store gives no name to: identities differ, and the state knows the second for what it is.
 struct Statement: CustomTestStringConvertible {

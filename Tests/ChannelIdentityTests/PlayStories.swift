@@ -1,6 +1,6 @@
-import ConformanceVectors
 import NotificationSimulator
 import Testing
+import VectorGenerator
 
 /// A purchase token with the order that its access rests on, in the words of both channels.
 struct Holding {

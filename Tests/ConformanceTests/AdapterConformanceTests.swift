@@ -4,9 +4,9 @@ import Foundation
 import FuzzTargets
 import GooglePubSub
 import HTTPTransport
+import Normalizer
 import NormalizerTesting
 import NotificationSimulator
-import Normalizer
 import RevenueCatEvents
 import Stripe
 import Testing

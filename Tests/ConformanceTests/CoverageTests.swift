@@ -1,6 +1,6 @@
-import ConformanceVectors
 import FuzzTargets
 import Normalizer
+import NotificationCoverage
 import Testing
 
 @Suite struct CoverageTests {

@@ -2,9 +2,10 @@ import AppleJWS
 import ConformanceVectors
 import Foundation
 import FuzzTargets
+import Normalizer
 import NormalizerTesting
 import NotificationSimulator
-import Normalizer
+import ReceiverConfiguration
 import Testing
 
 /// Pitfalls of `docs/pitfalls.md` that are nobody's in particular.
@@ -167,7 +168,7 @@ import Testing
     @Test("N5, U1: a delivery whose look-up failed is as good as new when it comes again")
     func failureLeavesNothingBehind() async throws {
         let vector = try #require(Corpus.vectors.first { $0.id == "google/matrix/2-ACTIVE" })
-        let failing = try VectorRunner.receiver(for: .google, config: vector.config, http: [])
+        let failing = try Receivers.receiver(for: .google, config: vector.config, answers: RecordedTransport([]))
         do throws(DeliveryError) {
             _ = try await failing.receive(vector.delivery)
             Issue.record("accepted without an answer")
@@ -175,7 +176,11 @@ import Testing
             #expect(error.code == .unavailable)
             #expect(Acknowledgement(for: .failure(error), provider: .google).status == 503)
         }
-        let working = try VectorRunner.receiver(for: .google, config: vector.config, http: vector.http)
+        let working = try Receivers.receiver(
+            for: .google,
+            config: vector.config,
+            answers: vector.http.map(RecordedTransport.init)
+        )
         let first = try await working.receive(vector.delivery)
         #expect(try await working.receive(vector.delivery) == first)
         #expect(first.events.map(\.kind) == [.renewed])

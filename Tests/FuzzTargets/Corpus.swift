@@ -20,9 +20,7 @@ package enum Corpus {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
             for name in names.sorted() where name.hasSuffix(".jsonl") {
                 guard let contents = try? Data(contentsOf: folder.appendingPathComponent(name)) else { continue }
-                for line in [UInt8](contents).split(separator: UInt8(ascii: "\n")) {
-                    if let vector = try? Vector(line: line) { vectors.append(vector) }
-                }
+                vectors += (try? VectorReader.vectors(in: [UInt8](contents))) ?? []
             }
         }
         precondition(!vectors.isEmpty, "no test vectors at \(root.path)")

@@ -1,6 +1,7 @@
 import ConformanceVectors
 import FoundationEssentials
 import Normalizer
+import ReceiverConfiguration
 import SignatureCore
 import Synchronization
 import WireJSON
@@ -28,7 +29,7 @@ enum DeliveryFuzzing {
         let scalars = Set(entries.flatMap { $0.1.texts.flatMap { $0.scalars.filter { $0.count <= 40 } } })
         return scalars.sorted { $0.lexicographicallyPrecedes($1) }
     }
-    private static let receivers = Mutex<[Int: any VectorReceiver]>([:])
+    private static let receivers = Mutex<[Int: any ConfiguredReceiver]>([:])
 
     static func run(_ input: [UInt8], _ meter: inout Meter) throws(Violation) -> Outcome {
         let end = input.firstIndex(of: UInt8(ascii: "\n")) ?? input.endIndex
@@ -115,7 +116,8 @@ enum DeliveryFuzzing {
         _ index: Int,
         _ meter: inout Meter
     ) throws(Violation) -> Result<Normalization, DeliveryError> {
-        let receiver = try sound("no receiver") { () -> any VectorReceiver in try Self.receiver(vector, index, http) }
+        let receiver = try sound("no receiver") { () -> any ConfiguredReceiver in try Self.receiver(vector, index, http)
+        }
         let results = [0, 1].map { _ -> Result<Normalization, DeliveryError> in
             meter {
                 CallingThread.result { () throws(DeliveryError) -> Normalization in
@@ -131,10 +133,15 @@ enum DeliveryFuzzing {
     }
 
     /// Kept where nothing that an input changes goes into it.
-    private static func receiver(_ vector: Vector, _ index: Int, _ http: [RecordedAnswer]?) throws -> any VectorReceiver
+    private static func receiver(_ vector: Vector, _ index: Int, _ http: [RecordedAnswer]?) throws
+        -> any ConfiguredReceiver
     {
         if http == nil, let kept = receivers.withLock({ $0[index] }) { return kept }
-        let receiver = try VectorRunner.receiver(for: vector.provider, config: vector.config, http: http)
+        let receiver = try Receivers.receiver(
+            for: vector.provider,
+            config: vector.config,
+            answers: http.map(RecordedTransport.init)
+        )
         if http == nil { receivers.withLock { $0[index] = receiver } }
         return receiver
     }

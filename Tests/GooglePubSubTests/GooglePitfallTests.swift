@@ -1,10 +1,10 @@
-import ConformanceVectors
 import FoundationEssentials
 import HTTPTransport
 import Normalizer
 import NormalizerTesting
 import SignatureIssuing
 import Testing
+import VectorGenerator
 
 @testable import GooglePubSub
 

@@ -1,6 +1,6 @@
-import ConformanceVectors
 import FoundationEssentials
 import Normalizer
+import VectorGenerator
 
 @testable import GooglePubSub
 

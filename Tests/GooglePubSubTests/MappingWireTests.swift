@@ -1,7 +1,7 @@
-import ConformanceVectors
 import FoundationEssentials
 import Normalizer
 import Testing
+import VectorGenerator
 import WireJSON
 
 @testable import GooglePubSub

@@ -1,7 +1,7 @@
-import ConformanceVectors
 import Foundation
 import Normalizer
 import Testing
+import VectorGenerator
 
 @testable import GooglePubSub
 

@@ -1,9 +1,9 @@
-import ConformanceVectors
 import Foundation
 import HTTPTransport
 import Normalizer
 import NormalizerTesting
 import Testing
+import VectorGenerator
 
 @testable import GooglePubSub
 

@@ -2,6 +2,7 @@ import ConformanceVectors
 import FoundationEssentials
 import Normalizer
 import Testing
+import VectorGenerator
 
 @testable import GooglePubSub
 

@@ -1,11 +1,11 @@
-import ConformanceVectors
 import FoundationEssentials
 import HTTPTransport
-import NotificationSimulator
 import Normalizer
 import NormalizerTesting
+import NotificationSimulator
 import RevenueCatEvents
 import Testing
+import VectorGenerator
 
 private let t0: Int64 = 1_767_225_600_000
 private let t1: Int64 = 1_769_904_000_000

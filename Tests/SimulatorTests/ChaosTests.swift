@@ -1,7 +1,7 @@
-import ConformanceVectors
 import Foundation
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
+import StoryReceiving
 import Testing
 
 @Suite("Chaos")

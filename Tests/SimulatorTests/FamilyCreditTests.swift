@@ -1,6 +1,6 @@
-import ConformanceVectors
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
+import StoryReceiving
 import Testing
 
 @Suite("Credits of what a family shares")

@@ -1,7 +1,7 @@
-import ConformanceVectors
 import Foundation
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
+import StoryReceiving
 
 /// A made-up life of one customer's subscription, with the truth after each step.
 struct RandomWalk {

@@ -1,7 +1,7 @@
-import ConformanceVectors
 import Foundation
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
+import StoryReceiving
 import Testing
 
 /// RevenueCat knows a one-time purchase on Play by its order, and Google by its token.

@@ -1,7 +1,7 @@
-import ConformanceVectors
 import Foundation
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
+import StoryReceiving
 import Testing
 
 /// A host that keeps a row of JSON for each lineage, and links, as `docs/model.md` says.

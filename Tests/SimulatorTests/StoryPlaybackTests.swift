@@ -1,7 +1,7 @@
-import ConformanceVectors
 import Foundation
-public import NotificationSimulator
 import Normalizer
+public import NotificationSimulator
+import StoryReceiving
 public import Testing
 
 /// One simulator for each provider.

@@ -1,7 +1,8 @@
 import ConformanceVectors
 import FoundationEssentials
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
+import StoryReceiving
 import Testing
 
 @Suite("Stories as test vectors")

@@ -1,7 +1,7 @@
-import ConformanceVectors
 import Foundation
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
+import StoryReceiving
 import Testing
 
 /// Whether the state is true, and not merely the same in every order.

@@ -1,8 +1,8 @@
-import ConformanceVectors
 import Foundation
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
 import RevenueCatEvents
+import StoryReceiving
 
 /// When a host looks at a purchase, beside what notifications make it do.
 enum Looking: CaseIterable {

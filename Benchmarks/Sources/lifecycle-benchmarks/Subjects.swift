@@ -1,8 +1,8 @@
 import AppleJWS
 import Foundation
 import GooglePubSub
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
 import RevenueCatEvents
 import Stripe
 
@@ -158,13 +158,9 @@ struct Subjects {
             var headers: [String: String]
             var config: Config
         }
-        let text = try String(
-            contentsOf: root.appendingPathComponent("TestVectors/google/subscription.jsonl"),
-            encoding: .utf8
-        )
-        guard let line = text.split(separator: "\n").first else { throw BenchmarkError("no vectors of Google") }
-        let vector = try JSONDecoder().decode(Vector.self, from: Data(line.utf8))
-        let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+        let line = try Data(contentsOf: root.appendingPathComponent("Benchmarks/Fixtures/google.push.json"))
+        let vector = try JSONDecoder().decode(Vector.self, from: line)
+        let object = try JSONSerialization.jsonObject(with: line) as? [String: Any]
         guard let config = object?["config"] as? [String: Any], let keys = config["jwks"],
             let body = Data(base64Encoded: vector.body_base64), let token = vector.headers["Authorization"]
         else { throw BenchmarkError("vector \(vector.id) is not a push") }

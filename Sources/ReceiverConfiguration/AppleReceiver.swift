@@ -1,0 +1,138 @@
+import AppleJWS
+package import FoundationEssentials
+import JSONWebSignature
+package import Normalizer
+import SignatureCore
+package import WireJSON
+
+/// Apple's adapter as a configuration in JSON sets it up.
+package struct AppleReceiver: ConfiguredReceiver {
+    /// What a body holds: a notification, or what a client uploads.
+    private enum Kind: String {
+        case notification, transaction, renewalInfo, appTransaction
+    }
+
+    private let adapter: AppleAdapter
+    private let kind: Kind
+    private let maximumBodyBytes: Int
+
+    package init(config: JSONValue) throws(ConfigurationError) {
+        let members: Members
+        do throws(JSONError) {
+            members = try Members(try ObjectReader(config))
+        } catch {
+            throw ConfigurationError("config: \(error)")
+        }
+        let configuration = try members.configuration()
+        guard let kind = Kind(rawValue: members.kind) else {
+            throw ConfigurationError("config: kind is none of notification, transaction, renewalInfo, appTransaction")
+        }
+        self.kind = kind
+        maximumBodyBytes = configuration.maximumBodyBytes
+        adapter = try AppleAdapter(configuration)
+    }
+
+    package func receive(_ delivery: Delivery) async throws(DeliveryError) -> Normalization {
+        switch kind {
+        case .notification:
+            return try adapter.normalize(try adapter.authenticate(delivery))
+        case .transaction:
+            return try adapter.receive(signedTransaction: try upload(delivery), receivedAt: delivery.receivedAt)
+        case .renewalInfo:
+            let proven = try adapter.verifier.renewalInfo(try upload(delivery), receivedAt: delivery.receivedAt)
+            return adapter.normalize(proven)
+        case .appTransaction:
+            _ = try adapter.verifier.appTransaction(try upload(delivery), receivedAt: delivery.receivedAt)
+            return Normalization(noChange: .init(.unchanged))
+        }
+    }
+
+    /// What a device would upload that has the transaction which stands in a notification, and perhaps the renewal info which
+    /// stands in one; nil where there is no transaction.
+    package func upload(
+        transactionOf notification: Delivery,
+        renewalInfoOf other: Delivery?,
+        receivedAt: Date
+    ) throws -> Normalization? {
+        guard let transaction = try signed("signedTransactionInfo", in: notification) else { return nil }
+        return try adapter.receive(
+            signedTransaction: transaction,
+            signedRenewalInfo: try other.flatMap { try signed("signedRenewalInfo", in: $0) },
+            receivedAt: receivedAt
+        )
+    }
+
+    private func signed(_ member: MemberName, in notification: Delivery) throws -> [UInt8]? {
+        let payload = Array(try ObjectReader(parsing: notification.body).utf8Slice("signedPayload"))
+        let content = try ObjectReader(parsing: try Base64URL.decode(payload, try CompactJWS(payload).payloadRange))
+        return try content.optionalValue("data").map(ObjectReader.init)?.optionalString(member).map { Array($0.utf8) }
+    }
+
+    /// The JWS of a body `{"jws":"…"}`.
+    private func upload(_ delivery: Delivery) throws(DeliveryError) -> [UInt8] {
+        guard delivery.body.count <= maximumBodyBytes else {
+            throw DeliveryError(
+                .malformed,
+                "body of \(delivery.body.count) bytes is longer than \(maximumBodyBytes)"
+            )
+        }
+        do throws(JSONError) {
+            return Array(try ObjectReader(JSONDocument(parsing: delivery.body).root).utf8Slice("jws"))
+        } catch {
+            throw DeliveryError(.malformed, "body: \(error)", underlying: error)
+        }
+    }
+}
+
+/// The members of a configuration, as `TestVectors/README.md` lists them.
+private struct Members {
+    var kind: String
+    var roots: [String]
+    var bundleIDs: [String]
+    var appAppleID: Int64?
+    var environments: [String]
+    var certificateTime: String?
+    var maximumFutureSkew: Int64?
+    var maximumAge: Int64?
+    var maximumBodyBytes: Int64?
+
+    init(_ reader: ObjectReader) throws(JSONError) {
+        kind = try reader.optionalString("kind") ?? "notification"
+        roots = try reader.optionalStrings("roots") ?? []
+        bundleIDs = try reader.optionalStrings("bundleIds") ?? []
+        if let bundleID = try reader.optionalString("bundleId") { bundleIDs.append(bundleID) }
+        appAppleID = try reader.optionalInt64("appAppleId")
+        environments = try reader.optionalStrings("environments") ?? []
+        if let environment = try reader.optionalString("environment") { environments.append(environment) }
+        certificateTime = try reader.optionalString("certTime")
+        maximumFutureSkew = try reader.optionalInt64("maxFutureSkewMs")
+        maximumAge = try reader.optionalInt64("maxSignedAgeMs")
+        maximumBodyBytes = try reader.optionalInt64("maxBodyBytes")
+    }
+
+    func configuration() throws(ConfigurationError) -> AppleConfiguration {
+        var certificates: [[UInt8]] = []
+        for root in roots {
+            guard let certificate = try? Base64.decode(Array(root.utf8).span) else {
+                throw ConfigurationError("config: a root is not base64")
+            }
+            certificates.append(certificate)
+        }
+        var configuration = AppleConfiguration(
+            apps: bundleIDs.map { AppleConfiguration.App(bundleID: $0, appAppleID: appAppleID) },
+            environments: Set(environments.map(AppleEnvironment.init(rawValue:))),
+            trustAnchors: try AppleTrustAnchors(der: certificates)
+        )
+        switch certificateTime {
+        case nil, "signedDate": configuration.certificateTime = .signedDate
+        case "now": configuration.certificateTime = .receipt
+        default: throw ConfigurationError("config: certTime is neither signedDate nor now")
+        }
+        if let maximumFutureSkew { configuration.maximumFutureSkew = .milliseconds(maximumFutureSkew) }
+        if let maximumAge { configuration.maximumAge = .milliseconds(maximumAge) }
+        if let maximumBodyBytes {
+            configuration.maximumBodyBytes = Int(exactly: maximumBodyBytes) ?? configuration.maximumBodyBytes
+        }
+        return configuration
+    }
+}

@@ -1,0 +1,71 @@
+package import FoundationEssentials
+package import HTTPTransport
+package import Normalizer
+package import Stripe
+package import WireJSON
+
+/// Stripe's adapter as a configuration in JSON sets it up.
+package struct StripeReceiver: ConfiguredReceiver {
+    private let adapter: StripeAdapter
+    /// Whether the body says what to ask about, and is no event.
+    private let isQuestion: Bool
+
+    /// - Parameter answers: what the provider answers, at once or never; nil where nothing is looked up.
+    package init(config: JSONValue, answers: (any HTTPTransport)? = nil) throws(ConfigurationError) {
+        var configuration: StripeAdapter.Configuration
+        do throws(JSONError) {
+            let reader = try ObjectReader(config)
+            switch try reader.optionalString("kind") {
+            case nil, "webhook": isQuestion = false
+            case "question": isQuestion = true
+            default: throw try reader.value("kind").error(.missing)
+            }
+            configuration = .init(signingSecrets: try (reader.optionalStrings("secrets") ?? []).map { Secret($0) })
+            if let seconds = try reader.optionalInt64("toleranceSeconds") {
+                configuration.tolerance = .within(.seconds(seconds))
+            }
+            if let isLive = try reader.optionalBool("livemode") { configuration.mode = isLive ? .live : .test }
+            if let maximum = try reader.optionalInt64("maxBodyBytes") {
+                configuration.maximumBodyBytes = Int(exactly: maximum) ?? configuration.maximumBodyBytes
+            }
+        } catch {
+            throw ConfigurationError("config: \(error)")
+        }
+        if let answers {
+            var lookup = StripeAdapter.Lookup(transport: answers, apiKey: Secret("rk_recorded"))
+            // What was recorded answers at once or never.
+            lookup.maximumAttempts = 1
+            lookup.completesSnapshots = true
+            configuration.lookup = lookup
+        }
+        adapter = try StripeAdapter(configuration)
+    }
+
+    package func receive(_ delivery: Delivery) async throws(DeliveryError) -> Normalization {
+        guard isQuestion else { return try await adapter.receive(delivery) }
+        let question: (kind: StripePurchase.Kind, id: String, account: String?)
+        do throws(JSONError) {
+            let reader = try ObjectReader(parsing: delivery.body)
+            guard let kind = StripePurchase.Kind(rawValue: try reader.string("kind")) else {
+                throw try reader.value("kind").error(.missing)
+            }
+            question = (kind, try reader.string("id"), try reader.optionalString("account"))
+        } catch {
+            throw DeliveryError(.malformed, "body: \(error)", underlying: error)
+        }
+        return try await ask(question.kind, question.id, account: question.account, at: delivery.receivedAt)
+    }
+
+    /// Asks about a purchase.
+    package func ask(
+        _ kind: StripePurchase.Kind,
+        _ id: String,
+        account: String? = nil,
+        at time: Date
+    ) async throws(DeliveryError) -> Normalization {
+        switch kind {
+        case .subscription: try await adapter.receive(subscription: id, account: account, receivedAt: time)
+        case .checkoutSession: try await adapter.receive(checkoutSession: id, account: account, receivedAt: time)
+        }
+    }
+}

@@ -1,0 +1,200 @@
+package import ConformanceVectors
+package import FoundationEssentials
+import GooglePubSub
+package import Normalizer
+package import NotificationSimulator
+import ReceiverConfiguration
+import Stripe
+import WireJSON
+
+/// A story told by a provider's simulator and taken in by that provider's own adapter.
+package struct StoryPlayback: Sendable {
+    /// A notification, and what came of it.
+    package struct Taken: Sendable {
+        package let notification: SimulatedNotification
+        package let delivery: Delivery
+        /// What the provider answered where it was asked.
+        package let answers: [RecordedAnswer]?
+        package let result: Normalization
+    }
+
+    /// In the order in which the provider made them.
+    package let taken: [Taken]
+    package let receiver: StoryReceiver
+
+    /// Every event, in that order.
+    package var events: [NormalizedEvent] { taken.flatMap(\.result.events) }
+
+    /// What happened in each step, each fact once: a provider may report it in several notifications, under one id, or
+    /// under several of which a state knows the second to be a duplicate.
+    package var kinds: [Int: [LifecycleEvent.Kind]] {
+        var ledger = AccountLedger()
+        var seen: Set<EventID> = []
+        var kinds: [Int: [LifecycleEvent.Kind]] = [:]
+        for taken in taken {
+            let applied = ledger.apply(taken.result)
+            for (event, applied) in zip(taken.result.events, applied) where seen.insert(event.id).inserted {
+                let step = taken.notification.step
+                if applied.disposition == .duplicate, kinds[step]?.contains(event.kind) == true { continue }
+                kinds[step, default: []].append(event.kind)
+            }
+        }
+        return kinds
+    }
+
+    /// Plays a story.
+    ///
+    /// - Throws: `SimulatorError` where the provider has no such story; `DeliveryError` where its adapter refuses what
+    ///   its simulator made; `ConfigurationError` where the adapter does not take the simulator's configuration.
+    package init(_ story: Story, by simulator: any StorySimulator, from start: Date) async throws {
+        let receiver = try StoryReceiver(try simulator.notifications(story, from: start), by: simulator)
+        var taken: [Taken] = []
+        for (index, notification) in receiver.notifications.enumerated() {
+            let (delivery, result) = try await receiver.take(index, at: notification.receivedAt)
+            taken.append(
+                Taken(
+                    notification: notification,
+                    delivery: delivery,
+                    answers: receiver.answers(upTo: index, at: delivery.receivedAt),
+                    result: result
+                )
+            )
+        }
+        self.taken = taken
+        self.receiver = receiver
+    }
+}
+
+extension SimulatedNotification {
+    /// A second after the provider made it.
+    package var receivedAt: Date { occurredAt.addingTimeInterval(1) }
+}
+
+/// A provider's adapter in front of its simulator.
+package struct StoryReceiver: Sendable {
+    package let notifications: [SimulatedNotification]
+    private let simulator: any StorySimulator
+    private let config: JSONValue
+    /// The adapter of a provider that need not be asked, or answers the same at any time.
+    private let adapter: (any ConfiguredReceiver)?
+
+    package init(_ notifications: [SimulatedNotification], by simulator: any StorySimulator) throws {
+        self.notifications = notifications
+        self.simulator = simulator
+        config = try JSONDocument(parsing: simulator.receiverConfiguration, limits: Receivers.limits).root
+        adapter =
+            simulator.provider == .google || simulator.provider == .stripe
+            ? nil
+            : try Receivers.receiver(
+                for: simulator.provider,
+                config: config,
+                answers: Self.answers(
+                    notifications.resources(upTo: notifications.count - 1),
+                    by: simulator,
+                    at: nil
+                )
+                .map(RecordedTransport.init)
+            )
+    }
+
+    /// Delivers a notification at a time, and takes it in. One that cannot be decided then comes again a minute later.
+    ///
+    /// - Parameter latest: the notification that the provider has made last when it is asked; the same unless given.
+    /// - Parameter lookup: when the provider is asked; at the time of delivery unless given.
+    package func take(
+        _ index: Int,
+        at time: Date,
+        asking latest: Int? = nil,
+        at lookup: Date? = nil
+    ) async throws -> (delivery: Delivery, result: Normalization) {
+        do {
+            return try await takeOnce(index, at: time, asking: latest ?? index, at: lookup ?? time)
+        } catch let error as DeliveryError where error.code == .unavailable {
+            return try await takeOnce(
+                index,
+                at: time.addingTimeInterval(60),
+                asking: latest ?? index,
+                at: (lookup ?? time).addingTimeInterval(60)
+            )
+        }
+    }
+
+    private func takeOnce(
+        _ index: Int,
+        at time: Date,
+        asking latest: Int,
+        at lookup: Date
+    ) async throws -> (delivery: Delivery, result: Normalization) {
+        let delivery = try simulator.delivery(of: notifications[index], sentAt: time)
+        let answers = answers(upTo: latest, at: lookup).map(RecordedTransport.init)
+        let receiver = try adapter ?? Receivers.receiver(for: simulator.provider, config: config, answers: answers)
+        return (delivery, try await receiver.receive(delivery))
+    }
+
+    /// Takes what a device of the App Store's uploads that has the transaction of a delivery, and perhaps the renewal info of
+    /// one; nil where there is no transaction.
+    package func upload(
+        transactionOf delivery: Delivery,
+        renewalInfoOf other: Delivery?,
+        at time: Date
+    ) throws -> Normalization? {
+        try AppleReceiver(config: config)
+            .upload(transactionOf: delivery, renewalInfoOf: other, receivedAt: time)
+    }
+
+    /// Asks Google Play or Stripe about everything that was bought by a notification, the latest first.
+    package func ask(upTo index: Int, at time: Date) async throws -> [Normalization] {
+        let answers = answers(upTo: index, at: time).map(RecordedTransport.init)
+        var results: [Normalization] = []
+        var seen: Set<String> = []
+        for resource in notifications.resources(upTo: index).reversed() {
+            let path = resource.path.split(separator: "?").first ?? ""
+            let parts = path.split(separator: "/").suffix(3).map(String.init)
+            guard parts.count == 3, seen.insert(parts[2]).inserted else { continue }
+            switch (simulator.provider, parts[0], parts[1]) {
+            case (.google, let kind, "tokens"):
+                let receiver = try GoogleReceiver(config: config, answers: answers)
+                let token = PurchaseToken(parts[2])
+                results.append(try await receiver.ask(kind == "productsv2" ? .product : .subscription, token, at: time))
+            case (.stripe, "v1", "subscriptions"), (.stripe, "checkout", "sessions"):
+                let receiver = try StripeReceiver(config: config, answers: answers)
+                let kind: StripePurchase.Kind = parts[0] == "v1" ? .subscription : .checkoutSession
+                results.append(try await receiver.ask(kind, parts[2], at: time))
+            default:
+                continue
+            }
+        }
+        return results
+    }
+
+    /// Takes in a delivery of any origin, while the provider stands at its last notification.
+    package func take(_ delivery: Delivery) async throws -> Normalization {
+        let answers = answers(upTo: notifications.count - 1, at: delivery.receivedAt).map(RecordedTransport.init)
+        let receiver = try adapter ?? Receivers.receiver(for: simulator.provider, config: config, answers: answers)
+        return try await receiver.receive(delivery)
+    }
+
+    /// What the provider answers when it has made so many notifications; nil where nobody asks.
+    func answers(upTo index: Int, at time: Date) -> [RecordedAnswer]? {
+        Self.answers(notifications.resources(upTo: index), by: simulator, at: time)
+    }
+
+    private static func answers(
+        _ resources: [SimulatedResource],
+        by simulator: any StorySimulator,
+        at time: Date?
+    ) -> [RecordedAnswer]? {
+        guard simulator.provider == .google || simulator.provider == .stripe else { return nil }
+        var headers = [(name: "Content-Type", value: "application/json; charset=UTF-8")]
+        if let time { headers.append(("Date", HTTPDateText.text(time))) }
+        return resources.map {
+            RecordedAnswer(
+                method: "GET",
+                url: "https://\($0.host)\($0.path)",
+                status: $0.status,
+                headers: headers,
+                body: $0.body
+            )
+        }
+    }
+}
