@@ -1,0 +1,89 @@
+import ConformanceVectors
+import NotificationSimulator
+import Normalizer
+import WireJSON
+
+/// What a case has to come to, stated by hand: from what is sent and from the provider's documentation, not from the mapping.
+struct CaseExpectation {
+    private enum Outcome {
+        case reject(String, isAuthentic: Bool?)
+        case nothing(String)
+        case events([JSONValue])
+    }
+
+    private let outcome: Outcome
+    /// Whether the details of the events are stated whole, so that they say nothing else.
+    private let isWhole: Bool
+    private let anomalies: [String]
+
+    init(_ value: JSONValue) throws {
+        let reader = try ObjectReader(value)
+        if let code = try reader.optionalString("reject") {
+            outcome = .reject(code, isAuthentic: try reader.optionalBool("authentic"))
+        } else if let reason = try reader.optionalString("nothing") {
+            outcome = .nothing(reason)
+        } else {
+            outcome = .events(Array(try reader.array("events")))
+        }
+        isWhole = try reader.optionalBool("whole") ?? false
+        anomalies = try reader.optionalStrings("anomalies") ?? []
+    }
+
+    /// The members of a line that say what came of it.
+    ///
+    /// - Throws: `VectorError` where that is not what is stated.
+    func members(for result: Result<Normalization, DeliveryError>) throws -> [(String, JSONText)] {
+        switch (outcome, result) {
+        case (.reject(let code, let isAuthentic), .failure(let error)):
+            guard error.code.rawValue == code else { throw VectorError("expected \(code), got \(error)") }
+            guard isAuthentic == nil || isAuthentic == error.isAuthentic else {
+                throw VectorError("authentic: \(error.isAuthentic)")
+            }
+            return [("expect", "reject"), ("code", .string(code))]
+        case (.nothing(let reason), .success(let normalization)):
+            guard normalization.events.isEmpty, normalization.noChange?.reason.rawValue == reason else {
+                throw VectorError("expected \(reason), got \(Self.summary(normalization))")
+            }
+            return [("expect", "accept"), ("events", [])]
+        case (.events(let stated), .success(let normalization)):
+            guard !stated.isEmpty else { throw VectorError("no events: say why, with `nothing`") }
+            try check(stated, normalization)
+            let events = try normalization.events.map { String(decoding: try CanonicalJSON.bytes($0), as: UTF8.self) }
+            return [("expect", "accept"), ("events", .array(events.map { .raw($0) }))]
+        case (.reject(let code, _), .success(let normalization)):
+            throw VectorError("accepted instead of \(code): \(Self.summary(normalization))")
+        case (_, .failure(let error)):
+            throw VectorError("\(error)")
+        }
+    }
+
+    private func check(_ stated: [JSONValue], _ normalization: Normalization) throws {
+        let events = normalization.events
+        guard stated.count == events.count else { throw VectorError("got \(Self.summary(normalization))") }
+        guard normalization.anomalies == anomalies else { throw VectorError("anomalies: \(normalization.anomalies)") }
+        for (index, (stated, event)) in zip(stated, events).enumerated() {
+            let written = try JSONDocument(parsing: try CanonicalJSON.bytes(event)).root.object()
+            for (name, value) in try stated.object().members {
+                if name == "fact_kinds" {
+                    let kinds = event.facts.map(\.kind.rawValue)
+                    guard kinds == (try value.strings()) else { throw VectorError("events[\(index)]: facts \(kinds)") }
+                    continue
+                }
+                let comparison = EventComparison(allowsMore: !(isWhole && name == "detail"))
+                let path = "events[\(index)].\(name)"
+                guard let found = written[MemberName(name)] else { throw VectorError("\(path) is missing") }
+                if let difference = comparison.differingPath(value, found, path) {
+                    throw VectorError("differs at \(difference): \(String(decoding: found.rawBytes, as: UTF8.self))")
+                }
+            }
+            if isWhole, written["detail"] != nil, try stated.object()["detail"] == nil {
+                throw VectorError("events[\(index)] has a detail")
+            }
+        }
+    }
+
+    private static func summary(_ normalization: Normalization) -> String {
+        let kinds = normalization.events.map(\.kind.rawValue)
+        return "\(normalization.noChange?.reason.rawValue ?? "") \(kinds)"
+    }
+}
