@@ -366,6 +366,18 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
+// An executable for each adapter, which depends on its product alone.
+for adapter in ["AppleJWS", "GooglePubSub", "RevenueCatEvents", "Stripe"] {
+    package.targets.append(
+        .executableTarget(
+            name: "links-\(adapter)",
+            dependencies: [.byName(name: adapter)],
+            path: "Tests/Linkage/\(adapter)",
+            swiftSettings: strict
+        )
+    )
+}
+
 // Fuzz/ is a package of its own and reaches the modules without a product through this one, which clients never see.
 if Context.environment["LIFECYCLE_FUZZ"] != nil {
     package.products.append(.library(name: "FuzzTargets", targets: ["FuzzTargets"]))
