@@ -1,27 +1,30 @@
-// Does what events ask for with credits, in the transaction that stores their states.
+// Reads and uses the credits of an account. Of credits, the host stores uses and nothing else.
 
 import Foundation
 import Normalizer
 
-func keep(_ result: Normalization, under policy: CreditPolicy, at now: Date, in rows: any Rows) throws {
-    var ledger = try rows.ledger(of: result.lineages)
+func use(
+    _ credits: Int64,
+    of account: Account.Identifier,
+    for job: String,
+    under policy: CreditPolicy,
+    at now: Date,
+    in rows: any Rows
+) throws -> Bool {
     // snippet.show
-    for applied in ledger.apply(result) {
-        guard let lineage = applied.event.subscription, let state = ledger[lineage] else { continue }
-        // The rows of all that is linked, one merged into the other; this one takes their place.
-        var balance = try rows.balance(of: state.lineages)
-        balance.settle(at: now, by: policy, in: state)
-        for action in policy.actions(for: applied, in: state, at: now) where try rows.isFirst(action.id) {
-            balance.perform(action, at: now)
-        }
-        try rows.write(balance, of: state)
-    }
+    let states = try rows.ledger(of: account).states(of: [account], in: .production)
+    let statement = CreditStatement(of: states, under: policy, uses: try rows.uses(of: states), at: now)
+    // One use for each purchase that credits come from; nil where there are too few, none where the job is known.
+    guard let uses = statement.uses(of: credits, id: job) else { return false }
+    for use in uses { try rows.append(use) }
     // snippet.hide
+    return true
 }
 
 protocol Rows {
-    func ledger(of lineages: [SubscriptionID]) throws -> AccountLedger
-    func balance(of lineages: [SubscriptionID]) throws -> CreditBalance
-    func isFirst(_ action: String) throws -> Bool
-    func write(_ balance: CreditBalance, of state: SubscriptionState) throws
+    /// The rows of an account, with all that they are linked to.
+    func ledger(of account: Account.Identifier) throws -> AccountLedger
+    /// The uses whose `subscription` is one of the states' lineages.
+    func uses(of states: [SubscriptionState]) throws -> [CreditUse]
+    func append(_ use: CreditUse) throws
 }

@@ -20,7 +20,7 @@ package struct Chaos: Sendable {
     /// What came of one order.
     package struct Outcome: Sendable {
         package var ledger = AccountLedger()
-        var credits = CreditBalances()
+        var credits = StoryCredits()
         /// What happened, by its identity, in the words in which it was told first.
         package var events: [EventID: LifecycleEvent.Kind] = [:]
 
@@ -119,8 +119,8 @@ package struct Chaos: Sendable {
                 }
             for event in result.events {
                 if outcome.events[event.id] == nil { outcome.events[event.id] = event.kind }
-                let applied = outcome.ledger.apply(event)
-                outcome.credits.perform(applied, in: outcome.ledger)
+                outcome.credits.learn(event.facts)
+                _ = outcome.ledger.apply(event)
             }
             for statement in result.statements {
                 outcome.credits.learn(statement.facts)
@@ -177,11 +177,12 @@ package struct Chaos: Sendable {
 
     private func creditDifference(to outcome: Outcome) -> String? {
         guard let last = receiver.notifications.map(\.receivedAt).max() else { return nil }
-        let expected = undisturbed.credits.included(in: undisturbed.ledger, at: last)
-        let left = outcome.credits.included(in: outcome.ledger, at: last)
-        let (bought, expectedToBeBought) = (outcome.credits.bought, undisturbed.credits.bought)
-        if (left, bought) == (expected, expectedToBeBought) { return nil }
-        return "\(left) credits are left and \(bought) bought, expected \(expected) and \(expectedToBeBought)"
+        let (one, other) = (undisturbed.credits, outcome.credits)
+        let (expected, statement) = (
+            one.statement(of: undisturbed.ledger, at: last), other.statement(of: outcome.ledger, at: last)
+        )
+        if statement == expected { return nil }
+        return "\(statement.balance) credits are left, expected \(expected.balance), or others of them"
     }
 
     private func laterDifference(to outcome: Outcome) -> String? {

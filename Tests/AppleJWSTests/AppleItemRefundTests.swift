@@ -66,64 +66,6 @@ struct AppleItemRefundTests {
         events.compactMap { if case .refunded(let refund) = $0.event { refund.scope } else { nil } }
     }
 
-    @Test("a part of the money for coins goes back, and takes no coins; all of it takes all")
-    func coins() throws {
-        let policy = CreditPolicy(["generic": .init(credits: 100)])
-        var ledger = AccountLedger()
-        var done: Set<String> = []
-        func effects(_ events: [NormalizedEvent]) -> [CreditAction.Effect] {
-            events.flatMap { event in
-                let applied = ledger.apply(event)
-                return policy.actions(for: applied, in: ledger.states[0])
-                    .filter { done.insert($0.id).inserted }.map(\.effect)
-            }
-        }
-        func refund(_ refunds: [(type: String, amount: Int64)], at date: Date) throws -> [NormalizedEvent] {
-            let items = [
-                item("coins", price: 5990, refunds: refunds),
-                item("gems", price: 4000, refunds: refunds.last?.type == "FULL" ? [("FULL", 4000)] : []),
-            ]
-            return try told("REFUND", transaction("Consumable", revokedAt: day(10)), items, at: date)
-        }
-        let bought = try told(
-            "ONE_TIME_CHARGE",
-            transaction("Consumable", revokedAt: nil),
-            [item("coins", price: 5990, refunds: []), item("gems", price: 4000, refunds: [])],
-            at: day(0.1)
-        )
-        #expect(effects(bought) == [.grant(100)])
-        let part = try refund([("CUSTOM", 1000)], at: day(10.1))
-        #expect(scopes(part) == [.fraction(try #require(ExactDecimal("0.1001")))])
-        #expect(effects(part) == [])
-        let more = try refund([("CUSTOM", 1000), ("PRORATED", 500)], at: day(10.2))
-        #expect(scopes(more) == [.fraction(try #require(ExactDecimal("0.15015")))])
-        #expect(more.map(\.id) != part.map(\.id), "another refund is another fact")
-        #expect(effects(more) == [])
-        let all = try refund([("CUSTOM", 1000), ("FULL", 4990)], at: day(10.3))
-        #expect(scopes(all) == [.full])
-        #expect(effects(all) == [.withdraw(100)])
-    }
-
-    @Test("what is given back without taking anything away leaves the subscription")
-    func kept() throws {
-        let policy = CreditPolicy(["generic": .init(credits: 100)])
-        var ledger = AccountLedger()
-        let subscription = transaction("Auto-Renewable Subscription", revokedAt: nil)
-        let items = [item("basic", price: 5990, refunds: []), item("extra", price: 4000, refunds: [])]
-        var events = try told("SUBSCRIBED", subscription, status: 1, items, at: day(0.1))
-        #expect(events.map(\.kind.rawValue) == ["unmapped"])
-        let refunded = [
-            item("basic", price: 5990, refunds: []), item("extra", price: 4000, refunds: [("PRORATED", 2000)]),
-        ]
-        events += try told("REFUND", subscription, status: 1, refunded, at: day(10.1))
-        #expect(scopes(events) == [.fraction(try #require(ExactDecimal("0.2002")))])
-        for event in events {
-            let applied = ledger.apply(event)
-            #expect(!policy.actions(for: applied, in: ledger.states[0]).map(\.effect).contains(.revoke))
-        }
-        #expect(ledger.states[0].access(at: day(11)).isGranted)
-    }
-
     @Test("what was bought for good, and is refunded and not taken away, is kept", arguments: ["CUSTOM", "FULL"])
     func bought(_ type: String) throws {
         let transaction = transaction("Non-Consumable", revokedAt: nil)

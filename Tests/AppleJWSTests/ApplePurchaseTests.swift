@@ -39,38 +39,4 @@ struct ApplePurchaseTests {
         for event in revoked { _ = ledger.apply(event) }
         #expect(!ledger.states[0].access(at: day(11)).isGranted)
     }
-
-    @Test("a prorated refund of coins does not take all of them")
-    func prorated() throws {
-        let fixture = try AppleFixture()
-        let policy = CreditPolicy(["coins": .init(credits: 100)])
-        var transaction = AppleSimulator.Transaction(
-            transactionId: "200",
-            originalTransactionId: "200",
-            productId: "coins",
-            purchaseDate: start,
-            type: "Consumable"
-        )
-        transaction.originalPurchaseDate = start
-        var ledger = AccountLedger()
-        var actions: [CreditAction] = []
-        func deliver(_ at: Double) throws {
-            let events = try fixture.adapter.receive(
-                signedTransaction: try fixture.simulator.signed(transaction, at: day(at)),
-                signedRenewalInfo: nil,
-                receivedAt: day(at)
-            ).events
-            for event in events {
-                let applied = ledger.apply(event)
-                actions += policy.actions(for: applied, in: ledger.states[0])
-            }
-        }
-        try deliver(0.01)
-        transaction.revocationDate = day(10)
-        transaction.revocationReason = 0
-        transaction.revocationType = "REFUND_PRORATED"
-        transaction.revocationPercentage = 25_000
-        try deliver(10.01)
-        #expect(!actions.map(\.effect).contains(.withdraw(100)))
-    }
 }

@@ -28,6 +28,7 @@ struct ReadmeTests {
     @Test(
         "What other pages show is what a snippet compiles",
         arguments: [
+            ("docs/model.md", "Snippets/KeepCredits.swift"), ("docs/model.md", "Snippets/CreditLife.swift"),
             ("docs/google.md", "Snippets/ReceivePurchaseToken.swift"),
             ("docs/stripe.md", "Snippets/ReceiveCheckoutSession.swift"),
         ]

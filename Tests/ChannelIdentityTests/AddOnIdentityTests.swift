@@ -56,31 +56,4 @@ struct AddOnIdentityTests {
         #expect(comparison.agreeing.count == 4)
         #expect(comparison.differing.isEmpty, "\(comparison.differing)")
     }
-
-    @Test("what Google tells of an add-on is known to who knows it by RevenueCat's order")
-    func linked() async throws {
-        let holding = Holding()
-        let channels = try await PlayChannels(story(holding))
-        #expect(Set(channels.google.map(\.id)) == Set(channels.relayed.map(\.id)))
-        let policy = CreditPolicy(["premium:monthly": .init(credits: 100), "voice:monthly": .init(credits: 10)])
-        let order = SubscriptionID(store: .playStore, environment: .production, id: "\(holding.firstOrder):voice")
-        // RevenueCat is switched off before the renewal, or is not.
-        for events in [
-            channels.google + channels.relayed, channels.relayed + channels.google,
-            channels.steps[0].relayed + channels.google,
-        ] {
-            var ledger = AccountLedger()
-            var credits: [String: CreditAction] = [:]
-            for event in events {
-                let applied = ledger.apply(event)
-                guard let lineage = event.subscription, let state = ledger[lineage] else { continue }
-                for action in policy.actions(for: applied, in: state) { credits[action.id] = action }
-            }
-            #expect(ledger.states.count == 2)
-            let time = Date(millisecondsSince1970: holding.end + GoogleVectors.day)
-            #expect(ledger[order]?.access(at: time).isGranted == true)
-            #expect(ledger[order]?.snapshot(at: time).product == "voice:monthly")
-            #expect(credits.count == 4)
-        }
-    }
 }

@@ -10,8 +10,6 @@ struct Backend {
     var ledger = AccountLedger()
     var acts: [NormalizedEvent] = []
     var dispositions: [AppliedEvent.Disposition] = []
-    /// What was done to credits, each action once.
-    var credits: [String: CreditAction] = [:]
     private var seen: Set<EventID> = []
 
     static let policy = CreditPolicy([
@@ -24,9 +22,6 @@ struct Backend {
         for event in events {
             let applied = ledger.apply(event)
             dispositions.append(applied.disposition)
-            guard let lineage = event.subscription, let state = ledger[lineage] else { continue }
-            // Also of what is no news: the index on the action's identity has to hold by itself.
-            for action in Self.policy.actions(for: applied, in: state) { credits[action.id] = action }
             if seen.insert(event.id).inserted, applied.disposition == .applied { acts.append(applied.event) }
         }
     }
@@ -34,17 +29,14 @@ struct Backend {
     /// Those of the acts that both channels can name.
     var sharedActs: [NormalizedEvent] { acts.filter(\.isShared) }
 
-    /// The identities of the actions that took credits away.
-    var revocations: Set<String> { Set(credits.values.filter { $0.effect == .revoke }.map(\.id)) }
-
-    var payouts: Int {
-        credits.values.count { action in
-            switch action.effect {
-            case .reset, .carryOver, .prorate: true
-            default: false
-            }
-        }
+    /// The grants of periods, whichever are over.
+    var grants: [CreditGrant] {
+        let end = Date(timeIntervalSince1970: 4_000_000_000)
+        let grants = CreditStatement(of: ledger.states, under: Self.policy, uses: [], at: end).grants
+        return grants.filter { if case .carriedOver = $0.reason { false } else { true } }
     }
+
+    var payouts: Int { grants.count }
 }
 
 extension NormalizedEvent {
@@ -155,15 +147,19 @@ struct PlayIdentityTests {
         #expect(relayed.kind == .refunded)
         #expect(google.id == relayed.id)
         let alone = [Backend(channels.google), Backend(channels.relayed)]
-        #expect(alone.allSatisfy { !$0.revocations.isEmpty })
+        #expect(alone.allSatisfy { !$0.grants.isEmpty })
         for order in [channels.google + channels.relayed, channels.relayed + channels.google] {
             let backend = Backend(order)
             #expect(backend.acts.count { kinds.contains($0.kind) } == 1)
             let told = zip(order, backend.dispositions).filter { kinds.contains($0.0.kind) }
             #expect(told.map(\.1) == [.applied, .duplicate])
-            #expect(backend.revocations == alone[0].revocations.union(alone[1].revocations))
+            #expect(backend.grants.map(\.until) == alone[0].grants.map(\.until))
         }
-        #expect(alone[0].revocations.contains { alone[1].revocations.contains($0) })
+        // Each channel has a name of its own for the purchase, and none for what it paid out.
+        func paid(_ backend: Backend) -> [[String]] {
+            backend.grants.map { ["\($0.id)", "\($0.credits)", "\($0.ended)", "\($0.until ?? .distantFuture)"] }
+        }
+        #expect(paid(alone[0]) == paid(alone[1]))
     }
 
     @Test(

@@ -176,24 +176,4 @@ struct PlayProductIdentityTests {
             webhooks: [webhook("NON_RENEWING_PURCHASE", at: GoogleVectors.event)]
         )
     }
-
-    @Test("purchase and refund have one identity, and the credits are granted once")
-    func identities() async throws {
-        let channels = try await PlayChannels(PlayStory(name: "product", steps: [Self.step(false), Self.step(true)]))
-        for events in channels.steps {
-            #expect(events.google.filter(\.isShared).map(\.id) == events.relayed.filter(\.isShared).map(\.id))
-            #expect(events.google.contains { $0.isShared })
-        }
-        let policy = CreditPolicy(["coins_100": .init(credits: 100)])
-        var actions: Set<String> = []
-        var ledger = AccountLedger()
-        for event in channels.google + channels.relayed {
-            let applied = ledger.apply(event)
-            let state = try #require(event.subscription.flatMap { ledger[$0] })
-            for action in policy.actions(for: applied, in: state) {
-                if case .grant = action.effect { actions.insert(action.id) }
-            }
-        }
-        #expect(actions.count == 1)
-    }
 }

@@ -63,67 +63,6 @@ struct ContinuedItemTests {
         }
     }
 
-    /// Item kept, another one added, the new token lists the kept item second.
-    @Test("a kept item is one period, wherever it is listed", arguments: [true, false])
-    func keptItem(isFirst: Bool) throws {
-        let kept = Self.item("premium", order: Vectors.order)
-        let bought = Vectors.purchase("ACTIVE", kept)
-        let first = try Play.map(4, bought, at: Self.start).events
-        let added = Self.item("voice", order: "GPA.3388-7777-6666-55555")
-        let keep = kept.with {
-            $0.extra["itemReplacement"] =
-                #"{"productId":"premium","basePlanId":"monthly","replacementMode":"KEEP_EXISTING"}"#
-        }
-        var new = Vectors.purchase("ACTIVE").with { $0.items = isFirst ? [keep, added] : [added, keep] }
-        new.linked = Vectors.token
-        let result = try Play.map(
-            4,
-            new,
-            token: Vectors.oldToken,
-            at: Self.start + 5 * Self.day,
-            others: [Play.found(.subscription, Vectors.token, bought.json)]
-        )
-        let (second, secondAll) = (result.events, result.statements)
-        let began = (first + second).filter { $0.product?.id == "premium" && [.started, .renewed].contains($0.kind) }
-        #expect(
-            Set(began.map(\.id)).count == 1,
-            "\((first + second).map { ($0.kind, $0.product?.id ?? "", $0.transaction ?? "") })"
-        )
-        var old = Vectors.purchase("EXPIRED", kept).with {
-            $0.items[0].expiry = Self.start + 5 * Self.day; $0.items[0].isRenewing = false
-        }
-        old.extra["canceledStateContext"] = Vectors.canceled("replacement")
-        let third = try Play.map(13, old, at: Self.start + 5 * Self.day + 2500).events
-        var ledger = Self.ledger([first])
-        for statement in secondAll { ledger.apply(statement) }
-        for event in third { _ = ledger.apply(event) }
-        let granted = ledger.states.compactMap { $0.snapshot(at: Play.date(Self.start + 6 * Self.day)) }
-        #expect(granted.contains { $0.product == "premium:monthly" }, "\(granted.map { ($0.product, $0.status) })")
-        let main = SubscriptionID(
-            store: .playStore,
-            environment: .production,
-            id: PurchaseToken(Vectors.token).fingerprint
-        )
-        if isFirst {
-            #expect(ledger[main]?.access(at: Play.date(Self.start + 6 * Self.day)).isGranted == true)
-            #expect(ledger[main]?.access(at: Play.date(Self.start + 29 * Self.day)).isGranted == true)
-        }
-        let policy = CreditPolicy(["premium": .init(credits: 5), "premium:monthly": .init(credits: 5)])
-        var replay = AccountLedger()
-        var actions: [String: String] = [:]
-        for event in first + second + third {
-            for other in event == second.first ? secondAll : [] where other.subscription != event.subscription {
-                replay.apply(other)
-            }
-            let applied = replay.apply(event)
-            guard let lineage = event.subscription, let state = replay[lineage] else { continue }
-            for action in policy.actions(for: applied, in: state) {
-                actions[action.id] = "\(event.kind) \(action.effect)"
-            }
-        }
-        #expect(actions.count == 1, "\(actions.values)")
-    }
-
     /// The old token is gone 60 days after it ended; then the kept year is revoked.
     @Test("a kept item is ended, also where Google has forgotten the old token", arguments: [true, false])
     func oldTokenForgotten(isForgotten: Bool) throws {
@@ -176,34 +115,6 @@ struct ContinuedItemTests {
             let access = state.access(at: Play.date(Self.start + 101 * Self.day))
             #expect(!access.isGranted, "\(state.subscription) \(access)")
         }
-    }
-
-    @Test("a kept item that is first read without its replacement pays out once", arguments: [4, 7, 9])
-    func creditsOfKeptItem(_ type: Int) throws {
-        let kept = Self.item("premium", order: Vectors.order)
-        let bought = Vectors.purchase("ACTIVE", kept)
-        let first = try Play.map(4, bought, at: Self.start).events
-        let added = Self.item("voice", order: "GPA.3388-7777-6666-55555")
-        let policy = CreditPolicy(["premium": .init(credits: 5), "premium:monthly": .init(credits: 5)])
-        var new = Vectors.purchase("ACTIVE").with { $0.items = [kept, added] }
-        new.linked = Vectors.token
-        let second = try Play.map(
-            type,
-            new,
-            token: Vectors.oldToken,
-            at: Self.start + 5 * Self.day,
-            others: [Play.found(.subscription, Vectors.token, bought.json)]
-        ).events
-        var ledger = AccountLedger()
-        var actions: [String: String] = [:]
-        for event in first + second {
-            let applied = ledger.apply(event)
-            guard let lineage = event.subscription, let state = ledger[lineage] else { continue }
-            for action in policy.actions(for: applied, in: state) {
-                actions[action.id] = "\(event.kind) \(action.effect)"
-            }
-        }
-        #expect(actions.count == 1, "\(actions.values)")
     }
 
     /// The renewal was never told of, so that of its period no more is known than the end that the change puts to it.

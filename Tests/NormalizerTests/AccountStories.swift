@@ -58,26 +58,16 @@ struct AccountStories {
 
     struct Host {
         var ledger = AccountLedger()
-        var balances: [SubscriptionID: CreditBalance] = [:]
-        var done: Set<String> = []
-        var log: [CreditAction] = []
+        mutating func handle(_ event: NormalizedEvent) { _ = ledger.apply(event) }
 
-        mutating func handle(_ event: NormalizedEvent) {
-            let applied = ledger.apply(event)
-            guard let lineage = applied.event.subscription, let state = ledger[lineage] else { return }
-            balances = ledger.joined(balances)
-            for action in AccountStories.policy.actions(for: applied, in: state)
-            where done.insert(action.id).inserted {
-                log.append(action)
-                balances[state.subscription, default: CreditBalance()].perform(action, at: action.effectiveAt)
-            }
+        private func left(at time: Date, isLasting: Bool) -> Int64 {
+            CreditStatement(of: ledger.states, under: AccountStories.policy, uses: [], at: time).grants
+                .filter { ($0.until == nil) == isLasting }.reduce(0) { $0 + $1.left }
         }
 
-        var bought: Int64 { balances.values.reduce(0) { $0 + $1.bought } }
+        var bought: Int64 { left(at: AccountStories.day(400), isLasting: true) }
 
-        func included(at time: Date) -> Int64 {
-            balances.reduce(0) { $0 + (ledger[$1.key]?.access(at: time).isGranted == true ? $1.value.included : 0) }
-        }
+        func included(at time: Date) -> Int64 { left(at: time, isLasting: false) }
     }
 
     static func play(_ events: [NormalizedEvent]) -> Host {
@@ -143,28 +133,6 @@ struct AccountStories {
         )
     }
 
-    @Test("an upgrade on Play told by a relay prorates by what was left of the old period, not of the new one")
-    func relayedPlayUpgrade() {
-        let minute = 1.0 / 1440
-        let basic = Self.begins("GPA.1", "sub:basic", 0, 30, at: minute, lineage: "GPA.1", store: .playStore)
-        // At half the cycle 375; a day before its end about 491.
-        for (change, credits) in [(15.0, Int64(375)), (29.0, 491)] {
-            let pro = Self.begins(
-                "GPA.2",
-                "sub:pro",
-                change,
-                change + 30,
-                at: change + minute,
-                lineage: "GPA.2",
-                store: .playStore
-            )
-            let host = Self.play([basic, pro])
-            let given = host.balances[SubscriptionID(store: .playStore, environment: .production, id: "GPA.2")]?
-                .included
-            #expect((given ?? 0) >= credits, "at \(change)")
-        }
-    }
-
     @Test("what is bought after a refund pays out in full, also when the relay tells of it seconds later")
     func relayedPurchaseAfterRefund() {
         let minute = 1.0 / 1440
@@ -182,39 +150,6 @@ struct AccountStories {
         )
         let pro = Self.begins("t2", "pro", 13, 43, at: 13 + minute, isRenewal: true)
         #expect(Self.play([basic, refund, pro]).included(at: Self.day(14)) == 500)
-    }
-
-    @Test("a pause that ends within its period leaves the credits as they were")
-    func pauseWithinPeriod() {
-        func stripe(_ event: LifecycleEvent, _ days: Double, _ facts: [Fact]) -> NormalizedEvent {
-            Self.event(event, "in_1", at: days, store: .stripe, by: .stripe, facts)
-        }
-        let period = ServicePeriod(start: Self.day(0), end: Self.day(30))
-        let stated = Fact.period(.init(period, product: "basic", phase: .regular, transaction: nil))
-        let began = stripe(.started(.init(origin: .new, phase: .regular, period: period)), 0, [stated])
-        let paused = stripe(
-            .paused(.init()),
-            10,
-            [
-                stated, .pause(.init(.paused)),
-                .periodEnded(.init(start: Self.day(0), transaction: nil, at: Self.day(10), reason: .paused)),
-            ]
-        )
-        let resumed = stripe(
-            .renewed(.init(cause: .resumption, phase: .regular, period: period)),
-            15,
-            [stated, .pause(.init(.none))]
-        )
-        let host = Self.play([began, paused, resumed])
-        #expect(host.ledger.states[0].access(at: Self.day(16)).isGranted)
-        #expect(host.included(at: Self.day(16)) == 200)
-        // Nothing taken, nothing given.
-        var spent = Self.play([began, paused, resumed])
-        for key in spent.balances.keys { spent.balances[key]?.included = 50 }
-        for event in [resumed, paused, began, resumed] { spent.handle(event) }
-        #expect(spent.included(at: Self.day(16)) == 50)
-        let late = Self.play([began, resumed, paused])
-        #expect(late.included(at: Self.day(16)) == 200)
     }
 
     /// A refund on the Amazon Appstore, which RevenueCat names by the transaction of the first period.
@@ -237,31 +172,6 @@ struct AccountStories {
                 )
             ]
         )
-    }
-
-    @Test("a refund of a renewal that keeps the transaction of the first period ends the renewal")
-    func sharedTransaction() {
-        let first = Self.begins("t1", "basic", 0, 30, store: .amazon)
-        let second = Self.begins(nil, "basic", 30, 60, store: .amazon, isRenewal: true)
-        let refund = Self.relayedRefund(at: 40, ofPeriodFrom: 30)
-        let end = Self.event(
-            .expired(.init(reason: .developer)),
-            "t1",
-            at: 40,
-            store: .amazon,
-            by: .revenuecat,
-            [.periodEnded(.init(start: Self.day(30), transaction: "t1", at: Self.day(40), reason: .developer))]
-        )
-        for loss in [refund, end] {
-            for story in [
-                [first, second, loss], [loss, second, first], [first, loss, second], [second, loss, first],
-            ] {
-                let host = Self.play(story)
-                #expect(host.ledger.states[0].access(at: Self.day(35)).isGranted)
-                #expect(!host.ledger.states[0].access(at: Self.day(45)).isGranted)
-            }
-            #expect(Self.play([first, second, loss]).balances.values.first?.included == 0)
-        }
     }
 
     @Test("a refund of a period that keeps the transaction of the first takes nothing of the first")
@@ -555,62 +465,6 @@ struct AccountStories {
             }
         }
         #expect(causes == [.recovery(from: .grace)])
-    }
-
-    @Test("of two workers at one row, the second applies its event to what the first has written")
-    func twoWorkers() {
-        let first = Self.begins("t1", "basic", 0, 30, by: .apple)
-        let off = Self.event(
-            .autoRenewDisabled(.init(reason: .customer)),
-            "t1",
-            at: 5,
-            [.renewalIntent(.init(.init(willRenew: false)))]
-        )
-        let refund = Self.event(
-            .refunded(.init(transaction: "t1", scope: .full, reason: .unknown, affectsCurrentPeriod: true)),
-            "t1",
-            at: 5.01,
-            [
-                .refund(
-                    .init(transaction: "t1", scope: .full, at: Self.day(5), periodStart: Self.day(0), endsAccess: true)
-                )
-            ]
-        )
-        var row = SubscriptionState(
-            first.subscription ?? SubscriptionID(store: .unknown, environment: .unknown, id: "")
-        )
-        _ = row.apply(first)
-        var (one, other) = (row, row)
-        _ = one.apply(off)
-        _ = other.apply(refund)
-        // The other was too late.
-        var again = one
-        let applied = again.apply(refund)
-        #expect(applied.disposition == .applied)
-        #expect(Self.policy.actions(for: applied, in: again).map(\.effect) == [.revoke])
-        // Merging gives the same state, and makes the event one that is known.
-        #expect(one.joined(with: other) == again)
-        #expect(again.apply(refund).disposition == .duplicate)
-    }
-
-    @Test("an upgrade under a new token pays out its share where the rows of both tokens are read")
-    func linkedRows() throws {
-        let (old, new) = ("token1", "token2")
-        let basic = Self.begins("GPA.1", "sub:basic", 0, 30, lineage: old, store: .playStore, by: .google)
-        var pro = Self.begins("GPA.2", "sub:pro", 15, 45, lineage: new, store: .playStore, by: .google)
-        let link = SubscriptionID(store: .playStore, environment: .production, id: old)
-        pro.facts.append(.link(link))
-        var first = SubscriptionState(link)
-        _ = first.apply(basic)
-        #expect(Normalization([pro, basic]).lineages == [pro.subscription, link])
-        var ledger = AccountLedger([first])
-        let applied = ledger.apply(pro)
-        let state = try #require(ledger[SubscriptionID(store: .playStore, environment: .production, id: new)])
-        #expect(Self.policy.actions(for: applied, in: state).map(\.effect) == [.carryOver(to: 375)])
-        // A joined state may stand in both rows.
-        let read = try CanonicalJSON.value(SubscriptionState.self, from: try CanonicalJSON.bytes(state))
-        #expect(AccountLedger([first, read]).states == [state])
-        #expect(AccountLedger([read, first, read]) == ledger)
     }
 
     @Test("what a result says beside its events is joined with it, also where it has none")

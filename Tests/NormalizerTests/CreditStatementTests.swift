@@ -181,4 +181,318 @@ struct CreditStatementTests {
         // 10.00 × 30/31 was unused: 20.00 − 9.677… of 20.00.
         #expect(after == 258 + 200 - 30)
     }
+
+    @Test("a full refund takes back what is left of its payment, and its reversal restores exactly that")
+    func refund() {
+        var life = CreditLife()
+        life.buy("basic", "1", from: 0, until: 30, for: 10)
+        life.refund("1", on: 10)
+        #expect(life.balance(used: [(80, 3)], on: 11) == 0)
+        life.refund("1", nil, on: 12)
+        #expect(life.balance(used: [(80, 3)], on: 13) == 120)
+        life.buy("basic", "2", from: 30, until: 60, for: 10)
+        #expect(life.balance(used: [(80, 3)], on: 31) == 200)
+    }
+
+    @Test("a refund of what was bought before a change takes back what was carried over of it")
+    func refundOfCarriedOver() {
+        var life = CreditLife()
+        life.buy("basic", "1", from: 0, until: 30, for: 10)
+        life.buy("pro", "2", from: 15, until: 45, for: 20)
+        life.refund("1", on: 20, endsAccess: false)
+        #expect(life.balance(used: [(80, 3)], on: 21) == 375)
+    }
+
+    @Test("a refund of the change takes what was set off for it as well: 10 + 20 - 5 - 20 pays for 100 of basic")
+    func refundOfChange() {
+        var life = CreditLife()
+        life.buy("basic", "1", from: 0, until: 30, for: 10)
+        life.buy("pro", "2", from: 15, until: 45, for: 20)
+        life.refund("2", on: 20)
+        #expect(life.balance(used: [(80, 3)], on: 21) == 20)
+    }
+
+    @Test("the three events of a purchase, its refund and another purchase leave one balance in every order")
+    func refundedBefore() {
+        var life = CreditLife()
+        life.buy("basic", "1", from: 0, until: 30, for: 10)
+        life.refund("1", on: 10)
+        life.buy("pro", "2", from: 13, until: 43, for: 20)
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            var told = life
+            told.statements = order.map { life.statements[$0] }
+            let statement = told.statement(on: 14)
+            #expect(statement.balance == 500)
+            #expect(statement == life.statement(on: 14))
+        }
+    }
+
+    @Test("used credits are owed only where the policy says so")
+    func owed() {
+        var life = CreditLife()
+        life.buy("pro", "1", from: 0, until: 30, for: 20)
+        life.refund("1", on: 10)
+        var policy = creditPolicy
+        #expect(life.balance(policy, used: [(300, 3)], on: 11) == 0)
+        policy.owes = true
+        #expect(life.balance(policy, used: [(300, 3)], on: 11) == -300)
+        life.buy("pro", "2", from: 40, until: 70, for: 20)
+        #expect(life.balance(policy, used: [(300, 3)], on: 41) == 200)
+        #expect(life.balance(used: [(300, 3)], on: 41) == 500)
+    }
+
+    @Test("late news leaves no balance below zero")
+    func lateRefund() {
+        var life = CreditLife()
+        life.buy("basic", "1", from: 0, until: 30, for: 10)
+        #expect(life.balance(used: [(150, 12)], on: 13) == 50)
+        life.refund("1", on: 10)
+        let statement = life.statement(used: [(150, 12)], on: 13)
+        #expect(statement.balance == 0)
+        #expect(statement.grants.last?.reason == .overdrawn(use: "0"))
+    }
+
+    @Test("a partial refund takes the share of its amount, its fraction or its quantity")
+    func partial() throws {
+        func life(_ scope: LifecycleEvent.Refund.Scope) -> CreditLife {
+            var life = CreditLife()
+            life.buy("pro", "1", from: 0, until: 30, for: 20)
+            life.refund("1", scope, on: 10, endsAccess: false)
+            return life
+        }
+        #expect(life(.amount(Money(ExactDecimal(5), "USD"))).balance(on: 11) == 375)
+        #expect(life(.fraction(try #require(ExactDecimal("0.333")))).balance(on: 11) == 500 - 166)
+        #expect(life(.amount(Money(ExactDecimal(5), "USD"))).balance(used: [(450, 3)], on: 11) == 0)
+        var coins = CreditLife()
+        let sale = LifecycleEvent.OneTimePurchase(type: .consumable, quantity: 3, price: nil, expires: nil)
+        coins.state(
+            [.purchase(.init(transaction: "c", product: "coins", purchase: sale, at: CreditLife.day(0)))],
+            on: 0
+        )
+        coins.refund("c", .quantity(1), on: 5)
+        #expect(coins.balance(on: 4) == 300)
+        #expect(coins.balance(on: 6) == 200)
+    }
+
+    @Test("a year is paid out in months, by the calendar, and each month lapses")
+    func instalments() {
+        var life = CreditLife()
+        let policy = CreditPolicy(["year": .init(credits: 500, price: Money(ExactDecimal(200), "USD"), every: .month)])
+        life.buy("year", "1", from: -1, until: 364, for: 200)
+        // Of 31 March: 30 April, 31 May.
+        #expect(life.balance(policy, used: [(100, 1)], on: 28.9) == 400)
+        #expect(life.balance(policy, used: [(100, 1)], on: 29) == 500)
+        let statement = life.statement(policy, on: 400)
+        #expect(statement.grants.map(\.reason) == (0..<12).map { .instalment($0) })
+        #expect(statement.balance == 0)
+    }
+
+    @Test("a plan of a product has its own allowance, and so has a family member")
+    func keys() {
+        let policy = CreditPolicy([
+            "pro": .init(credits: 500, familySharedCredits: 50), "pro:monthly": .init(credits: 40),
+        ])
+        func balance(_ product: String, _ ownership: Fact.Ownership = .purchased, at store: Store) -> Int64 {
+            var life = CreditLife()
+            life.store = store
+            let period = Fact.Period(
+                ServicePeriod(start: CreditLife.day(0), end: CreditLife.day(30)),
+                product: product,
+                phase: .regular,
+                transaction: "1",
+                ownership: ownership
+            )
+            life.state([.period(period)], on: 0)
+            return life.balance(policy, on: 1)
+        }
+        for store in [Store.appStore, .playStore] {
+            #expect(balance("pro", at: store) == 500)
+            #expect(balance("pro:monthly", at: store) == 40)
+            #expect(balance("pro", .familyShared, at: store) == 50)
+        }
+        #expect(balance("pro:yearly", at: .playStore) == 500)
+        // Of a year that is billed by the month, a payment gives not what the year gives.
+        #expect(balance("pro:MONTHLY", at: .appStore) == 0)
+    }
+
+    @Test("a swap within a period whose anchor stays gives what the difference for the rest pays for")
+    func swapWithinPeriod() {
+        var life = CreditLife()
+        life.store = .stripe
+        life.buy("basic", "1", from: 0, until: 30, for: 10)
+        let period = Fact.Period(
+            ServicePeriod(start: CreditLife.day(0), end: CreditLife.day(30)),
+            product: "pro",
+            phase: .regular,
+            transaction: nil
+        )
+        life.state([.period(period)], on: 15)
+        // 5.00 of 20.00: a quarter of 500.
+        for statements in [life.statements, life.statements.reversed()] {
+            var told = life
+            told.statements = statements
+            #expect(told.balance(used: [(80, 3)], on: 16) == 125 + 120)
+            #expect(told.balance(used: [(80, 3)], on: 31) == 120)
+        }
+    }
+
+    @Test("credits wait for the charge where a store states a period before it is paid")
+    func unpaid() {
+        var life = CreditLife()
+        life.store = .stripe
+        life.buy("basic", "1", from: 0, until: 30, for: nil)
+        #expect(life.balance(on: 1) == 0)
+        let charge = Fact.Charge(
+            transaction: "1",
+            price: Price(Money(ExactDecimal(10), "USD"), .charged),
+            at: CreditLife.day(2),
+            periodStart: CreditLife.day(0)
+        )
+        life.state([.charge(charge)], on: 2)
+        #expect(life.balance(on: 1) == 0)
+        #expect(life.balance(on: 2) == 200)
+    }
+
+    @Test("to and fro gives no more than what was paid for")
+    func toAndFro() {
+        var life = CreditLife()
+        life.buy("pro", "1", from: 0, until: 30, for: 20)
+        life.buy("basic", "2", from: 3, until: 33, for: 10)
+        // 18.00 goes back and 10.00 is paid: 12.00 pays for 300 of pro.
+        #expect(life.balance(on: 4) == 300)
+        life.buy("pro", "3", from: 18, until: 48, for: 20)
+        #expect(life.balance(on: 19) == 300 + 375)
+        // What was used although its money went back is set off.
+        #expect(life.balance(used: [(450, 1)], on: 4) == 0)
+        #expect(life.balance(used: [(450, 1)], on: 19) == 375 - 150)
+    }
+
+    @Test("a change charged at nothing keeps the credits there are, and gives none")
+    func chargedAtNothing() {
+        var life = CreditLife()
+        life.store = .playStore
+        life.buy("basic", "GPA.1", from: 0, until: 30, for: 10)
+        life.buy("pro", "GPA.2", from: 15, until: 22.5, for: nil, switching: .timeCredit)
+        #expect(life.balance(used: [(80, 3)], on: 16) == 120)
+        #expect(life.balance(used: [(80, 3)], on: 23) == 0)
+        var full = CreditLife()
+        full.store = .playStore
+        full.buy("basic", "GPA.1", from: 0, until: 30, for: 10)
+        full.buy("pro", "GPA.2", from: 15, until: 52, for: 20, switching: .fullCharge)
+        #expect(full.balance(used: [(80, 3)], on: 16) == 500 + 120)
+    }
+
+    @Test("lineages that turn out to be linked are one purchase, and pay once")
+    func links() {
+        var life = CreditLife()
+        life.buy("basic", "1", from: 0, until: 30, for: 10)
+        let other = SubscriptionID(store: .appStore, environment: .production, id: "8")
+        life.state([.link(other)], on: 1)
+        let period = Fact.Period(
+            ServicePeriod(start: CreditLife.day(0), end: CreditLife.day(30)),
+            product: "basic",
+            phase: .regular,
+            transaction: "1"
+        )
+        life.state([.period(period)], on: 2, lineage: "8")
+        #expect(life.ledger.states.count == 1)
+        #expect(life.balance(on: 3) == 200)
+    }
+
+    @Test("a wallet that posts the changes has the balance, and then there is nothing to post")
+    func wallet() {
+        var life = CreditLife()
+        var posted: [CreditGrant.ID: Int64] = [:]
+        func post(_ life: CreditLife, _ day: Double) -> Int64 {
+            let statement = life.statement(used: [(80, 3), (200, 16)], on: day)
+            for change in statement.changes(from: posted) { posted[change.grant, default: 0] += change.credits }
+            #expect(statement.changes(from: posted) == [])
+            let used = statement.uses.reduce(0) { $0 + $1.credits }
+            #expect(posted.values.reduce(0, +) - used == statement.balance)
+            return statement.balance
+        }
+        life.buy("basic", "1", from: 0, until: 30, for: 10)
+        #expect(post(life, 4) == 120)
+        life.buy("pro", "2", from: 15, until: 45, for: 20)
+        #expect(post(life, 17) == 375 + 120 - 200)
+        life.refund("1", on: 10)
+        _ = post(life, 18)
+        _ = post(life, 60)
+    }
+
+    @Test("a use is proposed once for each purchase, and not where there is too little")
+    func using() throws {
+        var life = CreditLife()
+        life.buy("basic", "1", from: 0, until: 30, for: 10)
+        let other = Fact.OneTimePurchase(
+            transaction: "c",
+            product: "coins",
+            purchase: .init(type: .consumable, quantity: 1, price: nil, expires: nil),
+            at: CreditLife.day(0)
+        )
+        life.state([.purchase(other)], on: 0, lineage: "c")
+        let statement = life.statement(on: 1)
+        #expect(statement.uses(of: 301, id: "job") == nil)
+        let uses = try #require(statement.uses(of: 250, id: "job"))
+        #expect(uses.map(\.credits) == [200, 50])
+        let after = CreditStatement(
+            of: life.ledger.states,
+            under: creditPolicy,
+            uses: uses + uses,
+            at: CreditLife.day(1)
+        )
+        #expect(after.balance == 50)
+        #expect(after.uses(of: 250, id: "job") == [])
+    }
+
+    @Test("a stored balance converts to uses that leave as much", arguments: [(30, 10), (0, 0), (150, 400), (90, -20)])
+    func conversion(included: Int64, bought: Int64) {
+        var life = CreditLife()
+        life.buy("basic", "1", from: 0, until: 30, for: 10)
+        life.buy("pro", "2", from: 15, until: 45, for: 20)
+        let state = life.ledger.states[0]
+        let balance = CreditBalance(included: included, bought: bought)
+        let uses = balance.uses(in: state, under: creditPolicy, at: CreditLife.day(20))
+        let statement = CreditStatement(of: state, under: creditPolicy, uses: uses, at: CreditLife.day(20))
+        #expect(statement.balance == max(0, included + bought))
+    }
+
+    @Test("statements and policies are read as they are written")
+    func codable() throws {
+        var life = CreditLife()
+        life.buy("basic", "1", from: 0, until: 30, for: 10)
+        life.buy("pro", "2", from: 15, until: 45, for: 20)
+        let statement = life.statement(used: [(80, 3)], on: 46)
+        #expect(try CanonicalJSON.value(from: CanonicalJSON.bytes(statement)) == statement)
+        let text =
+            #"{"allowances":{"a":{"credits":5,"every":"month"},"b":{"credits":1,"every":{"months":0,"days":3}}}}"#
+        let policy: CreditPolicy = try CanonicalJSON.value(from: Array(text.utf8))
+        #expect(policy.allowances["a"]?.every == .month)
+        #expect(policy.allowances["b"]?.every == CalendarDuration(days: 3))
+        #expect(policy == (try CanonicalJSON.value(from: CanonicalJSON.bytes(policy))))
+        #expect(policy.carriesOver && !policy.owes)
+    }
+
+    @Test("a statement of ten thousand periods takes no more than their number")
+    func cost() {
+        func time(_ count: Int) -> Duration {
+            var life = CreditLife()
+            for number in 0..<count {
+                life.buy(
+                    number % 2 == 0 ? "basic" : "pro",
+                    "\(number)",
+                    from: Double(number),
+                    until: Double(number) + 2,
+                    for: 10
+                )
+            }
+            var state = SubscriptionState(SubscriptionID(store: .appStore, environment: .production, id: "9"))
+            for statement in life.statements { state.apply(statement) }
+            return ContinuousClock().measure {
+                _ = CreditStatement(of: state, under: creditPolicy, uses: [], at: CreditLife.day(20_000))
+            }
+        }
+        _ = time(100)
+        #expect(time(8000) < time(1000) * 40)
+    }
 }

@@ -168,33 +168,4 @@ struct LapsedGraceTests {
         let grounds = Self.state([Self.period, Self.failed]).explain(at: Self.day(50)).grounds
         #expect(grounds.map(\.by.type) == ["FAILED", "BEGAN"])
     }
-
-    @Test("leaves credits as long as it goes on, whatever else is told")
-    func creditsMeanwhile() {
-        var state = Self.state([Self.period, Self.failed])
-        let applied = state.apply(
-            AccountStories.event(.expired(.init(reason: .billing)), "t1", at: 31, effective: 30, of: "O1", [])
-        )
-        #expect(CreditPolicy(["pro": .init(credits: 100)]).actions(for: applied, in: state) == [])
-    }
-
-    @Test("leaves no credits, also where its end is told late and dated to what was paid for", arguments: [46.0, 90])
-    func credits(toldAt days: Double) {
-        var state = Self.state([Self.period, Self.failed])
-        let applied = state.apply(
-            AccountStories.event(
-                .expired(.init(reason: .billing)),
-                "t1",
-                at: days,
-                effective: 30,
-                of: "O1",
-                [.billing(.init(.settled)), Self.ended(30)]
-            )
-        )
-        var ended = applied
-        ended.event.occurredAt = Self.day(30)
-        let actions = CreditPolicy(["pro": .init(credits: 100)]).actions(for: ended, in: state)
-        #expect(actions.map(\.effect) == [.revoke])
-        #expect(actions.map(\.effectiveAt) == [Self.day(46)])
-    }
 }

@@ -58,7 +58,6 @@ struct CreditTests {
         let again = renewal.with(["id": "resent by hand"])
         let host = try Self.host(basic, renewal, renewal, again)
         #expect(host.balance == 200)
-        #expect(host.actions.count == 2)
     }
 
     @Test("turning renewal off takes nothing, the end of the period does, and what was bought stays")
@@ -74,7 +73,7 @@ struct CreditTests {
             ["original_transaction_id": "C1", "expiration_at_ms": .null, "entitlement_ids": .null]
         )
         let host = try Self.host(basic, coins, canceled, expired)
-        #expect(host.actions.map(\.effect) == [.reset(to: 200), .grant(50), .revoke])
+        #expect(host.balance == 50)
     }
 
     @Test("three packs bought at once pay thrice, and are as many as the store itself says")
@@ -110,25 +109,25 @@ struct CreditTests {
         let began = Self.event("RENEWAL", half, Period(half, half + 31 * day, "O1-2"), "pro_m").priced("20.00")
         for order in [[announced, began], [began, announced]] {
             let host = RefundTests.Host(try Self.events([basic] + order), Self.policy)
-            #expect(host.actions.map(\.effect) == [.reset(to: 200), .carryOver(to: 375)])
+            #expect(host.balance == 375 + 200)
         }
-        // What the announcement lets infer of the old period prorates nothing; its purchase, when it comes last, does.
+        // What the announcement lets infer of the old period gives nothing; its purchase, when it comes last, does.
         let late = RefundTests.Host(try Self.events([announced, began, basic, began, basic]), Self.policy)
-        #expect(late.actions.map(\.effect) == [.reset(to: 500), .grant(-125)])
+        #expect(late.balance == 375 + 200)
     }
 
     @Test("a change across at the same price pays half of the new allowance at half the cycle")
     func crossgrade() throws {
         let began = Self.event("RENEWAL", half, Period(half, half + 31 * day, "O1-2"), "rival_m").priced("10.00")
-        #expect(try Self.host(basic, began).actions.map(\.effect) == [.reset(to: 200), .carryOver(to: 150)])
+        #expect(try Self.host(basic, began).balance == 150 + 200)
     }
 
     @Test("a change at the end of the period pays when it begins")
     func downgrade() throws {
         let pro = Self.event("INITIAL_PURCHASE", t0 + 5000, .first, "pro_m").priced("20.00")
         let announced = Self.event("PRODUCT_CHANGE", half, .first, "pro_m", ["new_product_id": "basic_m"])
-        #expect(try Self.host(pro, announced).actions.map(\.effect) == [.reset(to: 500)])
-        #expect(try Self.host(pro, announced, renewal).actions.map(\.effect) == [.reset(to: 500), .reset(to: 200)])
+        #expect(try Self.host(pro, announced).balance == 500)
+        #expect(try Self.host(pro, announced, renewal).balance == 200)
     }
 
     @Test("one account on two stores: access by either, credits by each")
@@ -141,7 +140,6 @@ struct CreditTests {
         let access = host.ledger.access(of: account, at: Date(timeIntervalSince1970: Double(t1 + day) / 1000))
         #expect(access.decision.isGranted)
         #expect(access.grantors.map(\.subscription.store) == [.appStore])
-        #expect(Set(host.actions.map(\.subscription.store)) == [.appStore, .stripe])
-        #expect(host.actions.filter { $0.subscription.store == .stripe }.map(\.effect) == [.reset(to: 500), .revoke])
+        #expect(host.balance == 200)
     }
 }

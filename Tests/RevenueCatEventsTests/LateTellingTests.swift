@@ -37,7 +37,7 @@ struct LateTellingTests {
         ])
         let host = RefundTests.Host(try CreditTests.events([basic, pro]), policy)
         #expect(host.acts.map(\.kind.rawValue) == ["started", "product_changed"])
-        #expect(host.balance >= 480, "\(host.actions.map(\.effect))")
+        #expect(host.balance >= 480)
     }
 
     @Test("what is bought after a refund pays out in full")
@@ -59,7 +59,7 @@ struct LateTellingTests {
             "pro_m"
         ).priced("20.00")
         let host = RefundTests.Host(try CreditTests.events([basic, refund, pro]), CreditTests.policy)
-        #expect(host.balance == 500, "\(host.actions.map(\.effect))")
+        #expect(host.balance == 500)
     }
 
     @Test("Amazon keeps the transaction: a refund of the second period ends its access")

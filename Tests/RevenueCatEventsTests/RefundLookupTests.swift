@@ -14,50 +14,6 @@ private let day: Int64 = 86_400_000
 struct RefundLookupTests {
     typealias Event = RevenueCatSimulator.Event
 
-    @Test("of a subscription are news when the webhook comes", arguments: ["APP_STORE", "PLAY_STORE"], [false, true])
-    func subscription(_ store: String, isLooking: Bool) async throws {
-        let refundedAt = t0 + 5 * day
-        let bought = CreditTests.event("INITIAL_PURCHASE", t0 + 5000, .first, "pro_m", ["store": .string(store)])
-            .priced("20.00")
-        let refund = CreditTests.event(
-            "CANCELLATION",
-            refundedAt + 5000,
-            .first,
-            "pro_m",
-            ["store": .string(store), "cancel_reason": "CUSTOMER_SUPPORT", "expiration_at_ms": .integer(refundedAt)]
-        )
-        let events = try CreditTests.events([bought, refund])
-        let lineage = try #require(events[0].subscription)
-        let shown = try await ClientTests.subscriber(
-            [
-                "store": .string(store.lowercased()), "refunded_at": "2026-01-06T00:00:00Z",
-                "expires_date": "2026-01-06T00:00:00Z",
-                "store_transaction_id": events[0].transaction.map { .string($0) } ?? .null,
-            ],
-            product: "pro_m",
-            at: refundedAt + 1000
-        )
-        // Also where the state is asked about again after the webhook.
-        for looks in [[1], [1, 2], [1, 3], [1, 2, 3]] {
-            var ledger = AccountLedger()
-            var dispositions: [AppliedEvent.Disposition] = []
-            var effects: [CreditAction.Effect] = []
-            for (index, event) in (events + [events[1]]).enumerated() {
-                if isLooking, looks.contains(index) {
-                    let time = date(refundedAt + Int64(index) * 60_000)
-                    ledger.apply(shown.statement(about: lineage, product: "pro_m", at: time))
-                    #expect(ledger[lineage]?.access(at: time).isGranted == false)
-                }
-                let applied = ledger.apply(event)
-                dispositions.append(applied.disposition)
-                effects += CreditTests.policy.actions(for: applied, in: try #require(ledger[lineage])).map(\.effect)
-            }
-            #expect(dispositions.prefix(2) == [.applied, .applied], "looked at before \(looks)")
-            #expect(dispositions.last != .applied, "looked at before \(looks)")
-            #expect(effects.prefix(2) == [.reset(to: 500), .revoke])
-        }
-    }
-
     @Test("of a one-time purchase are news when the webhook comes", arguments: [false, true])
     func purchase(isLooking: Bool) async throws {
         let bought = try PurchaseLookupTests.webhook()

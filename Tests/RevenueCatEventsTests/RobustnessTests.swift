@@ -107,46 +107,6 @@ struct RobustnessTests {
         #expect(state.snapshot(at: date(t0 + 11 * day)).product == "pro_m")
     }
 
-    @Test("a renewal resets credits once, however often and under whatever id it is told")
-    func credits() throws {
-        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
-        let policy = CreditPolicy(["pro_m": .init(credits: 500), "basic_m": .init(credits: 200)])
-        func actions(_ events: [RevenueCatSimulator.Event]) throws -> [CreditAction] {
-            var state = SubscriptionState(Self.lineage)
-            var seen: Set<String> = []
-            return try events.flatMap { event in
-                try Self.outcome(event.body, adapter).get().events.flatMap { event in
-                    let applied = state.apply(event)
-                    return policy.actions(for: applied, in: state).filter { seen.insert($0.id).inserted }
-                }
-            }
-        }
-        let purchase = RevenueCatSimulator.Event("INITIAL_PURCHASE", id: "1", at: t0 + 5000)
-        let renewal = RevenueCatSimulator.Event("RENEWAL", id: "2", at: t1 - 8 * 3_600_000, .second)
-        let again = RevenueCatSimulator.Event("RENEWAL", id: "3", at: t1 - 8 * 3_600_000, .second)
-        let paid = try actions([purchase, renewal, renewal, again])
-        #expect(paid.map(\.effect) == [.reset(to: 500), .reset(to: 500)])
-        // Charged ahead, and reset when the period begins.
-        #expect(paid.map(\.effectiveAt) == [date(t0), date(t1)])
-        for quiet in [
-            ("CANCELLATION", ["cancel_reason": "UNSUBSCRIBE"]), ("UNCANCELLATION", [:]), ("BILLING_ISSUE", [:]),
-            ("PRODUCT_CHANGE", ["new_product_id": "basic_m"]), ("SUBSCRIPTION_PAUSED", [:]),
-            ("SUBSCRIPTION_EXTENDED", [:]),
-            ("TEMPORARY_ENTITLEMENT_GRANT", ["transaction_id": "X"]),
-        ] as [(String, KeyValuePairs<String, JSONText?>)] {
-            let event = RevenueCatSimulator.Event(quiet.0, id: "9", at: t0 + 10 * day, .first, quiet.1)
-            #expect(try actions([purchase, event]).count == 1, "\(quiet.0)")
-        }
-        let over = RevenueCatSimulator.Event(
-            "EXPIRATION",
-            id: "9",
-            at: t1 + 1000,
-            .first,
-            ["expiration_reason": "UNSUBSCRIBE"]
-        )
-        #expect(try actions([purchase, over]).map(\.effect) == [.reset(to: 500), .revoke])
-    }
-
     @Test("a Play order has one identity, whatever its purchase is called")
     func playOrders() throws {
         let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))

@@ -103,40 +103,6 @@ struct StoreBesideRelayTests {
         #expect(Self.ledger(relay + store).states[0].access(at: day(5)).isGranted, "both, relay first")
     }
 
-    @Test("a non-consumable that RevenueCat knows by a restored transaction is the one that the store sold")
-    func restored() throws {
-        let bought = once("N4", "lifetime", "Non-Consumable")
-        let store = try apple("ONE_TIME_CHARGE", nil, bought, at: day(0.001))
-        let relay = try relayed("N5", "lifetime", at: 3, end: nil, ["pro"], original: "N4")
-        #expect(store.map(\.id) == relay.map(\.id))
-
-        var refund = bought
-        refund.revocationDate = day(10)
-        refund.revocationReason = 0
-        let takenBack = try apple("REFUND", nil, refund, at: day(10.001))
-        let relayedRefund = try relayed(
-            "N5",
-            "lifetime",
-            at: 10.002,
-            end: nil,
-            ["pro"],
-            original: "N4",
-            type: "CANCELLATION"
-        )
-        #expect(takenBack.map(\.id) == relayedRefund.map(\.id))
-        let policy = CreditPolicy(["lifetime": .init(credits: 500)])
-        for end in [takenBack, relayedRefund, takenBack + relayedRefund] {
-            var ledger = AccountLedger()
-            var done: [String: CreditAction.Effect] = [:]
-            for event in store + relay + end {
-                let applied = ledger.apply(event)
-                for action in policy.actions(for: applied, in: ledger.states[0]) { done[action.id] = action.effect }
-            }
-            #expect(Set(done.values) == [.grant(500), .withdraw(500)] && done.count == 2)
-            #expect(!ledger.states[0].access(at: day(11)).isGranted)
-        }
-    }
-
     @Test("a consumable is not owned for good, also where RevenueCat has an entitlement for it")
     func consumable() throws {
         let store = try apple("ONE_TIME_CHARGE", nil, once("N2", "coins", "Consumable"), at: day(0.001))
@@ -179,85 +145,5 @@ struct StoreBesideRelayTests {
         )
         info.renewalDate = day(to)
         return info
-    }
-
-    @Test("an offer that begins a period pays it out")
-    func offer() throws {
-        let policy = CreditPolicy(["basic_m": .init(credits: 200)])
-        let first = try apple(
-            "SUBSCRIBED",
-            "INITIAL_BUY",
-            monthly("S1", "basic_m", 0, 30),
-            renewal("basic_m", 30),
-            status: 1,
-            at: day(0.001)
-        )
-        var offered = monthly("S2", "basic_m", 30, 60)
-        offered.offerType = 3
-        offered.offerIdentifier = "CODE"
-        offered.offerDiscountType = "PAY_UP_FRONT"
-        let redeemed = try apple(
-            "OFFER_REDEEMED",
-            nil,
-            offered,
-            renewal("basic_m", 60),
-            status: 1,
-            at: day(30.001)
-        )
-        let host = RefundTests.Host(first + redeemed, policy)
-        #expect(host.actions.map(\.effect) == [.reset(to: 200), .reset(to: 200)])
-        let renewed = try apple("DID_RENEW", nil, offered, renewal("basic_m", 60), status: 1, at: day(30.002))
-        #expect(renewed.map(\.id) == redeemed.map(\.id))
-    }
-
-    @Test("a change of preference that begins a period pays it out")
-    func preference() throws {
-        let policy = CreditPolicy(["basic_m": .init(credits: 200)])
-        let first = try apple(
-            "SUBSCRIBED",
-            "INITIAL_BUY",
-            monthly("S1", "basic_m", 0, 30),
-            renewal("basic_m", 30),
-            status: 1,
-            at: day(0.001)
-        )
-        let pref = try apple(
-            "DID_CHANGE_RENEWAL_PREF",
-            nil,
-            monthly("S2", "basic_m", 30, 60),
-            renewal("basic_m", 60),
-            status: 1,
-            at: day(30.001)
-        )
-        let host = RefundTests.Host(first + pref, policy)
-        #expect(host.ledger.states[0].access(at: day(40)).isGranted)
-        #expect(host.actions.map(\.effect) == [.reset(to: 200), .reset(to: 200)])
-    }
-
-    @Test("RevenueCat's refund takes back all of several that the store sold")
-    func quantity() throws {
-        let policy = CreditPolicy(["coins": .init(credits: 50)])
-        var coins = once("Q1", "coins", "Consumable")
-        coins.quantity = 3
-        let store = try apple("ONE_TIME_CHARGE", nil, coins, at: day(0.001))
-        let relay = try relayed("Q1", "coins", at: 0.002, end: nil, .null)
-        let t0 = Int64(start.timeIntervalSince1970 * 1000)
-        let refund = try CreditTests.events([
-            CreditTests.event(
-                "CANCELLATION",
-                t0 + 5 * 86_400_000,
-                .init(t0, t0, "Q1"),
-                "coins",
-                [
-                    "original_transaction_id": "Q1", "expiration_at_ms": .null, "entitlement_ids": .null,
-                    "cancel_reason": "CUSTOMER_SUPPORT",
-                ]
-            ).priced("-1.99")
-        ])
-        for order in [store + relay, relay + store] {
-            let host = RefundTests.Host(order + refund, policy)
-            #expect(host.actions.map(\.effect).count == 4, "\(host.actions.map(\.effect))")
-            #expect(host.balance == 0, "\(host.actions.map(\.effect))")
-        }
     }
 }

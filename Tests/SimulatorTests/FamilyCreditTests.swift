@@ -14,15 +14,15 @@ struct FamilyCreditTests {
         let result = try await Simulators.play(try #require(Story.named("family")), provider)
         let policy = CreditPolicy(["com.example.app.pro.yearly": .init(credits: 500, familySharedCredits: shared)])
         var ledger = AccountLedger()
-        var payouts: [SubscriptionID: [CreditAction.Effect]] = [:]
-        for event in result.events {
-            let applied = ledger.apply(event)
-            guard let lineage = event.subscription, let state = ledger[lineage] else { continue }
-            payouts[lineage, default: []] += policy.actions(for: applied, in: state).map(\.effect)
-        }
+        for event in result.events { _ = ledger.apply(event) }
+        let last = try #require(result.events.map(\.receivedAt).max())
         let buyer = try #require(result.events.first?.subscription)
-        #expect(payouts.removeValue(forKey: buyer) == [.reset(to: 500)])
-        #expect(payouts.count == 1)
-        #expect(payouts.values.first == (shared.map { [.reset(to: $0)] } ?? []) + [.revoke])
+        let grants = CreditStatement(of: ledger.states, under: policy, uses: [], at: last).grants
+        let own = grants.filter { $0.subscription == buyer }
+        #expect(own.map(\.credits) == [500])
+        let others = grants.filter { $0.subscription != buyer }
+        #expect(others.map(\.credits) == (shared == nil ? [] : [shared]))
+        // The sharing has ended.
+        #expect(others.map(\.left) == (shared == nil ? [] : [0]))
     }
 }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Normalizer
 import NotificationSimulator
 import StoryReceiving
@@ -22,16 +23,13 @@ struct PlannedChangeCreditTests {
         let events = try await Simulators.play(story, .google).events
         for order in [events, events.reversed()] {
             var ledger = AccountLedger()
-            var actions: [CreditAction] = []
-            for event in order {
-                let applied = ledger.apply(event)
-                guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
-                actions += Self.policy.actions(for: applied, in: state)
-            }
-            let renewal = try #require(actions.max { $0.effectiveAt < $1.effectiveAt })
-            #expect(renewal.effect == .reset(to: 500))
-            let state = try #require(ledger[renewal.subscription])
-            #expect(state.access(at: renewal.effectiveAt).isGranted && !Self.policy.isVoid(renewal, in: state))
+            for event in order { _ = ledger.apply(event) }
+            // Past the start of what was charged ahead.
+            let time = try #require(events.map(\.receivedAt).max()).addingTimeInterval(2 * 86_400)
+            let statement = CreditStatement(of: ledger.states, under: Self.policy, uses: [], at: time)
+            #expect(statement.grants.map(\.credits) == [500, 500])
+            #expect(statement.balance == 500)
+            #expect(ledger.states.contains { $0.access(at: time).isGranted })
         }
     }
 
@@ -48,15 +46,12 @@ struct PlannedChangeCreditTests {
         let events = try await Simulators.play(story, .stripe).events
         #expect(events.contains { $0.kind == .productChanged })
         let policy = CreditPolicy(["prod_pro": .init(credits: 500), "prod_basic": .init(credits: 200)])
-        var done: [String: CreditAction.Effect] = [:]
         var ledger = AccountLedger()
-        for event in events {
-            let applied = ledger.apply(event)
-            guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
-            for action in policy.actions(for: applied, in: state) where done[action.id] == nil {
-                done[action.id] = action.effect
-            }
-        }
-        #expect(Set(done.values) == (isPaid ? [.reset(to: 500), .reset(to: 200)] : [.reset(to: 500)]))
+        for event in events { _ = ledger.apply(event) }
+        let time = try #require(events.map(\.receivedAt).max()).addingTimeInterval(60)
+        let statement = CreditStatement(of: ledger.states, under: policy, uses: [], at: time)
+        #expect(statement.grants.map(\.credits) == (isPaid ? [500, 200] : [500]))
+        // In grace, what is left of the period before counts.
+        #expect(statement.balance == (isPaid ? 200 : 500))
     }
 }

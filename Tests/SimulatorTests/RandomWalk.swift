@@ -38,6 +38,7 @@ struct RandomWalk {
         now = start
         story = Story("walk-\(seed)", "", [])
         isOfGooglePlay = provider == .google
+        truth.waitsForCharge = provider == .stripe
         isOfGooglePlayRelay = provider == .revenuecat && seed.isMultiple(of: 2)
         // The simulated App Store's certificates are valid for some years.
         while steps.count < count, truth.standing != .over, now < start + 6 * 365 * Self.day { step() }
@@ -81,7 +82,7 @@ struct RandomWalk {
         truths.append(truth)
         times.append(now)
         // The customer uses up a third of what there is.
-        if truth.granting(at: now) != nil { truth.left -= truth.left / 3 }
+        if truth.granting(at: now) != nil { truth.credits.spend(at: now) }
     }
 
     private mutating func step() {
@@ -119,7 +120,7 @@ struct RandomWalk {
             let credits = isTrial ? Story.Plan.trialCredits : plan.credits
             $0.begin(plan, at: time, until: end, paid: paid, credits: credits, isTrial: isTrial)
             $0.willRenew = true
-            $0.left = credits
+            $0.credits.give(credits, for: $0.payment, from: time)
         }
     }
 
@@ -196,12 +197,21 @@ struct RandomWalk {
         where has(.refund(.previous)) && truth.itemsSince == 0 && truth.payments.suffix(2).filter { $0 > 0 }.count == 2:
             // Of an earlier period, unless the current one was charged ahead: then the earlier one runs.
             guard hasBegun else { return }
-            take(.refund(.previous), at: within) { $0.payments[$0.payments.count - 2] = 0 }
-            if provider == .apple || (isRare && provider == .stripe), chance(40), now + 2 * gap < end {
-                take(.reverseRefund, at: moment(from: now + gap, to: end - gap))
+            take(.refund(.previous), at: within) { [provider] in
+                $0.payments[$0.payments.count - 2] = 0
+                $0.credits.takeBack($0.payment - 1, isNet: provider == .stripe)
             }
-        case 68..<70 where provider == .stripe && truth.paid > 0 && hasBegun && truth.itemsSince < 2:
-            take(.refund(.latest, .half), at: within)
+            if provider == .apple || (isRare && provider == .stripe), chance(40), now + 2 * gap < end {
+                take(.reverseRefund, at: moment(from: now + gap, to: end - gap)) { $0.credits.giveBack() }
+            }
+        case 68..<70
+        where provider == .stripe && truth.paid > 0 && hasBegun && truth.itemsSince < 2 && !truth.isPartlyRefunded:
+            // Of several parts of one payment, a state keeps the last.
+            take(.refund(.latest, .half), at: within) {
+                $0.isPartlyRefunded = true
+                let cents = Int128($0.charged / 10)
+                $0.credits.takeBack($0.payment, cents / 2, of: cents, isNet: true)
+            }
         case 70..<74 where truth.willRenew && truth.next == nil && truth.resumesAt == nil && has(.pause) && hasBegun:
             let days = Int64.random(in: 7...60, using: &random)
             take(.schedulePause(.seconds(days * 86_400)), at: within) { $0.resumesAt = $0.end + days * Self.day }
@@ -243,7 +253,7 @@ struct RandomWalk {
             let plan = truth.plan
             take(.topUp, at: moment(from: soonest, to: end - 1000)) {
                 $0.begin(plan, at: $1, until: plan.end(from: end), paid: plan.price)
-                $0.left = plan.credits
+                $0.credits.give(plan.credits, for: $0.payment, from: $1)
             }
         } else if soonest < end, chance(20) {
             refund(at: moment(from: soonest, to: end - 1000))
@@ -255,7 +265,7 @@ struct RandomWalk {
     /// What was used of the old period has been paid for; the rest of its price is set off.
     private mutating func change(_ act: Story.Act, to plan: Story.Plan, at time: Int64) {
         take(act, at: time) { [provider] in
-            $0.bought += $0.left
+            $0.credits.carryOver()
             // A period that was charged ahead never begins.
             if $0.start > time {
                 $0.spans.removeLast()
@@ -263,22 +273,19 @@ struct RandomWalk {
             }
             let current = $0.spans[$0.spans.count - 1]
             let (length, unused) = (Int128(current.end - current.start), Int128(current.end - time))
-            // Of Stripe's charges the price list is known.
-            let paid = $0.granting(at: time)?.isTrial == true ? 0 : provider == .stripe ? $0.plan.price : current.paid
+            let paid = $0.granting(at: time)?.isTrial == true ? 0 : current.paid
+            if provider == .stripe { return $0.changeAtStripe(to: plan, at: time, unused, of: length) }
             let credits: Int64
             if provider == .google {
                 credits = plan.credits
-            } else if provider == .stripe, $0.plan.product == plan.product {
-                credits = Int64(Int128(plan.credits) * (length - unused) / length)
             } else {
                 let due = max(0, Int128(plan.price) * length - Int128(paid) * unused)
                 credits = Int64(Int128(plan.credits) * due / (Int128(plan.price) * length))
             }
-            // What is set off may be worth more than what is new: then there is no payment to refund.
-            let isSetOff = provider == .stripe && Int128($0.plan.price) * unused >= Int128(plan.price) * length
+            let earlier = $0.payment
             $0.begin(plan, at: time, until: plan.end(from: time), paid: plan.price, credits: credits)
-            if isSetOff { ($0.paid, $0.payments[$0.payments.count - 1]) = (0, 0) }
-            $0.left = credits
+            $0.credits.give(credits, for: $0.payment, from: time)
+            if provider != .google { $0.credits.setOff(earlier, unused, of: length, against: $0.payment) }
             $0.willRenew = true
         }
     }
@@ -300,7 +307,8 @@ struct RandomWalk {
             } else {
                 $0.cut(at: time + (provider == .stripe ? 60_000 : 0))
                 $0.outstanding = []
-                $0.left = 0
+                $0.credits.takeBack($0.payment, isNet: provider == .stripe)
+                $0.credits.lapse()
             }
             $0.payments[$0.payments.count - 1] = 0
             $0.isMisunderstood = provider == .revenuecat
@@ -315,7 +323,7 @@ struct RandomWalk {
             $0.standing = .active
             $0.wasRestored = true
             $0.spans = before.spans
-            $0.left = before.payout
+            $0.credits = before.credits
         }
     }
 
@@ -340,7 +348,7 @@ struct RandomWalk {
                 } else if let until = $0.graceEnd {
                     $0.spans[$0.spans.count - 1].end = until
                 }
-                if days == nil, provider != .stripe { $0.left = 0 }
+                if days == nil, provider != .stripe { $0.credits.lapse() }
             }
         }
         renewOnTime(soon, end)
@@ -357,6 +365,8 @@ struct RandomWalk {
         if provider == .apple, truth.paid > 0, truth.itemsSince < 2, chance(10) {
             let time = moment(from: soonest, to: graceEnd - gap)
             take(.refund(.latest), at: time) {
+                $0.credits.takeBack($0.payment, isNet: false)
+                $0.credits.lapse()
                 $0.cut(at: time)
                 $0.standing = .over
             }
@@ -367,13 +377,13 @@ struct RandomWalk {
             take(.endGrace, at: graceEnd) {
                 $0.standing = .hold
                 $0.cut(at: graceEnd)
-                $0.left = 0
+                $0.credits.lapse()
             }
         } else {
             take(.expire(.billing), at: graceEnd) {
                 ($0.standing, $0.willRenew) = (.ended, false)
                 $0.cut(at: graceEnd)
-                $0.left = 0
+                $0.credits.lapse()
             }
         }
     }
@@ -392,7 +402,7 @@ struct RandomWalk {
             take(.expire(.billing), at: time) {
                 ($0.standing, $0.willRenew) = (.ended, false)
                 $0.cut(at: time)
-                $0.left = 0
+                $0.credits.lapse()
             }
         }
     }
@@ -440,6 +450,30 @@ struct RandomWalk {
     }
 }
 
+extension Truth {
+    /// Stripe charges what is left of the price once the rest of the old one is set off, in whole cents.
+    fileprivate mutating func changeAtStripe(to plan: Story.Plan, at time: Int64, _ unused: Int128, of length: Int128) {
+        let (earlier, old) = (payment, worth)
+        let listed = self.plan.price
+        let cents = max(0, Int128(plan.price / 10) - Int128(listed / 10) * unused / length)
+        let left = old * unused / length
+        begin(plan, at: time, until: plan.end(from: time), paid: plan.price)
+        charged = Int64(cents) * 10
+        if cents > 0 {
+            worth = cents * 10_000_000 + left
+            payout = Int64(Int128(plan.credits) * cents * 10_000_000 / worth)
+            credits.setOff(earlier, unused, of: length, against: payment)
+        } else {
+            // What is set off is worth more than what is new: then there is no payment to refund.
+            (paid, payments[payments.count - 1], payout) = (0, 0, 0)
+            credits.takeBack(earlier, max(0, left - worth), of: old, isNet: false)
+            credits.setOff(earlier, min(left, worth), of: old, against: payment)
+        }
+        credits.give(payout, for: payment, from: time)
+        willRenew = true
+    }
+}
+
 // MARK: What few customers do
 
 extension RandomWalk {
@@ -470,7 +504,7 @@ extension RandomWalk {
             take(.expire(.customer), at: time) {
                 ($0.standing, $0.willRenew) = (.ended, false)
                 $0.cut(at: time)
-                $0.left = 0
+                $0.credits.lapse()
             }
         // The lower level at once.
         case 60..<75 where isActive && canChange && (provider == .stripe || provider == .google):
@@ -480,7 +514,8 @@ extension RandomWalk {
             take(.refund(.latest), at: time) {
                 ($0.standing, $0.willRenew) = (.ended, false)
                 $0.cut(at: time + (isStripe ? 60_000 : 0))
-                $0.left = 0
+                $0.credits.takeBack($0.payment, isNet: isStripe)
+                $0.credits.lapse()
                 $0.payments[$0.payments.count - 1] = 0
             }
         case 60..<75
@@ -498,7 +533,7 @@ extension RandomWalk {
             take(.expire(.billing), at: end) {
                 $0.standing = .ended
                 $0.cut(at: end)
-                $0.left = 0
+                $0.credits.lapse()
             }
         case 85..<92 where isActive && provider == .revenuecat && truth.shared == nil: take(.transfer, at: time)
         default: return false
@@ -524,24 +559,28 @@ extension RandomWalk {
         // A relay may not know of more than one.
         let quantity = provider == .revenuecat ? 1 : Int64.random(in: 1...3, using: &random)
         let credits = quantity * Truth.coins
+        let item = -1 - steps.count
         take(.buy(.coins, quantity: quantity), at: time) {
-            $0.bought += credits
+            $0.credits.buy(credits, for: item)
             $0.coinSales += 1
             $0.itemsSince = 2
         }
         guard chance(50) else { return }
         if provider == .stripe, chance(40) {
-            take(.refund(.latest, .half), at: now + gap)
-            if chance(50) { take(.reverseRefund, at: now + gap) }
+            take(.refund(.latest, .half), at: now + gap) {
+                let cents = Int128(199 * quantity)
+                $0.credits.takeBack(item, cents / 2, of: cents, isNet: true)
+            }
+            if chance(50) { take(.reverseRefund, at: now + gap) { $0.credits.giveBack() } }
             return
         }
         take(.refund(.latest), at: now + gap) {
-            $0.bought -= credits
+            $0.credits.takeBack(item, isNet: true)
             $0.coinSales -= 1
         }
         if Story.Act.reverseRefund.absence(at: provider) == nil, !isOfGooglePlayRelay, chance(50) {
             take(.reverseRefund, at: now + gap) {
-                $0.bought += credits
+                $0.credits.giveBack()
                 $0.coinSales += 1
             }
         }
@@ -554,7 +593,8 @@ extension RandomWalk {
             ($0.standing, $0.willRenew) = (.ended, false)
             $0.cut(at: $1 + (provider == .stripe ? 60_000 : 0))
             $0.outstanding = []
-            $0.left = 0
+            $0.credits.takeBack($0.payment, isNet: provider == .stripe)
+            $0.credits.lapse()
             $0.payments[$0.payments.count - 1] = 0
         }
     }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Normalizer
 import NotificationSimulator
 import StoryReceiving
@@ -23,13 +24,11 @@ struct RefundCreditTests {
             .google
         )
         var ledger = AccountLedger()
-        var effects: [CreditAction.Effect] = []
-        for event in playback.events {
-            let applied = ledger.apply(event)
-            guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
-            effects += Self.policy.actions(for: applied, in: state).map(\.effect)
-        }
-        #expect(effects == [.reset(to: 500), .revoke, .reset(to: 200)])
+        for event in playback.events { _ = ledger.apply(event) }
+        let time = try #require(playback.events.map(\.receivedAt).max()).addingTimeInterval(60)
+        let statement = CreditStatement(of: ledger.states, under: Self.policy, uses: [], at: time)
+        #expect(statement.grants.map(\.credits) == [500, 200])
+        #expect(statement.balance == 200)
     }
 
     /// The App Store says itself who comes back after a lapse, and who changes.
@@ -47,14 +46,11 @@ struct RefundCreditTests {
         #expect(events.map(\.kind) == [.started, .refunded, .started])
         for order in [[0, 1, 2], [0, 2, 1]] {
             var ledger = AccountLedger()
-            var effects: [CreditAction.Effect] = []
-            for event in order.map({ events[$0] }) {
-                let applied = ledger.apply(event)
-                guard let state = event.subscription.flatMap({ ledger[$0] }) else { continue }
-                effects += Self.appStorePolicy.actions(for: applied, in: state).map(\.effect)
-            }
-            #expect(effects.filter { $0 != .revoke } == [.reset(to: 500), .reset(to: 200)])
-            #expect(effects.last == .reset(to: 200))
+            for event in order.map({ events[$0] }) { _ = ledger.apply(event) }
+            let time = try #require(events.map(\.receivedAt).max()).addingTimeInterval(60)
+            let statement = CreditStatement(of: ledger.states, under: Self.appStorePolicy, uses: [], at: time)
+            #expect(statement.grants.map(\.credits) == [500, 200])
+            #expect(statement.balance == 200)
         }
     }
 

@@ -23,6 +23,7 @@ struct Truth: Hashable {
     struct Outstanding: Hashable {
         var at: Int64
         var credits: Int64
+        var payment: Int
     }
 
     var standing = Standing.none
@@ -54,10 +55,16 @@ struct Truth: Hashable {
 
     /// What the current period gave when it began.
     var payout: Int64 = 0
-    var left: Int64 = 0
-    var bought: Int64 = 0
     /// How many purchases of coins are paid for.
     var coinSales = 0
+    var isPartlyRefunded = false
+    var credits = CreditTruth()
+    /// Whether a period begins before it is paid for.
+    var waitsForCharge = false
+    /// What was charged for the current period, in thousandths, once the rest of the one before was set off.
+    var charged: Int64 = 0
+    /// What the current period is worth, in billionths.
+    var worth: Int128 = 0
     var outstanding: [Outstanding] = []
 
     /// The credits of a pack of coins.
@@ -67,10 +74,13 @@ struct Truth: Hashable {
     func granting(at time: Int64) -> Span? { spans.last { $0.start <= time && time < $0.end } }
 
     /// What is left of the subscription's credits.
-    func counted(at time: Int64) -> Int64 { granting(at: time) == nil ? 0 : left }
+    func counted(at time: Int64) -> Int64 { granting(at: time) == nil ? 0 : credits.left }
+
+    /// The payment for the current period.
+    var payment: Int { payments.count - 1 }
 
     mutating func settle(by time: Int64) {
-        for due in outstanding where due.at <= time { left = due.credits }
+        for due in outstanding where due.at <= time { credits.give(due.credits, for: due.payment, from: due.at) }
         outstanding.removeAll { $0.at <= time }
     }
 
@@ -87,8 +97,9 @@ struct Truth: Hashable {
         spans.append(Span(start: start, end: end, plan: plan, paid: paid, isTrial: isTrial))
         (self.plan, self.start, self.end, self.paid) = (plan, start, end, paid)
         (standing, graceEnd, resumesAt, next, nextPrice) = (.active, nil, nil, nil, nil)
-        wasRestored = false
+        (wasRestored, isPartlyRefunded) = (false, false)
         payments.append(paid)
+        (charged, worth) = (paid, Int128(paid) * 1_000_000)
         itemsSince = max(0, itemsSince - 1)
         price = plan.price
         payout = credits ?? plan.credits
@@ -97,7 +108,7 @@ struct Truth: Hashable {
     /// A plan is paid for in full, and nothing of what was before is set off.
     mutating func buy(_ plan: Story.Plan, at time: Int64) {
         begin(plan, at: time, until: plan.end(from: time), paid: plan.price)
-        left = plan.credits
+        credits.give(plan.credits, for: payment, from: time)
         willRenew = plan.billing != .prepaid
     }
 
@@ -109,10 +120,10 @@ struct Truth: Hashable {
         begin(plan, at: start, until: plan.end(from: start), paid: price)
         self.price = price
         if start > now {
-            outstanding.append(.init(at: start, credits: payout))
+            outstanding.append(.init(at: start, credits: payout, payment: payment))
             spans = before + spans.suffix(1)
         } else {
-            left = payout
+            credits.give(payout, for: payment, from: waitsForCharge ? now : start)
         }
     }
 

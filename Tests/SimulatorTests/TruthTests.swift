@@ -57,7 +57,7 @@ extension TruthTests {
             guard walk.isOfGooglePlay == (provider == .google), walk.story.absence(at: provider) == nil else {
                 continue
             }
-            if let difference = try await WalkedHost.difference(walk, store, beside: relay, telling) {
+            if let difference = try await WalkedHost.difference(walk, store, beside: relay, telling: telling) {
                 Issue.record("\(telling): \(difference)")
             }
         }
@@ -103,7 +103,7 @@ extension TruthTests {
         let relay = try #require(try Simulators.all.get().first { $0.provider == .revenuecat })
         let walk = RandomWalk(.revenuecat, seed: 400_264, steps: 14, isRare: true)
         #expect(walk.story.steps.map(\.act.name).prefix(12).suffix(2) == ["downgrade", "refund"])
-        #expect(try await WalkedHost.difference(walk, store, beside: relay, .storeLate) == nil)
+        #expect(try await WalkedHost.difference(walk, store, beside: relay, telling: .storeLate) == nil)
     }
 
     /// Credits are left out: what is paid for by a notification that never arrives waits for it.
@@ -148,7 +148,7 @@ extension TruthTests {
         _ google: any StorySimulator,
         _ looking: Looking
     ) async throws -> String? {
-        try await WalkedHost.difference(walk, google, looking, hasCredits: false, WalkedHost.asking)
+        try await WalkedHost.difference(walk, google, looking: looking, hasCredits: false, by: WalkedHost.asking)
     }
 }
 
@@ -163,9 +163,9 @@ extension TruthTests {
                 try await WalkedHost.difference(
                     walk,
                     relay,
-                    looking,
+                    looking: looking,
                     hasCredits: true,
-                    WalkedHost.askingRelay(walk)
+                    by: WalkedHost.askingRelay(walk)
                 )
             }
         }
@@ -184,9 +184,9 @@ extension TruthTests {
                 return try await WalkedHost.difference(
                     walk,
                     apple,
-                    looking,
+                    looking: looking,
                     hasCredits: true,
-                    WalkedHost.uploading(upload)
+                    by: WalkedHost.uploading(upload)
                 )
             }
         }

@@ -38,8 +38,7 @@ struct WalkedHost {
     private let policy: CreditPolicy
     private let isRelayed: Bool
     private var ledger = AccountLedger()
-    private var balances: [SubscriptionID: CreditBalance] = [:]
-    private var done: Set<String> = []
+    private var uses: [CreditUse] = []
     private var news: [EventID: LifecycleEvent.Kind] = [:]
     private var account: Account.Identifier?
     private var transferredAt = Date.distantPast
@@ -98,7 +97,6 @@ struct WalkedHost {
         var isHealed = true
         for (step, truth) in walk.truths.enumerated() {
             let taken = playback.taken.filter { $0.notification.step == step }
-            host.settle(by: Date(millisecondsSince1970: walk.times[step]))
             for one in taken where missing.map({ playback.taken[$0].notification.id }) != one.notification.id {
                 host.take(one.result)
             }
@@ -107,7 +105,6 @@ struct WalkedHost {
                 isHealed = isTold || (isHealed && step != missingStep)
             }
             let now = max(walk.times[step], taken.map { $0.delivery.receivedAt.millisecondsSince1970 }.max() ?? 0)
-            host.settle(by: Date(millisecondsSince1970: now))
             if let what = host.difference(
                 to: truth,
                 at: now,
@@ -132,8 +129,6 @@ struct WalkedHost {
         var late: [(due: Int, taken: StoryPlayback.Taken)] = []
         var log = ""
         for (step, truth) in walk.truths.enumerated() {
-            let time = Date(millisecondsSince1970: walk.times[step])
-            host.settle(by: time)
             var taken: [StoryPlayback.Taken] = []
             for one in playback.taken where one.notification.step == step {
                 let delay = Int.random(in: 0..<100, using: &random)
@@ -149,7 +144,6 @@ struct WalkedHost {
             late.removeAll { $0.due <= step }
             for one in taken {
                 host.take(one.result)
-                host.settle(by: max(time, one.delivery.receivedAt))
             }
             guard late.isEmpty else { continue }
             let now = max(walk.times[step], taken.map { $0.delivery.receivedAt.millisecondsSince1970 }.max() ?? 0)
@@ -171,8 +165,8 @@ struct WalkedHost {
         _ host: inout WalkedHost,
         _ playback: StoryPlayback,
         upTo index: Int,
-        _ time: Date,
-        _: inout SplitMix64
+        at time: Date,
+        using _: inout SplitMix64
     ) async throws {
         for result in try await playback.receiver.ask(upTo: index, at: time) { host.take(result) }
     }
@@ -181,8 +175,11 @@ struct WalkedHost {
     static func askingRelay(_ walk: RandomWalk) -> Look {
         { host, playback, index, time, _ in
             let step = playback.taken[index].notification.step
+            // What is bought once is no subscription to ask about.
+            if case .buy = walk.story.steps[step].act { return }
             guard let event = playback.taken[index].result.events.first, let lineage = event.subscription,
-                !host.shared.contains(lineage), let account = host.account, let shown = walk.truths[step].spans.last
+                host.ledger[lineage]?.hasPurchase != true, !host.shared.contains(lineage), let account = host.account,
+                let shown = walk.truths[step].spans.last
             else { return }
             let moment = time.millisecondsSince1970
             let client = try RevenueCatClient(
@@ -223,9 +220,9 @@ struct WalkedHost {
     static func difference(
         _ walk: RandomWalk,
         _ simulator: any StorySimulator,
-        _ looking: Looking,
+        looking: Looking,
         hasCredits: Bool,
-        _ look: Look
+        by look: Look
     ) async throws -> String? {
         let playback = try await StoryPlayback(walk.story, by: simulator, from: Date(millisecondsSince1970: walk.start))
         var (host, listener) = (WalkedHost(walk), WalkedHost(walk))
@@ -238,10 +235,8 @@ struct WalkedHost {
                 let moment = Date(
                     millisecondsSince1970: before + Int64.random(in: 0...max(0, time - before), using: &random)
                 )
-                host.settle(by: moment)
                 try await look(&host, playback, known - 1, moment, &random)
             }
-            host.settle(by: Date(millisecondsSince1970: time))
             var now = time
             for index in playback.taken.indices where playback.taken[index].notification.step == step {
                 let one = playback.taken[index]
@@ -252,7 +247,6 @@ struct WalkedHost {
                 listener.take(one.result)
                 now = max(now, moment.millisecondsSince1970)
             }
-            host.settle(by: Date(millisecondsSince1970: now))
             let news = looking == .instead ? nil : host.newsDifference(to: listener)
             if let what = news
                 ?? host.difference(to: truth, at: now, walk, hasCredits: hasCredits || looking != .instead)
@@ -270,7 +264,7 @@ struct WalkedHost {
         _ walk: RandomWalk,
         _ store: any StorySimulator,
         beside relay: any StorySimulator,
-        _ telling: Telling
+        telling: Telling
     ) async throws -> String? {
         let start = Date(millisecondsSince1970: walk.start)
         let stated = try await StoryPlayback(walk.story, by: store, from: start).taken
@@ -294,11 +288,8 @@ struct WalkedHost {
             if telling == .relayLate { late.append((due, second)) }
             taken += late.filter { $0.due <= step }.flatMap(\.taken)
             late.removeAll { $0.due <= step }
-            let time = Date(millisecondsSince1970: walk.times[step])
-            host.settle(by: time)
             for one in taken {
                 host.take(one.result)
-                host.settle(by: max(time, one.delivery.receivedAt))
             }
             let now = max(walk.times[step], taken.map { $0.delivery.receivedAt.millisecondsSince1970 }.max() ?? 0)
             if let what = host.difference(to: truth, at: now, walk, isComplete: true) {
@@ -348,34 +339,41 @@ struct WalkedHost {
         }
         for applied in ledger.apply(result, catalog: catalog) {
             if applied.isNews { news[applied.event.id] = applied.event.kind }
-            guard let lineage = applied.event.subscription, let state = ledger[lineage], !shared.contains(lineage)
-            else { continue }
-            balances = ledger.joined(balances)
-            let now = applied.event.receivedAt
-            balances[state.subscription]?.settle(at: now, by: policy, in: state)
-            for action in policy.actions(for: applied, in: state) where done.insert(action.id).inserted {
-                balances[state.subscription, default: CreditBalance()].perform(action, at: now)
-            }
         }
-    }
-
-    private mutating func settle(by time: Date) {
-        for state in ledger.states { balances[state.subscription]?.settle(at: time, by: policy, in: state) }
     }
 
     private var states: [SubscriptionState] {
         account.map { ledger.states(of: [$0], in: .production) } ?? []
     }
 
-    private func counted(at time: Date) -> Int64 {
-        states.filter { $0.access(at: time).isGranted }.reduce(0) { $0 + (balances[$1.subscription]?.included ?? 0) }
+    /// What is left of credits with an end, and of those without.
+    private func credits(at time: Date) -> (ending: Int64, lasting: Int64) {
+        let own = ledger.states.filter { state in !shared.contains { state.lineages.contains($0) } }
+        let open = CreditStatement(of: own, under: policy, uses: uses, at: time).grants
+        return (
+            open.filter { $0.until != nil }.reduce(0) { $0 + $1.left },
+            open.filter { $0.until == nil }.reduce(0) { $0 + $1.left }
+        )
     }
 
+    /// What was granted, for people.
+    private func grants(at time: Date) -> String {
+        CreditStatement(of: ledger.states, under: policy, uses: uses, at: time).grants.map {
+            let until = $0.until.map { RFC3339.string($0.millisecondsSince1970) } ?? "-"
+            let from = RFC3339.string($0.from.millisecondsSince1970)
+            return
+                "\n    \(from) \(until) \($0.product ?? "") \($0.reason) \($0.credits) used \($0.used) ended \($0.ended)"
+        }
+        .joined()
+    }
+
+    /// A third of what there is of each purchase.
     private mutating func spend(at now: Int64) {
         let time = Date(millisecondsSince1970: now)
         for state in states where state.access(at: time).isGranted {
-            let third = (balances[state.subscription]?.included ?? 0) / 3
-            _ = balances[state.subscription]?.use(upTo: third, hasAccess: true)
+            let grants = CreditStatement(of: state, under: policy, uses: uses, at: time).grants
+            let third = grants.filter { $0.until != nil }.reduce(0) { $0 + $1.left } / 3
+            uses.append(CreditUse(id: "\(uses.count)", credits: third, at: time, subscription: state.subscription))
         }
     }
 
@@ -413,10 +411,12 @@ struct WalkedHost {
         guard isComplete else { return nil }
         let time = Date(millisecondsSince1970: now)
         guard hasCredits else { return snapshotDifference(to: truth, time, walk) }
-        let (left, expected) = (counted(at: time), truth.counted(at: now))
-        if left != expected { return "\(left) credits are left, expected \(expected)" }
-        let bought = balances.values.reduce(0) { $0 + $1.bought }
-        if bought != truth.bought { return "\(bought) credits were carried over, expected \(truth.bought)" }
+        let (left, bought) = credits(at: time)
+        let expected = truth.counted(at: now)
+        if left != expected { return "\(left) credits are left, expected \(expected)\(grants(at: time))" }
+        if bought != truth.credits.bought {
+            return "\(bought) credits were carried over, expected \(truth.credits.bought)\(grants(at: time))"
+        }
         return snapshotDifference(to: truth, time, walk)
     }
 
@@ -462,6 +462,11 @@ struct WalkedHost {
         if snapshot.status != status { return "its status is \(snapshot.status), expected \(status)" }
         return nil
     }
+}
+
+extension SubscriptionState {
+    /// Whether it is of what was bought once, which has a lineage of its own.
+    fileprivate var hasPurchase: Bool { purchases.isEmpty == false }
 }
 
 /// What a device hands in together.

@@ -9,13 +9,12 @@ import Testing
 struct MixedCreditTests {
     typealias Taken = RareFlowTests.Taken
 
-    /// A host that stores a balance, settles it, and does each action once.
+    /// A host that stores a state and uses.
     struct Host {
         let adapter: StripeAdapter
         let policy: CreditPolicy
         var state = SubscriptionState(PitfallTests.lineage)
-        var balance = CreditBalance()
-        private var done: Set<String> = []
+        var uses: [CreditUse] = []
 
         init(_ policy: CreditPolicy) throws {
             adapter = try StripeTests.adapter()
@@ -24,21 +23,20 @@ struct MixedCreditTests {
 
         mutating func take(_ taken: Taken) throws {
             let result = try adapter.take(taken.body, at: taken.time)
-            let now = date(taken.time + 2)
             if let statement = result.noChange?.statement { state.apply(statement) }
-            for event in result.events {
-                let applied = state.apply(event)
-                balance.settle(at: now, by: policy, in: state)
-                for action in policy.actions(for: applied, in: state, at: now) where done.insert(action.id).inserted {
-                    balance.perform(action, at: now)
-                }
-            }
+            for event in result.events { _ = state.apply(event) }
         }
 
-        mutating func credits(on days: Int64) -> [Int64] {
-            let now = date(created + days * day)
-            balance.settle(at: now, by: policy, in: state)
-            return [balance.available(hasAccess: state.access(at: now).isGranted), balance.bought]
+        /// What is left, and how much of it without an end.
+        func credits(on days: Int64) -> [Int64] {
+            let statement = CreditStatement(of: state, under: policy, uses: uses, at: date(created + days * day))
+            return [
+                statement.balance, statement.grants.filter { $0.until == nil }.reduce(0) { $0 + $1.left },
+            ]
+        }
+
+        mutating func use(_ credits: Int64, on days: Int64) {
+            uses.append(CreditUse(id: "\(uses.count)", credits: credits, at: date(created + days * day)))
         }
     }
 
@@ -62,7 +60,7 @@ struct MixedCreditTests {
     static func told(
         _ status: String,
         _ items: [JSONText],
-        _ invoice: Int,
+        invoice: Int,
         from previous: JSONText? = nil,
         at days: Double
     ) -> Taken {
@@ -125,19 +123,19 @@ struct MixedCreditTests {
 
     /// A year, whose monthly item's second month cannot be charged until the subscription is unpaid.
     private static let suspended = [
-        told("active", [year, months[0]], 1, at: 0),
+        told("active", [year, months[0]], invoice: 1, at: 0),
         paid(1, [("plan", 0...365), ("seats", 0...30)], at: 0, reason: "subscription_create"),
-        told("active", [year, months[1]], 2, from: before([year, months[0]], invoice: 1), at: 30),
-        told("past_due", [year, months[1]], 2, from: ["status": "active"], at: 30.1),
-        told("unpaid", [year, months[1]], 2, from: ["status": "past_due"], at: 45),
+        told("active", [year, months[1]], invoice: 2, from: before([year, months[0]], invoice: 1), at: 30),
+        told("past_due", [year, months[1]], invoice: 2, from: ["status": "active"], at: 30.1),
+        told("unpaid", [year, months[1]], invoice: 2, from: ["status": "past_due"], at: 45),
     ]
-    private static let revived = told("active", [year, months[1]], 2, from: ["status": "unpaid"], at: 50)
+    private static let revived = told("active", [year, months[1]], invoice: 2, from: ["status": "unpaid"], at: 50)
     private static let paidLate = paid(2, [("seats", 30...60)], at: 50, attempts: 4)
 
     private static let thirdMonth = told(
         "active",
         [year, months[2]],
-        3,
+        invoice: 3,
         from: before([year, months[1]], invoice: 2),
         at: 60
     )
@@ -160,7 +158,8 @@ struct MixedCreditTests {
         for taken in isPaidFirst ? [Self.paidLate, Self.revived] : [Self.revived, Self.paidLate] {
             try host.take(taken)
         }
-        #expect(host.credits(on: 51) == [200 + (seats ?? 0), seats == nil ? 0 : 200])
+        #expect(host.credits(on: 51) == [200 + (seats ?? 0), 0])
+        #expect(host.credits(on: 366) == [0, 0], "what is left of the year ends with it")
     }
 
     @Test("a month whose invoice is void, and the months after it, take nothing of the year either")
@@ -170,7 +169,7 @@ struct MixedCreditTests {
         #expect(host.credits(on: 51) == [200, 0])
         try host.take(Self.thirdMonth)
         try host.take(Self.paid(3, [("seats", 60...90)], at: 60.1))
-        #expect(host.credits(on: 61) == [250, 200])
+        #expect(host.credits(on: 61) == [250, 0])
     }
 
     @Test("a year that is itself not paid keeps no credits of the one before")
@@ -179,13 +178,31 @@ struct MixedCreditTests {
         let (second, month) = (Self.item("plan", 365...730), Self.item("seats", 360...390))
         let (last, next) = (Self.item("seats", 330...360), Self.item("seats", 390...420))
         for taken in Self.suspended.prefix(2) + [
-            Self.told("active", [Self.year, month], 13, from: Self.before([Self.year, last], invoice: 12), at: 360),
+            Self.told(
+                "active",
+                [Self.year, month],
+                invoice: 13,
+                from: Self.before([Self.year, last], invoice: 12),
+                at: 360
+            ),
             Self.paid(13, [("seats", 360...390)], at: 360.1),
-            Self.told("active", [second, month], 14, from: Self.before([Self.year, month], invoice: 13), at: 365),
-            Self.told("past_due", [second, month], 14, from: ["status": "active"], at: 365.1),
-            Self.told("past_due", [second, next], 15, from: Self.before([second, month], invoice: 14), at: 390),
-            Self.told("unpaid", [second, next], 15, from: ["status": "past_due"], at: 395),
-            Self.told("active", [second, next], 15, from: ["status": "unpaid"], at: 400),
+            Self.told(
+                "active",
+                [second, month],
+                invoice: 14,
+                from: Self.before([Self.year, month], invoice: 13),
+                at: 365
+            ),
+            Self.told("past_due", [second, month], invoice: 14, from: ["status": "active"], at: 365.1),
+            Self.told(
+                "past_due",
+                [second, next],
+                invoice: 15,
+                from: Self.before([second, month], invoice: 14),
+                at: 390
+            ),
+            Self.told("unpaid", [second, next], invoice: 15, from: ["status": "past_due"], at: 395),
+            Self.told("active", [second, next], invoice: 15, from: ["status": "unpaid"], at: 400),
         ] { try host.take(taken) }
         #expect(host.credits(on: 401) == [0, 0])
     }
@@ -195,7 +212,13 @@ struct MixedCreditTests {
         var host = try Host(CreditPolicy(["seats": .init(credits: 50)]))
         for taken in Self.suspended.prefix(3) + [
             Self.paid(2, [("seats", 30...60)], at: 30.1),
-            Self.told("active", [Self.year], 2, from: Self.before([Self.year, Self.months[1]], invoice: 2), at: 40),
+            Self.told(
+                "active",
+                [Self.year],
+                invoice: 2,
+                from: Self.before([Self.year, Self.months[1]], invoice: 2),
+                at: 40
+            ),
         ] { try host.take(taken) }
         #expect(host.credits(on: 59) == [50, 0])
         #expect(host.credits(on: 61) == [0, 0])
@@ -206,7 +229,7 @@ struct MixedCreditTests {
     func lateRoll() throws {
         var host = try Host(CreditPolicy(["seats": .init(credits: 50)]))
         for taken in Self.suspended.prefix(3) + [Self.paid(2, [("seats", 30...60)], at: 30.1)] { try host.take(taken) }
-        #expect(host.balance.use(upTo: 20, hasAccess: true) == 20)
+        host.use(20, on: 59)
         try host.take(Self.thirdMonth)
         #expect(host.credits(on: 61) == [30, 0], "not charged yet")
         try host.take(Self.paid(3, [("seats", 60...90)], at: 61.1))
@@ -218,7 +241,7 @@ struct MixedCreditTests {
             Self.told(
                 "active",
                 [Self.year, fourth],
-                4,
+                invoice: 4,
                 from: Self.before([Self.year, Self.months[2]], invoice: 3),
                 at: 90
             )

@@ -52,34 +52,6 @@ struct OneFactTests {
         return .object(invoice.object(version))
     }
 
-    @Test("a sale by Checkout that makes an invoice is one sale", arguments: versions)
-    func checkoutWithInvoice(_ version: StripeSimulator.Version) throws {
-        let adapter = try policed { $0.sellsByInvoice = true }
-        let session = try Self.events("checkout.session.completed", Self.session(invoice: "in_1"), adapter, in: version)
-        let invoice = try Self.events("invoice.paid", Self.saleInvoice(version), adapter, in: version)
-        let intent = try Self.events("payment_intent.succeeded", ["id": "pi_1"], adapter, in: version)
-        #expect(session.map(\.kind) == [.oneTimePurchased])
-        #expect(invoice.map(\.kind) == [.oneTimePurchased])
-        #expect(intent == [])
-        #expect(session.map(\.id) == invoice.map(\.id))
-        #expect(session.map(\.subscription) == invoice.map(\.subscription))
-        #expect(session.map(\.transaction) == invoice.map(\.transaction))
-        let policy = CreditPolicy(["cs_1": .init(credits: 5), "prod_book": .init(credits: 5)])
-        let lineage = try #require(invoice.first?.subscription)
-        for order in [session + invoice, invoice + session, session + session + invoice] {
-            var state = SubscriptionState(lineage)
-            var actions: Set<String> = []
-            var dispositions: [AppliedEvent.Disposition] = []
-            for event in order {
-                let applied = state.apply(event)
-                dispositions.append(applied.disposition)
-                actions.formUnion(policy.actions(for: applied, in: state).map(\.id))
-            }
-            #expect(dispositions.filter { $0 == .applied }.count == 1)
-            #expect(actions.count == 1)
-        }
-    }
-
     @Test("a delayed payment that makes an invoice is one sale as well", arguments: versions)
     func delayed(_ version: StripeSimulator.Version) throws {
         let adapter = try policed { $0.sellsByInvoice = true }

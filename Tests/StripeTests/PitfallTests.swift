@@ -256,50 +256,6 @@ struct PitfallTests {
         #expect(!state.access(at: date(created + day)).isGranted)
     }
 
-    /// From a month to a year, and to a month again, each told twice.
-    private static func creditsOfRhythms(
-        _ carriesOver: Bool,
-        order: [Int] = [0, 1, 2, 0, 1, 2]
-    ) throws -> [CreditAction.Effect] {
-        let policy = CreditPolicy(["prod_basic": .init(credits: 300)], carriesOver: carriesOver)
-        func subscription(_ price: StripePrice, from start: Int64, days: Int64, _ invoice: String) -> StripeSubscription
-        {
-            active {
-                $0.items = [.init("si_1", price)]
-                ($0.start, $0.end, $0.latestInvoice) = (start, start + days * day, invoice)
-            }
-        }
-        let changes = [
-            subscription(.basic, from: created - 10 * day, days: 30, "in_1"),
-            subscription(.basicYear, from: created, days: 365, "in_2"),
-            subscription(.basic, from: created + 73 * day, days: 30, "in_3"),
-        ]
-        var bodies = [body("created", changes[0], at: created - 10 * day)]
-        for (before, after) in zip(changes, changes.dropFirst()) {
-            let previous = before.previous(after, .endive)
-            bodies.append(body("updated", after, previous: previous, at: after.start, id: "evt_\(after.start)"))
-        }
-        var state = SubscriptionState(lineage)
-        var done: Set<String> = []
-        var effects: [CreditAction.Effect] = []
-        for index in order {
-            for event in try adapter().take(bodies[index], at: changes[index].start).events {
-                let applied = state.apply(event)
-                effects += policy.actions(for: applied, in: state).filter { done.insert($0.id).inserted }
-                    .map(\.effect)
-            }
-        }
-        return effects
-    }
-
-    @Test("changing between a month and a year of one product, to and fro, gives the credits of the time that is over")
-    func rhythms() throws {
-        // A third of the month was used, then a fifth of the year; Stripe gives the money for the rest back.
-        #expect(try Self.creditsOfRhythms(true) == [.reset(to: 300), .carryOver(to: 100), .carryOver(to: 60)])
-        #expect(try Self.creditsOfRhythms(false) == [.reset(to: 300), .grant(100), .grant(60)])
-        #expect(try Self.creditsOfRhythms(false, order: [1, 0]) == [.reset(to: 300), .grant(100)])
-    }
-
     @Test("unpaid takes access away, and a payment gives it back", arguments: versions)
     func unpaid(_ version: StripeSimulator.Version) throws {
         let pastDue = Self.active { $0.status = "past_due" }

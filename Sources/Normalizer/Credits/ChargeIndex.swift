@@ -33,12 +33,11 @@ struct ChargeIndex {
     }
 
     /// The payment for a period.
-    func payment(of period: PeriodTimeline.Period, _ rules: StoreCreditRules) -> Payment {
+    func payment(of period: PeriodTimeline.Period, _ rules: StoreRules) -> Payment {
         let named = period.transaction.flatMap { byTransaction[$0] ?? byTransaction[String($0.paidOrder)] }
-        guard rules.waitsForCharge, period.by.authority == .store else {
-            let isPaid = !period.fact.isProvisional || named != nil
+        guard rules.statesUnpaidPeriods, period.by.authority == .store else {
             return Payment(
-                from: isPaid ? period.start : nil,
+                from: period.fact.isProvisional ? nil : period.start,
                 charge: named.flatMap(Self.money),
                 isTrial: period.fact.phase == .trial
             )

@@ -30,11 +30,12 @@ extension CreditPlan {
                 return
             }
             let rest = new.isRest ? CreditPlan.rest(of: (new.periodStart, new.end), from: new.start) : .whole
-            let stated = old.worth(by: new.start)
+            // A net charge is what is left once the whole of the unused part is set off, whatever of it was refunded.
+            let stated = new.isNet && new.charge != nil ? old.worth : old.worth(by: new.start)
             if new.isNet, let charge = new.charge, charge.amount.coefficient > 0,
                 let paid = stated.inCurrency(of: charge)
             {
-                setOff(paid, unused, beforeNet: charge)
+                setOff(paid, unused: unused, beforeNet: charge)
                 return
             }
             // A net charge of nothing does not say what the product is worth.
@@ -45,7 +46,7 @@ extension CreditPlan {
             }
             worth = price
             guard let paid else { return }
-            setOff(paid, unused, againstGross: price, rest)
+            setOff(paid, unused: unused, againstGross: price, rest: rest)
         }
 
         private mutating func carryOn(_ old: Tenure, _ unused: ExactFraction) {
@@ -55,7 +56,7 @@ extension CreditPlan {
             worth = old.worth(by: old.start).flatMap { Amount($0)?.times(unused).money }
         }
 
-        private mutating func setOff(_ paid: Money, _ unused: ExactFraction, beforeNet charge: Money) {
+        private mutating func setOff(_ paid: Money, unused: ExactFraction, beforeNet charge: Money) {
             guard let new = Amount(charge), let left = Amount(paid)?.times(unused) else { return }
             let whole = Amount(units: new.units.addingClamped(left.units), currency: new.currency)
             worth = whole.money
@@ -66,9 +67,9 @@ extension CreditPlan {
         /// - Parameter rest: which part of its price the new product costs, since it begins in the middle of a period.
         private mutating func setOff(
             _ paid: Money,
-            _ unused: ExactFraction,
+            unused: ExactFraction,
             againstGross price: Money,
-            _ rest: ExactFraction
+            rest: ExactFraction
         ) {
             guard let new = Amount(price), let old = Amount(paid), new.units > 0 else {
                 worth = price
@@ -146,7 +147,7 @@ extension CreditPlan.Tenure {
         switch proration {
         case .timeCredit?, .deferred?, LifecycleEvent.ProductChange.Proration.none?: true
         case .fullCharge?, .proratedCharge?, .refund?: false
-        case nil: rules.namesOrders && charge?.amount.coefficient == 0
+        case nil: rules.ordersSpanNames && charge?.amount.coefficient == 0
         }
     }
 

@@ -16,6 +16,8 @@ extension CreditPlan {
         var end: Int64
         /// The first moment without access.
         var accessEnd: Int64
+        /// When access ended that was given again since: what waited for a payment until then waits no more.
+        var brokenAt: Int64?
         /// When credits begin to count; nil where they wait for a payment.
         var from: Int64?
         /// What the store charged; net of what was set off at the change that it began with, where `isNet`.
@@ -52,7 +54,7 @@ extension CreditPlan {
         var stop: Int64 = .max
         var isCarriedOver = false
 
-        var rules: StoreCreditRules { lineage.store.creditRules }
+        var rules: StoreRules { lineage.store.rules }
         var isPaid: Bool { from != nil }
     }
 

@@ -9,8 +9,8 @@ extension CreditPlan {
         until horizon: Int64
     ) {
         for name in state.purchases.keys.sorted() {
-            guard let register = state.purchases[name], let allowance = policy.allowance(of: register.value.product),
-                let lineage = state.lineages.first
+            guard let register = state.purchases[name], let lineage = state.lineages.first,
+                let allowance = policy.allowance(of: register.value.product, in: lineage.store)
             else { continue }
             let purchase = register.value
             let each = purchase.purchase.familyShared ? allowance.familySharedCredits : allowance.credits

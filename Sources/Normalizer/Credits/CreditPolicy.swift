@@ -31,9 +31,9 @@ public struct CreditPolicy: Hashable, Sendable, Codable {
         }
     }
 
-    /// What each product gives. A key is the product as ``Fact/Period/product`` names it, or that name, a colon and the plan: the base plan on
-    /// Google Play (`pro:yearly`), the billing plan on the App Store. A key with the plan comes before one without it. Other
-    /// products give nothing.
+    /// What each product gives. A key is the product as ``Fact/Period/product`` names it, which names the base plan on Google Play
+    /// (`pro:yearly`), and a billing plan other than up front on the App Store (`pro_year:MONTHLY`). On Google Play, a key without a plan is for
+    /// all plans that have no key. Not on the App Store: there a payment of a month would give what a year gives. Other products give nothing.
     public var allowances: [String: Allowance]
     /// How shares of credits become whole numbers.
     public var rounding: Rounding
@@ -72,10 +72,9 @@ public struct CreditPolicy: Hashable, Sendable, Codable {
 }
 
 extension CreditPolicy {
-    /// What a product gives: by its name with the plan, by its name, or by the name of which the plan is left out.
-    func allowance(of product: String, plan: String? = nil) -> Allowance? {
-        if let plan, let allowance = allowances["\(product):\(plan)"] { return allowance }
-        return allowances[product] ?? allowances[product.subscriptionFamily]
+    /// What a product gives: by its name, and where relays leave out the plan, by the name without it.
+    func allowance(of product: String, in store: Store) -> Allowance? {
+        allowances[product] ?? (store.rules.relaysOmitPlans ? allowances[product.subscriptionFamily] : nil)
     }
 }
 

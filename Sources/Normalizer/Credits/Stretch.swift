@@ -15,7 +15,7 @@ struct Stretch {
             let at = $0.at.millisecondsSince1970
             return at > period.start + tolerance && at < period.end
         }
-        let rules = period.lineages.first?.store.creditRules ?? StoreCreditRules()
+        let rules = period.lineages.first?.store.rules ?? .standard
         guard !within.isEmpty || (rules.switchesWithinPeriods && period.products.count > 1) else {
             return [Stretch(product: period.fact.product, start: period.start, proration: beginning?.proration)]
         }

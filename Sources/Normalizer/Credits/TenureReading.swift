@@ -7,28 +7,35 @@ struct TenureReading {
     let timeline: PeriodTimeline
     /// In the order of their beginnings.
     var tenures: [Tenure] = []
+    /// When a charge had failed and access went on, and until when, in the order of time. A state forgets that once it is over; what was used
+    /// then was used of the period before.
+    private var graces: [(from: Int64, until: Int64)] = []
     /// By the place of their period in the timeline.
     private(set) var tenuresOfPeriod: [Int: [Int]] = [:]
 
     /// Between the end of what was replaced and the beginning of what took its place lie seconds.
     private static let slack: Int64 = 60_000
+    /// A failed charge is stated within days of the end of what was paid for.
+    private static let longestDelay: Int64 = 3 * 86_400_000
 
     init(_ state: SubscriptionState, _ policy: CreditPolicy) {
         timeline = PeriodTimeline(state)
         let charges = ChargeIndex(state, timeline)
         let refunds = Self.refunds(of: state, timeline)
         let switches = Self.switches(of: state, timeline)
-        for (index, period) in timeline.periods.enumerated() where period.accessEnd > period.start {
+        for (index, stated) in timeline.periods.enumerated() where stated.accessEnd > stated.start {
+            var period = stated
+            period.start = stated.knownStart
             guard let lineage = period.lineages.min(by: { $0.description < $1.description }) else { continue }
-            let rules = lineage.store.creditRules
+            let rules = lineage.store.rules
             let payment = charges.payment(of: period, rules)
-            guard payment.from != nil || rules.waitsForCharge else { continue }
+            guard payment.from != nil || rules.statesUnpaidPeriods else { continue }
             let stretches = Stretch.all(of: period, switches[index] ?? [])
             for (number, stretch) in stretches.enumerated() {
                 let next = number + 1 < stretches.count ? stretches[number + 1].start : nil
                 var tenure = Tenure(
                     product: stretch.product,
-                    allowance: policy.allowance(of: stretch.product),
+                    allowance: policy.allowance(of: stretch.product, in: lineage.store),
                     phase: payment.isTrial ? .trial : period.fact.phase == .trial ? .regular : period.fact.phase,
                     ownership: period.fact.ownership,
                     transaction: period.transaction,
@@ -54,11 +61,12 @@ struct TenureReading {
                 }
                 tenure.worth = payment.isTrial ? Money(ExactDecimal(0), "") : tenure.charge ?? tenure.allowance?.price
                 tenure.isRest = number > 0
+                tenure.brokenAt = period.liftedCut.flatMap { $0.reason == .paused ? nil : $0.at }
                 tenure.proration = stretch.proration
                 tenure.isRestored =
                     period.transaction.flatMap { state.refund(of: $0) }.map { $0.value.scope == nil } ?? false
                 tenure.isRenewalOrder =
-                    rules.namesOrders && period.transaction.flatMap { PlayOrderID($0).renewal } != nil
+                    rules.ordersSpanNames && period.transaction.flatMap { PlayOrderID($0).renewal } != nil
                 if next == nil, let cut = period.cut {
                     tenure.setEnd(cut, refundedAt: period.refundedAt, slack: Self.slack)
                 }
@@ -66,7 +74,34 @@ struct TenureReading {
                 tenures.append(tenure)
             }
         }
+        graces = Self.graces(of: state, timeline)
         sort()
+    }
+
+    /// An end that was stated in grace ends the grace: then, or when it was stated, where nothing but the unpaid time ended.
+    private static func graces(of state: SubscriptionState, _ timeline: PeriodTimeline) -> [(from: Int64, until: Int64)]
+    {
+        let failed = state.registers.values.compactMap(\.grace).compactMap { grace in
+            grace.value.graceUntil.map { (from: grace.by.milliseconds, until: $0.millisecondsSince1970) }
+        }
+        guard !failed.isEmpty else { return [] }
+        let ends = timeline.periods.compactMap { period in
+            period.cut.map { (stated: $0.by.milliseconds, at: $0.at, periodEnd: period.end) }
+        }
+        .sorted { $0.stated < $1.stated }
+        return failed.map { grace in
+            var until = grace.until
+            var index = ends.partitioningIndex { $0.stated >= grace.from }
+            while index < ends.count, ends[index].stated < until {
+                let end = ends[index]
+                if end.periodEnd >= grace.from - longestDelay {
+                    until = min(until, end.at > grace.from ? end.at : end.stated)
+                }
+                index += 1
+            }
+            return (grace.from, until)
+        }
+        .sorted { $0.from < $1.from }
     }
 
     private mutating func sort() {
@@ -86,11 +121,11 @@ struct TenureReading {
         number: Int,
         _ lineage: SubscriptionID
     ) -> CreditGrant.ID {
-        let namesOrders = lineage.store.creditRules.namesOrders
+        let hasOrders = lineage.store.rules.ordersSpanNames
         let start = String(period.start.flooredQuotient(dividingBy: 1000))
-        let subject = namesOrders ? period.transaction.map { String($0.paidOrder) } ?? start : start
+        let subject = hasOrders ? period.transaction.map { String($0.paidOrder) } ?? start : start
         // An order is of one product, which a relay may know without its base plan.
-        let product = namesOrders ? product.subscriptionFamily : product
+        let product = hasOrders ? product.subscriptionFamily : product
         let name = number == 0 ? "payout" : "payout \(number)"
         return CreditGrant.ID(
             rawValue: EventID(lineage.scope(of: subject), "credits_period", subject, product, name).description
@@ -185,7 +220,7 @@ struct TenureReading {
             guard next.start > tenure.start, next.periodStart != tenure.periodStart else { return false }
             guard tenure.overSince.map({ $0 > next.start }) ?? true else { return false }
             // A product that goes on is renewed, unless the store sets off what is unused of it.
-            return next.family != tenure.family || (tenure.rules.restartsProduct && tenure.phase != .trial)
+            return tenure.isChanged(to: next) || (tenure.rules.restartsProduct && tenure.phase != .trial)
         }
         if let replacement = period.replacement {
             return places(from: replacement.at, to: replacement.at).first(where: isTakenPlaceBy)
@@ -231,7 +266,7 @@ struct TenureReading {
                     )
                 }
             } else {
-                var stop = access[place]
+                var stop = graceEnd(of: tenure, access[place])
                 // A renewal takes the place of what is left, and so does what comes when the time that was paid for is over.
                 if let renewal = next[tenure.family], let from = tenures[renewal].from { stop = min(stop, from) }
                 if tenure.end < .max,
@@ -250,23 +285,55 @@ struct TenureReading {
         max(place + 1, tenures.partitioningIndex { $0.start >= time })
     }
 
+    /// The end of the grace that followed a tenure, where that is later than when its access ended.
+    private func graceEnd(of tenure: Tenure, _ accessEnd: Int64) -> Int64 {
+        guard tenure.end < .max, accessEnd >= tenure.end - ServicePeriod.startTolerance else { return accessEnd }
+        let first = graces.partitioningIndex { $0.from >= tenure.end - Self.longestDelay }
+        return graces[first...].prefix { $0.from <= tenure.end + Self.longestDelay }
+            .reduce(accessEnd) { max($0, $1.until) }
+    }
+
     /// When the access of a tenure ends: where what follows waits for its payment, when that is over, or paid for.
     private func accessEnd(of place: Int, _ access: [Int64]) -> Int64 {
         let tenure = tenures[place]
-        guard tenure.rules.waitsForCharge, tenure.accessEnd < .max else { return tenure.accessEnd }
+        guard tenure.rules.statesUnpaidPeriods, tenure.accessEnd < .max else { return tenure.accessEnd }
         let tolerance = ServicePeriod.startTolerance
         for next in first(from: tenure.accessEnd - tolerance, after: place)..<tenures.count {
             guard tenures[next].start <= tenure.accessEnd + tolerance else { break }
-            guard let from = tenures[next].from, from <= tenures[next].accessEnd else { return access[next] }
-            if from > tenures[next].start { return from }
+            let brokenAt = tenures[next].brokenAt ?? .max
+            guard let from = tenures[next].from, from <= tenures[next].accessEnd else {
+                return min(access[next], brokenAt)
+            }
+            if from > tenures[next].start { return min(from, brokenAt) }
         }
         return tenure.accessEnd
     }
 }
 
+extension PeriodTimeline.Period {
+    /// When it began, as far as is known. Where the start is the time of a statement about something else, the period had begun when the
+    /// store spoke of it first. It is, where the store spoke of the period longer before than it charges ahead, or speaks of the start as of now.
+    fileprivate var knownStart: Int64 {
+        guard by.provider.rules.guessesStarts, let firstStated, firstStated < start, start <= by.milliseconds else {
+            return start
+        }
+        let isGuess = start - firstStated > Self.longestAhead || by.milliseconds - start <= Self.longestAnswer
+        return isGuess ? firstStated : start
+    }
+
+    private static let longestAhead: Int64 = 86_400_000
+    private static let longestAnswer: Int64 = 60_000
+}
+
 extension CreditPlan.Tenure {
     /// What is renewed as one product. A relay may know a product without its base plan.
-    var family: String { rules.namesOrders ? product.subscriptionFamily : product }
+    var family: String { rules.relaysOmitPlans ? product.subscriptionFamily : product }
+
+    /// Whether another is of another product, or of another base plan where both name theirs.
+    func isChanged(to other: Self) -> Bool {
+        family != other.family
+            || (product != other.product && product.namesBasePlan && other.product.namesBasePlan)
+    }
 
     fileprivate mutating func setEnd(_ cut: PeriodTimeline.Cut, refundedAt: Int64?, slack: Int64) {
         switch cut.reason {

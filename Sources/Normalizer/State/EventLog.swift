@@ -215,7 +215,8 @@ public struct Timeline: Hashable, Sendable {
         )
     }
 
-    private func states(of account: String) -> [SubscriptionState] {
+    /// The states that belong to an account, of whichever source its identifier is.
+    package func states(of account: String) -> [SubscriptionState] {
         let identifiers = ledger.accounts.filter { $0.id.hasOctets(of: account) }
         return Set(ledger.states.map(\.environment.rawValue)).sorted()
             .flatMap { ledger.states(of: identifiers, in: StoreEnvironment(rawValue: $0)) }

@@ -373,7 +373,17 @@ struct PeriodTimeline {
     private func runsBeside(_ index: Int, _ later: Int) -> Bool {
         let (by, other) = (periods[index].by, periods[later].by)
         return !periods[index].fact.isProvisional && periods[index].cut?.reason != .replaced
-            && by.authority.rank >= other.authority.rank && (by.milliseconds > other.milliseconds || by == other)
+            && by.authority.rank >= other.authority.rank
+            && (by.milliseconds > other.milliseconds || by == other || wasListedBeside(index, later))
+    }
+
+    /// Whether one was listed once the later one was known, and the later one was stated last when this one was over: a list of
+    /// what runs says nothing of what does not run any more.
+    private func wasListedBeside(_ index: Int, _ later: Int) -> Bool {
+        guard periods[index].isStatedWithAllItems, periods[later].isStatedWithAllItems,
+            let known = periods[later].firstStated
+        else { return false }
+        return periods[later].by.milliseconds >= periods[index].end && known <= periods[index].by.milliseconds
     }
 
     /// The period that takes the place of what is left of one.

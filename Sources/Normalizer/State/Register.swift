@@ -418,7 +418,7 @@ extension Fact.Charge: Assertable {
 
 extension Fact.RefundState: Assertable {
     package static var isFoundUntold: Bool { true }
-    package var precedence: Int { scope == nil ? 2 : 6 }
+    package var precedence: Int { scope == nil ? 2 : scope == .full ? 7 : 6 }
 }
 
 extension Fact.OneTimePurchase: Assertable {

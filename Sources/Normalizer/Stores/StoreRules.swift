@@ -21,6 +21,23 @@ package struct StoreRules: Hashable, Sendable {
     /// or because its renewal was not paid. Such an end contradicts nothing.
     package var endsPeriodsAtOnce = false
 
+    /// True if the store states a period before it is paid for. Credits wait for the charge.
+    package var statesUnpaidPeriods = false
+
+    /// True if a charge is what is left to pay after the unused part of the old product is set off. Otherwise the charge is the
+    /// whole price, and the store gives the unused part back.
+    package var chargesNet = false
+
+    /// True if a product may begin anew ahead of its end, in another rhythm or quantity, and the unused part is set off.
+    package var restartsProduct = false
+
+    /// True if the product may change in the middle of a period that goes on.
+    package var switchesWithinPeriods = false
+
+    /// True if the store does not state when a renewed period began. A statement about something else then gives the period
+    /// the time of that statement as its start.
+    package var guessesStarts = false
+
     /// True if every refund has a name of its own, so that a second refund of one payment is another refund and not the
     /// first one reported again.
     package var namesRefunds = false
@@ -45,6 +62,9 @@ package struct StoreRules: Hashable, Sendable {
 
     /// True if one order can pay for time that goes on under another name, as after a change that is paid with time.
     package var ordersSpanNames = false
+
+    /// True if relays may state a product without its plan.
+    package var relaysOmitPlans = false
 
     /// True if relays report such a new purchase without the purchase that it replaces.
     package var relaysOmitReplacedPurchase = false
@@ -88,9 +108,13 @@ extension StoreRules {
     /// - An account hold follows a failed charge: https://developer.android.com/google/play/billing/subscriptions#account-hold
     /// - Renewals keep the order with a counted suffix:
     ///   https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2
+    /// - A purchase has the end of its period, and the start of the first one only:
+    ///   https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2
     static let playStore = StoreRules(
+        guessesStarts: true,
         changesUnderNewName: true,
         ordersSpanNames: true,
+        relaysOmitPlans: true,
         relaysOmitReplacedPurchase: true,
         troubleWithoutGrace: .hold
     )
@@ -104,10 +128,19 @@ extension StoreRules {
     ///   https://docs.stripe.com/billing/subscriptions/cancel
     /// - A refund has an identifier: https://docs.stripe.com/api/refunds/object
     /// - A refund cancels nothing: https://docs.stripe.com/refunds
+    /// - A subscription is active an hour before the invoice of a cycle is paid, and for as long as an invoice that is sent is open:
+    ///   https://docs.stripe.com/billing/invoices/subscription
+    /// - An invoice sets off the unused part: https://docs.stripe.com/billing/subscriptions/prorations
+    /// - A billing cycle may begin anew: https://docs.stripe.com/billing/subscriptions/billing-cycle
+    /// - The price may change in the middle of a cycle: https://docs.stripe.com/billing/subscriptions/change-price
     static let stripe = StoreRules(
         statesOnlyBegunPeriods: true,
         listsAllItems: true,
         endsPeriodsAtOnce: true,
+        statesUnpaidPeriods: true,
+        chargesNet: true,
+        restartsProduct: true,
+        switchesWithinPeriods: true,
         namesRefunds: true,
         takesBackRefundedSales: true,
         paysByInvoice: true

@@ -1,0 +1,95 @@
+#if CommandLineTool
+import ArgumentParser
+import Foundation
+import Normalizer
+
+/// `lifecycle credits`
+struct Credits: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract:
+            "Prints the credits that events come to: what was granted, what ended, what was used, and what is left.",
+        discussion: """
+            The order and the number of the events do not matter. The policy is a JSON object such as \
+            {"allowances": {"pro": {"credits": 500, "price": {"amount": "20.00", "currency": "USD"}, "every": "month"}}, \
+            "rounding": "down", "carries_over": true, "owes": false}. Uses are JSON objects, one a line, such as \
+            {"id": "job-1", "credits": 30, "at": "2026-01-31T09:30:00.000Z"}.
+
+            Exit status: 65 when a line is no event or no use, or the policy is none.
+            """
+    )
+
+    @OptionGroup var input: EventInput
+
+    @Option(help: ArgumentHelp("What products give.", valueName: "file"))
+    var policy: String
+
+    @Option(help: ArgumentHelp("What was used, one a line.", valueName: "file"))
+    var uses: String?
+
+    @Flag(help: "Prints the statement as JSON instead of a table.")
+    var json = false
+
+    func run() throws {
+        let timeline = try input.timeline()
+        let states = input.account.map { timeline.states(of: $0) } ?? timeline.ledger.states
+        let statement = CreditStatement(
+            of: states,
+            under: try read(CreditPolicy.self, contents(of: policy), policy),
+            uses: try uses.map(readUses) ?? [],
+            at: try input.moment
+        )
+        if json { return try StandardOutput.write(line: CanonicalJSON.bytes(statement)) }
+        for line in statement.table { try StandardOutput.write(line) }
+    }
+
+    private func readUses(_ path: String) throws -> [CreditUse] {
+        try contents(of: path).split(separator: UInt8(ascii: "\n")).enumerated().map { number, line in
+            try read(CreditUse.self, Array(line), "\(path): line \(number + 1)")
+        }
+    }
+
+    private func read<Value: Decodable>(_: Value.Type, _ bytes: [UInt8], _ name: String) throws -> Value {
+        do {
+            return try CanonicalJSON.value(from: bytes)
+        } catch {
+            StandardError.write("\(name): not a \(Value.self == CreditUse.self ? "use" : "policy") of credits")
+            throw ExitCode.rejected
+        }
+    }
+}
+
+extension CreditStatement {
+    /// Grants, endings and uses for people, and the balance.
+    fileprivate var table: [String] {
+        func date(_ date: Date) -> String { String(RFC3339.string(date.millisecondsSince1970).prefix(16)) }
+        let names = Dictionary(
+            grants.enumerated().map { ($0.element.id, "#\($0.offset + 1)") },
+            uniquingKeysWith: { $1 }
+        )
+        var rows = [["GRANT", "FROM", "UNTIL", "WHY", "PRODUCT", "CREDITS", "USED", "ENDED", "LEFT"]]
+        for grant in grants {
+            var why = grant.reason.name
+            switch grant.reason {
+            case .carriedOver(let id): why += " from \(names[id] ?? id.rawValue)"
+            case .instalment(let number): why += " \(number + 1)"
+            case .overdrawn(let use): why += " by \(use)"
+            default: break
+            }
+            rows.append([
+                names[grant.id] ?? "", date(grant.from), grant.until.map(date) ?? "used", why, grant.product ?? "",
+                "\(grant.credits)", "\(grant.used)", "\(grant.ended)", "\(grant.left)",
+            ])
+        }
+        var ends = [["ENDED", "AT", "WHY", "CREDITS"]]
+        for ending in endings {
+            ends.append([names[ending.grant] ?? "", date(ending.at), ending.reason.rawValue, "\(ending.credits)"])
+        }
+        var used = [["USE", "AT", "CREDITS"]]
+        for use in uses { used.append([use.id, date(use.at), "\(use.credits)"]) }
+        let tables = [rows, ends, used].filter { $0.count > 1 }
+        return tables.flatMap { rows in rows.map(Columns(fitting: rows).line) + [""] } + [
+            "balance \(balance) at \(date(at))"
+        ]
+    }
+}
+#endif
