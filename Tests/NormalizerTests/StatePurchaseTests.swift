@@ -244,7 +244,8 @@ struct StatePurchaseTests {
     func refundBefore() {
         var state = SubscriptionState(Self.lineage)
         let purchase = Self.bought(.nonConsumable, until: nil)
-        let refund = Self.refunded(on: -1)
+        var refund = Self.refunded(on: -1)
+        refund.assertedAt = Self.day(1)
         for event in [purchase, refund] { _ = state.apply(event) }
         #expect(state.access(at: Self.day(0)) == Self.denied(since: Self.day(-1), .refunded, [refund, purchase]))
         #expect(state.nextTransition(after: Self.day(0)) == nil)

@@ -11,6 +11,8 @@ final class AppleSnapshot {
     let transaction: AppleTransaction
     let renewal: AppleRenewalSnapshot?
     let status: AppleNotification.Status?
+    /// Which notification brings it, if one does.
+    let notification: (type: AppleNotification.NotificationType, subtype: AppleNotification.Subtype?)?
 
     /// The moment that the statement is about.
     let assertedAt: Date
@@ -18,14 +20,22 @@ final class AppleSnapshot {
     init(
         transaction: AppleTransaction,
         renewalInfo: AppleRenewalInfo?,
-        status: AppleNotification.Status?,
+        status: AppleNotification.Status? = nil,
+        notification: (type: AppleNotification.NotificationType, subtype: AppleNotification.Subtype?)? = nil,
         assertedAt: Date
     ) {
         self.transaction = transaction
         renewal = renewalInfo.map {
-            AppleRenewalSnapshot(renewalInfo: $0, transaction: transaction, status: status, assertedAt: assertedAt)
+            AppleRenewalSnapshot(
+                renewalInfo: $0,
+                transaction: transaction,
+                status: status,
+                notification: notification,
+                assertedAt: assertedAt
+            )
         }
         self.status = status
+        self.notification = notification
         self.assertedAt = assertedAt
     }
 
@@ -41,7 +51,14 @@ extension AppleSnapshot {
         )
     }
 
-    var isSubscription: Bool { transaction.type == .autoRenewable || transaction.expiresDate != nil }
+    /// What is paid for by the period, and renews. A pass that does not renew has an end as well.
+    var isSubscription: Bool {
+        switch transaction.type {
+        case .autoRenewable?: true
+        case .consumable?, .nonConsumable?, .nonRenewing?: false
+        default: transaction.expiresDate != nil
+        }
+    }
 
     /// The name of what was paid for. A non-consumable gets another transaction each time it is restored, and is still the
     /// one purchase that the original transaction names; a refund of it is a refund of all.
@@ -62,8 +79,12 @@ extension AppleSnapshot {
     }
 
     var period: ServicePeriod {
-        ServicePeriod(start: transaction.purchaseDate, end: transaction.expiresDate)
+        ServicePeriod(start: beganAt, end: transaction.expiresDate)
     }
+
+    /// When what was bought began. A renewal is charged ahead; a purchase is not, and has begun by the time at which Apple signs
+    /// it, also where Apple dates it an hour ahead, as at the end of daylight saving time.
+    var beganAt: Date { transaction.began(by: assertedAt, status) }
 
     var product: PurchasedProduct {
         PurchasedProduct(
@@ -111,12 +132,25 @@ extension AppleSnapshot {
 
     var disabledReason: LifecycleEvent.AutoRenewDisabled.Reason? { renewal?.disabledReason }
 
-    var graceUntil: Date? { renewalInfo?.gracePeriodExpiresDate }
+    var graceUntil: Date? { renewal?.graceUntil }
+
+    /// Whether a renewal failed, and the App Store does not try again: the subscription is over, whatever the notification is
+    /// called.
+    var isGivenUp: Bool {
+        guard notification?.type == .didFailToRenew, renewalInfo?.isInBillingRetryPeriod != true else { return false }
+        return status.map { $0 == .expired } ?? (renewalInfo?.expirationIntent != nil)
+    }
 
     /// The last moment of access that the store stated.
     var accessEnd: Date? {
         guard let expires = transaction.expiresDate else { return nil }
         return max(expires, graceUntil ?? expires)
+    }
+
+    /// When an expired subscription ended. That it expired takes back what is left of a grace period.
+    var expiredAt: Date? {
+        guard let expires = transaction.expiresDate, let accessEnd else { return nil }
+        return min(accessEnd, max(expires, assertedAt))
     }
 
     private var isStatedRefund: Bool {
@@ -167,6 +201,19 @@ extension AppleSnapshot {
         return refunded > 0 && refunded < price ? Int64(refunded * 100_000 / price) : nil
     }
 
+    /// Whether another product renews than the one that was paid for last.
+    var plansChange: Bool { renewal?.nextProduct.map { $0 != transaction.productID } ?? false }
+
+    /// What Apple says in one place and leaves out in the one where it belongs: worth a look-up.
+    var anomalies: [String] {
+        var anomalies: [String] = []
+        if renewal?.isGraceOpen == true { anomalies.append("gracePeriodExpiresDate") }
+        if notification?.type == .refund, transaction.revocationDate == nil, refundOfItems == nil {
+            anomalies.append("revocationDate")
+        }
+        return anomalies
+    }
+
     var ownership: Fact.Ownership { isFamilyShared ? .familyShared : .purchased }
 
     var periodFact: Fact {
@@ -182,7 +229,7 @@ extension AppleSnapshot {
     }
 
     /// - Parameter withRenewal: whether the renewal info is of the same moment.
-    func facts(reportedBy type: AppleNotification.NotificationType?, withRenewal: Bool = true) -> [Fact] {
+    func facts(withRenewal: Bool = true) -> [Fact] {
         var facts: [Fact] = []
         if isSubscription {
             facts.append(periodFact)
@@ -193,17 +240,15 @@ extension AppleSnapshot {
                         transaction: purchaseID,
                         product: transaction.productID,
                         purchase: oneTimePurchase,
-                        at: transaction.purchaseDate
+                        at: beganAt
                     )
                 )
             )
         }
         if let price, price.role == .charged {
-            facts.append(
-                .charge(Fact.Charge(transaction: purchaseID, price: price, at: transaction.purchaseDate))
-            )
+            facts.append(.charge(Fact.Charge(transaction: purchaseID, price: price, at: beganAt)))
         }
-        facts += endings(reportedBy: type)
+        facts += endings
         if withRenewal { facts += renewal?.facts ?? [] }
         if let account { facts.append(.owner(account)) }
         if let previous = transaction.previousOriginalTransactionID {
@@ -214,7 +259,8 @@ extension AppleSnapshot {
         return facts
     }
 
-    private func endings(reportedBy type: AppleNotification.NotificationType?) -> [Fact] {
+    private var endings: [Fact] {
+        let type = notification?.type
         // Replaced by an upgrade, or by a crossgrade of the same duration: the unused part went back, yet it is no
         // refund, and Apple states its moment only sometimes. A refund may follow all the same.
         if transaction.isUpgraded {
@@ -230,25 +276,36 @@ extension AppleSnapshot {
             return [refund(refundScope, at: revoked)]
         }
         switch type {
-        case .refund?:
-            let items = transaction.advancedCommerce?.items ?? []
-            guard let date = items.flatMap(\.refunds).compactMap(\.date).max() else { return [] }
-            return [refund(refundScope, at: date, endsAccess: !isKept)]
         case .refundReversed?:
             return [refund(nil, at: assertedAt)]
-        case .expired?:
-            return accessEnd.map { [end(at: $0, reason: expiryReason(subtype: nil))] } ?? []
+        case .expired?,
+            .didFailToRenew? where isGivenUp:
+            let ended = expiredAt.map { end(at: $0, reason: expiryReason(subtype: nil)) }
+            return [ended, refundOfItems].compactMap(\.self)
         case .revoke?:
             return [end(at: assertedAt, reason: .unknown)]
+        case .refund?:
+            // That the notification says so counts where the transaction does not say when.
+            return [refundOfItems ?? refund(refundScope, at: assertedAt, endsAccess: !isKept)]
         default:
-            return []
+            return [refundOfItems].compactMap(\.self)
+        }
+    }
+
+    /// What went back of the items of an Advanced Commerce purchase, which has no revocation of its own then.
+    private var refundOfItems: Fact? {
+        let items = transaction.advancedCommerce?.items ?? []
+        // What Apple calls active is not taken away, whatever went back of it. A refund may be of another period than the active.
+        let isActive = notification?.type != .refund && status?.givesAccess == true
+        return items.flatMap(\.refunds).compactMap(\.date).max().map {
+            refund(refundScope, at: $0, endsAccess: !isKept && !isActive)
         }
     }
 
     private func end(at date: Date, reason: LifecycleEvent.Expired.Reason) -> Fact {
         .periodEnded(
             Fact.PeriodEnd(
-                start: transaction.purchaseDate,
+                start: beganAt,
                 transaction: purchaseID,
                 at: date,
                 reason: reason
@@ -266,7 +323,7 @@ extension AppleSnapshot {
                 transaction: purchaseID,
                 scope: scope,
                 at: date,
-                periodStart: isSubscription ? transaction.purchaseDate : nil,
+                periodStart: isSubscription ? beganAt : nil,
                 endsAccess: endsAccess && scope != nil
             )
         )
@@ -301,6 +358,7 @@ extension AppleSnapshot {
             type: type,
             quantity: transaction.quantity ?? 1,
             price: price,
+            expires: transaction.expiresDate,
             familyShared: isFamilyShared
         )
     }
@@ -312,6 +370,18 @@ extension Money {
 }
 
 extension AppleTransaction {
+    /// Whether the customer brought it about, and no renewal did. Older payloads do not say; the first of a lineage is a purchase.
+    var isPurchase: Bool { transactionReason.map { $0 == .purchase } ?? isFirst }
+
+    /// Whether it began its lineage.
+    var isFirst: Bool { transactionID == originalTransactionID }
+
+    /// As in ``AppleSnapshot/beganAt``.
+    fileprivate func began(by assertedAt: Date, _ status: AppleNotification.Status?) -> Date {
+        guard purchaseDate > assertedAt, isPurchase, status.map(\.givesAccess) ?? true else { return purchaseDate }
+        return assertedAt
+    }
+
     /// Apple tries for up to 60 days after the period (App Store Connect help, "Enable billing grace period"). Elsewhere
     /// it is minutes, by a setting of the tester's ("Manage Sandbox Apple Account settings") that nothing states.
     var retryUntil: Date? { environment == .production ? expiresDate?.addingTimeInterval(60 * 86_400) : nil }
@@ -321,32 +391,42 @@ extension AppleTransaction {
 final class AppleRenewalSnapshot {
     let renewalInfo: AppleRenewalInfo
     private let status: AppleNotification.Status?
+    private let notification: (type: AppleNotification.NotificationType, subtype: AppleNotification.Subtype?)?
     private let assertedAt: Date
     // What only the transaction beside it tells, where there is one.
     private let isLatest: Bool
     private let periodStart: Date?
     private let retryUntil: Date?
+    private let expiresDate: Date?
     private let price: Money?
+
+    /// Apple's longest grace period, in seconds (App Store Connect Help, "Enable billing grace period": 3, 16 or 28 days).
+    private static let longestGrace: TimeInterval = 28 * 86_400
 
     init(
         renewalInfo: AppleRenewalInfo,
         transaction: AppleTransaction?,
         status: AppleNotification.Status? = nil,
+        notification: (type: AppleNotification.NotificationType, subtype: AppleNotification.Subtype?)? = nil,
         assertedAt: Date? = nil
     ) {
         self.renewalInfo = renewalInfo
         self.status = status
+        self.notification = notification
         self.assertedAt = assertedAt ?? renewalInfo.signedDate
         // `renewalDate` is the end of the latest purchase. A refund, say, may be of an earlier one.
         isLatest = transaction?.expiresDate.map { $0 >= renewalInfo.renewalDate ?? $0 } ?? true
-        periodStart = transaction?.purchaseDate
+        periodStart = transaction?.began(by: self.assertedAt, status)
         retryUntil = transaction?.retryUntil
+        expiresDate = transaction?.expiresDate
         price = transaction?.price
     }
 
     var facts: [Fact] {
         var facts: [Fact] = []
         if let terms { facts.append(.renewalIntent(Fact.RenewalIntent(terms, reason: disabledReason))) }
+        // Renewal info is a snapshot: where it names no product, none is planned any more.
+        if terms?.nextProduct == nil { facts.append(.nextProduct(Fact.NextProduct(nextProduct))) }
         facts.append(.billing(billing))
         facts.append(.priceChange(Fact.PriceChangeState(priceChange)))
         return facts
@@ -356,18 +436,36 @@ final class AppleRenewalSnapshot {
         renewalInfo.autoRenewStatus.map {
             RenewalTerms(
                 willRenew: $0 == .on,
-                nextProduct: renewalInfo.autoRenewProductID,
+                nextProduct: nextProduct,
                 nextPrice: renewalInfo.renewalPrice,
                 renewsAt: renewalInfo.renewalDate
             )
         }
     }
 
+    var nextProduct: String? { renewalInfo.autoRenewProductID }
+
+    /// Whether Apple says that grace runs, and not until when.
+    var isGraceOpen: Bool {
+        renewalInfo.gracePeriodExpiresDate == nil && isLatest
+            && (status == .gracePeriod || notification.map { $0 == (.didFailToRenew, .gracePeriod) } ?? false)
+    }
+
+    /// The end of the grace period, where there is one: stated, or as far as any can go where Apple says that it runs and leaves
+    /// out until when. That it ran out ends it where its end was never stated.
+    var graceUntil: Date? {
+        if let stated = renewalInfo.gracePeriodExpiresDate { return stated }
+        guard let longest = expiresDate?.addingTimeInterval(Self.longestGrace) else { return nil }
+        if isGraceOpen { return longest }
+        return notification?.type == .gracePeriodExpired ? min(longest, assertedAt) : nil
+    }
+
     private var billing: Fact.Billing {
         let isOutstanding =
             renewalInfo.isInBillingRetryPeriod == true || status == .billingRetry || status == .gracePeriod
+            || isGraceOpen
         guard isOutstanding else { return Fact.Billing(.settled, periodStart: periodStart) }
-        let graceUntil = renewalInfo.gracePeriodExpiresDate
+        let graceUntil = graceUntil
         let inGrace = graceUntil.map { $0 > assertedAt } ?? false
         return Fact.Billing(
             inGrace ? .grace : .suspended,

@@ -13,37 +13,40 @@ extension AppleAdapter {
         let value = notification.value
         let mapping = NotificationMapping(value)
         let snapshot = mapping.snapshot
-        let draft = try mapping.draft()
-        let event = NormalizedEvent(
-            id: draft.id,
-            event: draft.event,
-            provider: .apple,
-            store: .appStore,
-            environment: mapping.environment.canonical,
-            app: mapping.bundleID,
-            subscription: snapshot?.lineage,
-            transaction: snapshot?.purchaseID,
-            account: mapping.account,
-            product: mapping.product,
-            period: snapshot.flatMap { $0.isSubscription ? $0.period : nil },
-            price: snapshot?.price,
-            renewal: snapshot?.terms,
-            occurredAt: draft.occurredAt ?? value.signedDate,
-            effectiveAt: draft.effectiveAt ?? draft.occurredAt ?? value.signedDate,
-            assertedAt: value.signedDate,
-            receivedAt: notification.receivedAt,
-            facts: snapshot?.facts(reportedBy: value.type) ?? [],
-            origin: Origin(
-                type: value.type.rawValue,
-                subtype: value.subtype?.rawValue,
-                notificationID: value.notificationUUID,
-                channel: notification.channel,
-                evidence: notification.evidence,
-                digest: notification.bodyDigest,
-                mapper: Self.mapper
+        let drafts = try mapping.drafts()
+        let facts = (snapshot?.facts() ?? []).assigned(to: drafts.map(\.event))
+        let events = zip(drafts, facts).map { draft, facts in
+            NormalizedEvent(
+                id: draft.id,
+                event: draft.event,
+                provider: .apple,
+                store: .appStore,
+                environment: mapping.environment.canonical,
+                app: mapping.bundleID,
+                subscription: snapshot?.lineage,
+                transaction: snapshot?.purchaseID,
+                account: mapping.account,
+                product: mapping.product,
+                period: snapshot.flatMap { $0.isSubscription ? $0.period : nil },
+                price: snapshot?.price,
+                renewal: snapshot?.terms,
+                occurredAt: draft.occurredAt ?? value.signedDate,
+                effectiveAt: draft.effectiveAt ?? draft.occurredAt ?? value.signedDate,
+                assertedAt: value.signedDate,
+                receivedAt: notification.receivedAt,
+                facts: facts,
+                origin: Origin(
+                    type: value.type.rawValue,
+                    subtype: value.subtype?.rawValue,
+                    notificationID: value.notificationUUID,
+                    channel: notification.channel,
+                    evidence: notification.evidence,
+                    digest: notification.bodyDigest,
+                    mapper: Self.mapper
+                )
             )
-        )
-        return Normalization([consume event], anomalies: value.anomalies)
+        }
+        return Normalization(events, anomalies: value.anomalies + (snapshot?.anomalies ?? []))
     }
 
     /// Maps a transaction that came without a notification: from a client, or from the App Store Server API.
@@ -83,7 +86,7 @@ extension AppleAdapter {
         // A client chooses what it uploads together. Neither of the two may make the other any younger: a transaction may
         // have been replaced since, and renewal turned off.
         let separate = renewalInfo.flatMap { $0.signedDate == value.signedDate ? nil : $0 }
-        let facts = snapshot.facts(reportedBy: nil, withRenewal: separate == nil)
+        let facts = snapshot.facts(withRenewal: separate == nil)
         let further = separate.map { renewalInfo in
             statement(
                 of: renewalInfo,
@@ -109,8 +112,8 @@ extension AppleAdapter {
                 period: snapshot.isSubscription ? snapshot.period : nil,
                 price: snapshot.price,
                 renewal: snapshot.terms,
-                occurredAt: draft.occurredAt ?? value.purchaseDate,
-                effectiveAt: draft.effectiveAt ?? draft.occurredAt ?? value.purchaseDate,
+                occurredAt: draft.occurredAt ?? snapshot.beganAt,
+                effectiveAt: draft.effectiveAt ?? draft.occurredAt ?? snapshot.beganAt,
                 assertedAt: snapshot.assertedAt,
                 receivedAt: transaction.receivedAt,
                 facts: facts,
@@ -198,7 +201,7 @@ extension AppleSnapshot {
         var drafts: [EventDraft] = []
         if !isSubscription {
             drafts.append(oneTimePurchased)
-        } else if transaction.transactionID == transaction.originalTransactionID {
+        } else if transaction.isFirst {
             drafts.append(started(isFamilyShared ? .familyShared : .new))
         } else {
             drafts.append(renewed(transaction.transactionReason == .renewal ? .scheduled : .unknown))
@@ -215,7 +218,7 @@ extension AppleSnapshot {
         EventDraft(
             id: .periodBegan(lineage, transaction: transaction.transactionID),
             event: event,
-            occurredAt: transaction.purchaseDate
+            occurredAt: beganAt
         )
     }
 
@@ -247,7 +250,7 @@ extension AppleSnapshot {
         EventDraft(
             id: .purchased(lineage, transaction: purchaseID),
             event: .oneTimePurchased(oneTimePurchase),
-            occurredAt: transaction.purchaseDate
+            occurredAt: beganAt
         )
     }
 

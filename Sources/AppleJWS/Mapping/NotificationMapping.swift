@@ -3,8 +3,9 @@ import LifecycleEvents
 
 /// The table of App Store Server Notifications V2: one row per type, by subtype.
 ///
-/// Apple's page "notificationType" lists types and subtypes. A type that this table does not know, or a subtype that it
-/// does not know of a type that has some, becomes `unmapped`, with all facts of the data inside.
+/// Apple's page "notificationType" lists types and subtypes. A type keeps its meaning under a subtype that this table does not
+/// know: what the subtype would say is read from the data, or not said. A type that the table does not know becomes `unmapped`,
+/// beside what the transaction in it says by itself.
 struct NotificationMapping {
     let notification: AppleNotification
     let snapshot: AppleSnapshot?
@@ -19,6 +20,7 @@ struct NotificationMapping {
             transaction: transaction,
             renewalInfo: data.renewalInfo,
             status: data.status,
+            notification: (notification.type, notification.subtype),
             assertedAt: notification.signedDate
         )
     }
@@ -55,13 +57,22 @@ struct NotificationMapping {
         return snapshot?.product
     }
 
-    func draft() throws(DeliveryError) -> EventDraft {
+    /// What the notification tells, in the order in which it takes effect.
+    func drafts() throws(DeliveryError) -> [EventDraft] {
+        let draft = try draft()
+        // What an unknown type is about may be a period that nothing else tells of. The identity of its beginning says whether
+        // anything did.
+        guard case .unmapped = draft.event, let snapshot else { return [draft] }
+        return snapshot.uploadDrafts + [draft]
+    }
+
+    private func draft() throws(DeliveryError) -> EventDraft {
         switch notification.type {
         case .subscribed: try subscribed()
         case .didRenew: try didRenew()
         case .didFailToRenew: try didFailToRenew()
         case .gracePeriodExpired: try gracePeriodExpired()
-        case .expired: try expired()
+        case .expired: expired(try requiredSubscription())
         case .didChangeRenewalStatus: try didChangeRenewalStatus()
         case .didChangeRenewalPref: try didChangeRenewalPref()
         case .offerRedeemed: try offerRedeemed()
@@ -92,10 +103,15 @@ extension NotificationMapping {
     /// First purchase in the group, or purchase after a lapse; for family members the first sharing.
     private func subscribed() throws(DeliveryError) -> EventDraft {
         let snapshot = try requiredSubscription()
+        return snapshot.started(origin(of: snapshot))
+    }
+
+    private func origin(of snapshot: AppleSnapshot) -> LifecycleEvent.Started.Origin {
+        if snapshot.isFamilyShared { return .familyShared }
         switch notification.subtype {
-        case .initialBuy?: return snapshot.started(snapshot.isFamilyShared ? .familyShared : .new)
-        case .resubscribe?: return snapshot.started(snapshot.isFamilyShared ? .familyShared : .resubscribed)
-        default: return unmapped
+        case .initialBuy?: return .new
+        case .resubscribe?: return .resubscribed
+        default: return snapshot.transaction.isFirst ? .new : .resubscribed
         }
     }
 
@@ -105,20 +121,24 @@ extension NotificationMapping {
         switch notification.subtype {
         case nil: return snapshot.renewed(.scheduled)
         case .billingRecovery?: return snapshot.renewed(.recovery(from: .unknown))
-        default: return unmapped
+        default: return snapshot.renewed(.unknown)
         }
     }
 
-    /// With a grace period access goes on until `gracePeriodExpiresDate`, and no longer.
+    /// With a grace period access goes on until `gracePeriodExpiresDate`, and no longer. Where Apple does not try again, the
+    /// subscription has expired.
     private func didFailToRenew() throws(DeliveryError) -> EventDraft {
         let snapshot = try requiredSubscription()
-        let access: LifecycleEvent.BillingIssue.Access
-        switch notification.subtype {
-        case nil: access = .suspended
-        case .gracePeriod?: access = snapshot.graceUntil.map { .grace(until: $0) } ?? .suspended
-        default: return unmapped
-        }
-        return notified(.billingIssue(.init(access: access, retryUntil: snapshot.transaction.retryUntil)))
+        if snapshot.isGivenUp { return expired(snapshot) }
+        let grace = notification.subtype == nil ? nil : snapshot.graceUntil
+        return notified(
+            .billingIssue(
+                .init(
+                    access: grace.map { .grace(until: $0) } ?? .suspended,
+                    retryUntil: snapshot.transaction.retryUntil
+                )
+            )
+        )
     }
 
     private func gracePeriodExpired() throws(DeliveryError) -> EventDraft {
@@ -127,22 +147,27 @@ extension NotificationMapping {
     }
 
     /// The subtype gives the reason; without one, `expirationIntent` does.
-    private func expired() throws(DeliveryError) -> EventDraft {
-        let snapshot = try requiredSubscription()
-        return EventDraft(
+    private func expired(_ snapshot: AppleSnapshot) -> EventDraft {
+        EventDraft(
             id: .ended(snapshot.lineage, transaction: snapshot.transaction.transactionID),
             event: .expired(.init(reason: snapshot.expiryReason(subtype: notification.subtype))),
-            occurredAt: snapshot.accessEnd
+            occurredAt: snapshot.expiredAt
         )
     }
 
     /// Turning renewal off takes nothing away.
     private func didChangeRenewalStatus() throws(DeliveryError) -> EventDraft {
         let snapshot = try requiredSubscription()
-        switch notification.subtype {
-        case .autoRenewEnabled?:
+        let isOff =
+            switch notification.subtype {
+            case .autoRenewEnabled?: false
+            case .autoRenewDisabled?: true
+            default: snapshot.terms.map { !$0.willRenew }
+            }
+        switch isOff {
+        case false?:
             return notified(.autoRenewEnabled)
-        case .autoRenewDisabled?:
+        case true?:
             let reason = snapshot.disabledReason ?? .customer
             let accessUntil =
                 reason == .commitment
@@ -151,7 +176,7 @@ extension NotificationMapping {
                 .autoRenewDisabled(.init(reason: reason, accessUntil: accessUntil)),
                 effectiveAt: accessUntil
             )
-        default:
+        case nil:
             return unmapped
         }
     }
@@ -163,7 +188,8 @@ extension NotificationMapping {
         switch notification.subtype {
         case .upgrade?: return snapshot.upgraded
         case .downgrade?: return changeScheduled(snapshot)
-        case nil:
+        case .some where snapshot.plansChange: return changeScheduled(snapshot)
+        default:
             let renewsAt = snapshot.renewalInfo?.renewalDate ?? snapshot.transaction.expiresDate
             return EventDraft(
                 id: .notified(snapshot.lineage, by: .apple, notification: notification.notificationUUID),
@@ -176,7 +202,6 @@ extension NotificationMapping {
                     )
                 )
             )
-        default: return unmapped
         }
     }
 
@@ -202,11 +227,10 @@ extension NotificationMapping {
     private func offerRedeemed() throws(DeliveryError) -> EventDraft {
         let snapshot = try requiredSubscription()
         switch notification.subtype {
-        case .initialBuy?: return snapshot.started(snapshot.isFamilyShared ? .familyShared : .new)
-        case .resubscribe?: return snapshot.started(snapshot.isFamilyShared ? .familyShared : .resubscribed)
+        case .initialBuy?, .resubscribe?: return snapshot.started(origin(of: snapshot))
         case .upgrade?: return snapshot.upgraded
         case .downgrade?: return changeScheduled(snapshot)
-        case nil:
+        default:
             // An offer on the next renewal that the current period was not sold under is the one just redeemed.
             if let next = snapshot.nextOffer, next != snapshot.offer {
                 return notified(
@@ -218,9 +242,8 @@ extension NotificationMapping {
             return EventDraft(
                 id: .periodBegan(snapshot.lineage, transaction: snapshot.transaction.transactionID),
                 event: .offerRedeemed(.init(offer: offer, period: snapshot.period)),
-                occurredAt: snapshot.transaction.purchaseDate
+                occurredAt: snapshot.beganAt
             )
-        default: return unmapped
         }
     }
 
@@ -231,7 +254,7 @@ extension NotificationMapping {
         switch notification.subtype {
         case .pending?: stage = .pending
         case .accepted?: stage = .accepted
-        default: return unmapped
+        default: stage = snapshot.renewalInfo?.priceIncreaseStatus == .accepted ? .accepted : .pending
         }
         return priceChange(snapshot, stage: stage, consentRequired: stage == .pending)
     }

@@ -173,6 +173,9 @@ public struct AppleNotification: Sendable, Hashable {
         public static let gracePeriod: Status = 4
         /// Revoked.
         public static let revoked: Status = 5
+
+        /// Whether the customer has access.
+        var givesAccess: Bool { self == .active || self == .gracePeriod }
     }
 
     /// The outcome of a mass extension of renewal dates.

@@ -122,6 +122,14 @@ public enum AccessDecision: Hashable, Sendable {
         }
     }
 
+    /// The product that gives access, or gave it last.
+    var product: String? {
+        switch self {
+        case .granted(_, let grant): grant.product
+        case .denied(_, let denial): denial.product
+        }
+    }
+
     /// The statements behind the decision, the most immediate first.
     public var evidence: [Citation] {
         switch self {

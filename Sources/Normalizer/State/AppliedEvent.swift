@@ -23,8 +23,9 @@ public struct AppliedEvent: Hashable, Sendable, Codable {
     public var event: NormalizedEvent
     /// When to look again because the event takes effect later; absent where it has taken effect.
     @OptionalEventTime public var nextCheckAt: Date?
-    /// Whether the event gives back a period or a purchase that a refund or a lost dispute had taken away. A reversal that
-    /// comes before its refund, or undoes a partial one, gives back nothing.
+    /// Whether the event gives back a period or a purchase that a refund or a lost dispute had taken away: by saying so, or in
+    /// passing, by a snapshot of the transaction that leaves the refund out. A reversal that comes before its refund, or undoes
+    /// a partial one, gives back nothing.
     public var isRestoration = false
     /// Whether money goes back that had come again, by another refund than the one that was undone. It is news only where the
     /// store gives its refunds names.
@@ -91,25 +92,27 @@ extension SubscriptionState {
         let standings = event.facts.map { standing(of: $0, in: statement.subscription, by: citation) }
         let prior = Situation(self)
         let priorRefund = event.refund.flatMap { refunds[RefundKey($0)] ?? refund(of: $0.transaction) }
+        let paidBy = event.refund?.transaction ?? event.transaction ?? ""
+        let refundBefore = refund(of: paidBy)
         let isPaid =
             event.isPending && charges.values.contains { $0.value.at.millisecondsSince1970 >= citation.milliseconds }
         let isKnownRefund = event.refund.map { $0.scope != nil && isKnown($0, of: event.price?.money) } ?? false
         apply(statement)
-        let name = event.refund?.transaction ?? event.transaction
         let reading = EventReading(
             event: event,
             standings: standings,
             prior: prior,
             now: standings.allSatisfy { $0 == .known } ? prior : Situation(self),
             priorRefund: priorRefund,
+            refundStood: (refundBefore?.standing, refund(of: paidBy)?.standing),
             isPaid: isPaid,
-            purchase: name.flatMap { purchases[$0] ?? purchases[transaction(named: $0)] }?.value,
+            purchase: (purchases[paidBy] ?? purchases[transaction(named: paidBy)])?.value,
             isKnownRefund: isKnownRefund,
             isStillRefunded: event.refund.map { $0.refund != nil && refund(of: $0.transaction)?.value.scope == .full }
                 ?? false,
             owner: event.account == nil && event.concernsMoneyBack ? owner : nil,
-            transaction: name.flatMap { transactionNames[$0] },
-            chargedStart: name.flatMap { chargedStart(of: $0) },
+            transaction: transactionNames[paidBy],
+            chargedStart: chargedStart(of: paidBy),
             catalog: catalog
         )
         let refined = Refinement(reading: reading).value

@@ -10,7 +10,7 @@ public struct Contradiction: Hashable, Sendable, Codable {
 
         /// Two statements of one moment and of equal authority differ.
         public static let simultaneousStatements: Kind = "simultaneous_statements"
-        /// A period ended before the end that was paid for, and no refund, replacement or revocation explains it.
+        /// A period ended before the end that another statement has, and no refund, replacement or revocation explains it.
         public static let endedBeforePaidEnd: Kind = "ended_before_paid_end"
         /// An end was stated that a later statement of the period itself took back.
         public static let endTakenBack: Kind = "end_taken_back"
@@ -85,9 +85,10 @@ extension SubscriptionState {
             found.append(Contradiction(kind: .endTakenBack, subject: subject, statements: [period.by, lifted.by]))
         }
         // A store that gave the money back may tell the end by itself, without the reason, and date it earlier.
-        // An end of the whole purchase is no word against the period that it cuts.
-        if let cut = period.cut, !cut.isOfPurchase, cut.at < period.end, !period.fact.isProvisional,
-            period.refundedAt == nil, !cut.by.provider.rules.endsPeriodsAtOnce
+        // An end of the whole purchase is no word against the period that it cuts. Nor does a statement that has both the paid
+        // end and an earlier one contradict itself.
+        if let cut = period.cut, !cut.isOfPurchase, cut.at < period.end, cut.by != period.by,
+            !period.fact.isProvisional, period.refundedAt == nil, !cut.by.provider.rules.endsPeriodsAtOnce
         {
             switch cut.reason {
             case .refunded, .replaced, .developer: break

@@ -111,6 +111,8 @@ struct Disposition {
     private var refund: AppliedEvent.Disposition? {
         if reading.isKnownRefund { return .duplicate }
         if let priorRefund, isUntold(priorRefund) { return .applied }
+        // It was undone before it was heard of.
+        if !hasNoNews, reading.event.refund?.scope != nil, reading.refundStood.now == nil { return .superseded }
         return standing { if case .refund = $0 { true } else { false } }.map(disposition(of:))
     }
 

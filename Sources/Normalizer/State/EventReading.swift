@@ -8,6 +8,8 @@ struct EventReading {
     let now: Situation
     /// What was known of a refund of the event's transaction before it.
     let priorRefund: Register<Fact.RefundState>?
+    /// Whether a refund of the event's transaction stood before it, and whether one does now: a snapshot may leave it out.
+    let refundStood: (before: Register<Fact.RefundState>?, now: Register<Fact.RefundState>?)
     /// Whether a purchase that the event says is waited for was paid for before the event came.
     let isPaid: Bool
     /// What the event's transaction bought, where it bought something that does not renew.
@@ -70,13 +72,24 @@ struct EventReading {
 extension EventReading {
     /// As in `AppliedEvent.isRestoration`.
     var isRestoration: Bool {
-        guard let refund = event.refund, refund.scope == nil else { return false }
+        guard let refund = event.refund else { return isRestorationInPassing }
+        guard refund.scope == nil else { return false }
         if let purchase { return priorRefund?.value.isWhole(of: purchase) == true }
         let moment = event.occurredAt.millisecondsSince1970
         guard let period = now.timeline.period(of: refund), period.grants(at: moment),
             let before = prior.timeline.period(of: refund)
         else { return false }
-        return !before.grants(at: moment)
+        // A snapshot may have shown before that the refund does not stand; this is the first word of it all the same.
+        let wasLost = priorRefund.map { $0.value.scope != nil && $0.value.endsAccess } ?? false
+        return wasLost || !before.grants(at: moment)
+    }
+
+    /// Whether the event is about something else, and the snapshot that comes with it shows that a refund does not stand any more.
+    private var isRestorationInPassing: Bool {
+        guard let lost = refundStood.before?.value, refundStood.now == nil else { return false }
+        if let purchase { return lost.isWhole(of: purchase) }
+        let moment = event.assertedAt.millisecondsSince1970
+        return lost.endsAccess && now.timeline.period(of: lost)?.grants(at: moment) == true
     }
 }
 

@@ -19,6 +19,8 @@ struct PeriodTimeline {
     struct Grace {
         var until: Int64
         var by: Citation
+        /// Whether a later statement ended it before its time.
+        var isTakenBack = false
     }
 
     struct Period {
@@ -78,15 +80,16 @@ struct PeriodTimeline {
         var accessEnd: Int64 {
             guard end > start else { return start }
             var accessEnd = max(end, grace?.until ?? .min)
-            if let cut, !isEndAfterGrace(cut) { accessEnd = min(accessEnd, cut.at) }
+            if let cut { accessEnd = min(accessEnd, moment(of: cut)) }
             if let replacement { accessEnd = min(accessEnd, replacement.at) }
             return accessEnd
         }
 
-        /// Whether an end is the paid one, and was told when grace had run out.
-        private func isEndAfterGrace(_ cut: Cut) -> Bool {
-            guard let grace else { return false }
-            return abs(cut.at - end) <= ServicePeriod.startTolerance && grace.until <= cut.by.milliseconds
+        /// When an end took access away. One that is dated to the paid end says nothing of the grace that followed, which gave
+        /// access until the end was stated.
+        private func moment(of cut: Cut) -> Int64 {
+            guard grace != nil, abs(cut.at - end) <= ServicePeriod.startTolerance else { return cut.at }
+            return max(cut.at, cut.by.milliseconds)
         }
 
         /// Whether it never begins: it was charged ahead, and another product came before.
@@ -141,6 +144,7 @@ struct PeriodTimeline {
         if newestIndex.map({ periods[$0].grace == nil }) ?? false {
             for (lineage, registers) in state.registers { applyLapsedGrace(registers, lineage: lineage) }
         }
+        for (lineage, registers) in state.registers { applyPastGraces(registers, lineage: lineage) }
         applyClosures(of: state)
         applyReplacements()
         gatherItems(state.periods)
@@ -152,8 +156,9 @@ struct PeriodTimeline {
     /// The period that gives access at a moment; of several the one that began last.
     func granting(at time: Int64) -> Period? { periods.last { $0.grants(at: time) } }
 
-    /// The period that a statement names by its transaction, else by its start: the nearest within the tolerance, else
-    /// the last that starts before it. A later period is never meant.
+    /// The period that a statement names: by its transaction, else by its start, which is the nearest within the tolerance.
+    /// A statement that names no transaction is about the last period that starts before that, where none is near. One that
+    /// names a transaction that is not known is about none yet: what ended before is not what it ends.
     func index(transaction: String?, start: Int64?) -> Int? {
         if let transaction, !transaction.isEmpty {
             let named =
@@ -175,7 +180,8 @@ struct PeriodTimeline {
         if next < periods.count, periods[next].start - start <= ServicePeriod.startTolerance {
             guard let previous, start - periods[previous].start <= periods[next].start - start else { return next }
         }
-        return previous
+        guard let previous, let transaction, !transaction.isEmpty else { return previous }
+        return start - periods[previous].start <= ServicePeriod.startTolerance ? previous : nil
     }
 
     /// The period that begins at a moment, give or take the tolerance, and has no transaction of its own.
@@ -286,13 +292,13 @@ struct PeriodTimeline {
             return true
         }
         return !period.fact.isProvisional && period.end > cut.at
-            && (period.by.takesBack(cut.by) || period.entry.statement.wasTaken(after: cut.by))
+            && (period.by.takesBack(cut.by, mayLag: cut.mayLag) || period.entry.statement.wasTaken(after: cut.by))
     }
 
     private mutating func applyRefunds(of state: SubscriptionState) {
         for register in state.refunds.values {
             let refund = register.value
-            guard refund.scope != nil, refund.endsAccess,
+            guard refund.scope != nil, refund.endsAccess, !state.isLeftOut(register),
                 let index = index(
                     transaction: state.transaction(named: refund.transaction),
                     start: refund.periodStart?.millisecondsSince1970 ?? state.chargedStart(of: refund.transaction)
@@ -315,20 +321,36 @@ struct PeriodTimeline {
         apply(register, lineage: lineage)
     }
 
-    // What is said when grace has run out, such as that the purchase ended, does not undo it. Nor does grace that has run out
-    // take the place of one that goes on, of a linked lineage or of a state that was stored without it.
+    // What is said later, such as that the purchase ended, takes back what is left of a grace and not what has gone of it. Nor does
+    // grace that has run out take the place of one that goes on, of a linked lineage or of a state that was stored without it.
     private mutating func applyLapsedGrace(_ registers: SubscriptionState.Registers, lineage: SubscriptionID) {
-        guard let said = registers.billing, let grace = registers.grace,
-            let until = grace.value.graceUntil?.millisecondsSince1970, said.by.milliseconds >= until
-        else { return }
-        apply(grace, lineage: lineage)
+        guard let said = registers.billing, let grace = registers.grace else { return }
+        apply(grace, until: said.by.milliseconds, lineage: lineage)
     }
 
-    private mutating func apply(_ register: Register<Fact.Billing>, lineage: SubscriptionID) {
-        guard let until = register.value.graceUntil, let index = subject(of: register, lineage: lineage),
-            index == newestIndex
+    // Grace of a period that another one has followed gave access until that began.
+    private mutating func applyPastGraces(_ registers: SubscriptionState.Registers, lineage: SubscriptionID) {
+        let earlier = registers.earlierGraces.map { Array($0.assertions.values) } ?? []
+        for grace in earlier + [registers.grace?.latest].compactMap(\.self) {
+            guard let index = subject(of: grace, lineage: lineage), index != newestIndex,
+                let next = periods[(index + 1)...].first(where: { !$0.fact.isProvisional && !$0.isForestalled })
+            else { continue }
+            note(grace, until: next.start, at: index)
+        }
+    }
+
+    private mutating func apply(_ register: Register<Fact.Billing>, until limit: Int64 = .max, lineage: SubscriptionID)
+    {
+        guard let index = subject(of: register, lineage: lineage), index == newestIndex else { return }
+        note(register.latest, until: limit, at: index)
+    }
+
+    private mutating func note(_ assertion: Assertion<Fact.Billing>, until limit: Int64, at index: Int) {
+        guard let until = assertion.value.graceUntil.map({ min($0.millisecondsSince1970, limit) }),
+            until > periods[index].end
         else { return }
-        let grace = Grace(until: until.millisecondsSince1970, by: register.by)
+        let isTakenBack = until == limit && index == newestIndex
+        let grace = Grace(until: until, by: assertion.by, isTakenBack: isTakenBack)
         if let known = periods[index].grace, grace.by.precedes(known.by) { return }
         periods[index].grace = grace
     }
@@ -347,10 +369,14 @@ struct PeriodTimeline {
 
     /// The period that a failed charge is about.
     func subject(of register: Register<Fact.Billing>, lineage: SubscriptionID) -> Int? {
-        if let start = register.value.periodStart?.millisecondsSince1970 {
+        subject(of: register.latest, lineage: lineage)
+    }
+
+    private func subject(of assertion: Assertion<Fact.Billing>, lineage: SubscriptionID) -> Int? {
+        if let start = assertion.value.periodStart?.millisecondsSince1970 {
             return index(transaction: nil, start: start)
         }
-        let asserted = register.by.milliseconds
+        let asserted = assertion.by.milliseconds
         return periods.lastIndex {
             $0.lineages.contains(lineage) && ($0.firstStated ?? $0.start) <= asserted && !$0.isForestalled
                 && !isWithinStated($0, by: asserted)
@@ -524,6 +550,9 @@ extension PeriodTimeline.Period {
 }
 
 extension PeriodTimeline.Cut {
+    /// Whether a snapshot shows the end by a member of its own, which it may lack at first. That a period ran out shows by itself.
+    fileprivate var mayLag: Bool { reason == .unknown || reason == .replaced || reason == .refunded }
+
     fileprivate init(_ end: Assertion<Fact.PeriodEnd>) {
         self.init(at: end.value.at.millisecondsSince1970, reason: end.value.reason, by: end.by)
     }

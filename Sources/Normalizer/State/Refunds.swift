@@ -55,8 +55,18 @@ extension SubscriptionState {
     /// What went back of a transaction: its refunds taken together.
     ///
     /// Refunds that have names count each. A statement about the transaction as a whole says what went back until then, and
-    /// what is undone since counts no more.
+    /// what is undone since counts no more. A refund that a later snapshot of the transaction leaves out is undone, too.
     package func refund(of transaction: String) -> Register<Fact.RefundState>? {
+        guard let stated = statedRefund(of: transaction), isLeftOut(stated) else {
+            return statedRefund(of: transaction)
+        }
+        var undone = stated.latest
+        undone.value.scope = nil
+        undone.value.endsAccess = false
+        return Register(undone)
+    }
+
+    private func statedRefund(of transaction: String) -> Register<Fact.RefundState>? {
         let stated = refunds(of: transaction)
         guard let last = stated.last else { return nil }
         let takesBack = registers.keys.contains(where: \.store.rules.takesBackRefundedSales)
@@ -135,6 +145,11 @@ extension SubscriptionState {
         }
         return counted.covers(total)
     }
+}
+
+extension Register<Fact.RefundState> {
+    /// The refund; nil where it was undone.
+    var standing: Self? { value.scope == nil ? nil : self }
 }
 
 extension LifecycleEvent.Refund.Scope {

@@ -78,7 +78,7 @@ extension SubscriptionState {
         return SubscriptionSnapshot(
             status: status(access, at: moment, timeline),
             access: access,
-            product: current?.fact.product,
+            product: current?.fact.product ?? access.product,
             phase: current?.fact.phase,
             period: current?.fact.period,
             nextPeriod: timeline.periods.first { $0.start > moment && $0.accessEnd > $0.start }?.fact.period,

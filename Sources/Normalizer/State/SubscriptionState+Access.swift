@@ -100,13 +100,20 @@ extension SubscriptionState {
         statedBy statement: Citation
     ) -> Register<Fact.PeriodEnd>? {
         let transaction = purchase.transaction
-        guard let end = ends[.transaction(transaction)], !statement.takesBack(end.by) else { return nil }
+        guard let end = ends[.transaction(transaction)], !statement.takesBack(end.by, mayLag: true),
+            !isStated(transaction, wholeAfter: end.by)
+        else { return nil }
         return end.value.reason == .refunded && isRestored(transaction, since: end.by) ? nil : end
     }
 
     /// Whether the refund of a transaction was undone after a statement.
     func isRestored(_ transaction: String, since statement: Citation) -> Bool {
-        refund(of: transaction).map { $0.value.scope == nil && $0.by.milliseconds > statement.milliseconds } ?? false
+        if let refund = refund(of: transaction), refund.value.scope == nil,
+            refund.by.milliseconds > statement.milliseconds
+        {
+            return true
+        }
+        return isStated(transaction, wholeAfter: statement)
     }
 
     func intervals(_ timeline: PeriodTimeline, _ owned: [OwnedPurchase]) -> [(start: Int64, end: Int64)] {
@@ -245,7 +252,7 @@ extension SubscriptionState {
             return (.replaced, replacement.by)
         }
         if let cut = period.cut, billing(timeline)?.takesOver(from: cut) != true { return (.init(cut.reason), cut.by) }
-        if let grace = period.grace { return (.billing, grace.by) }
+        if let grace = period.grace, !grace.isTakenBack { return (.billing, grace.by) }
         if let billing = billing(timeline), billing.value.status != .settled { return (.billing, billing.by) }
         if let pause = pause(timeline), pause.value.status == .paused { return (.paused, pause.by) }
         if let intent = renewalIntent(timeline), !intent.value.terms.willRenew {

@@ -8,6 +8,7 @@ extension SubscriptionState: Codable {
         case switches = "product_switches"
         case foreignLinks = "foreign_links"
         case transactionNames = "transaction_names"
+        case snapshots
     }
 
     private struct Lineage: Codable {
@@ -76,8 +77,10 @@ extension SubscriptionState: Codable {
             registers[lineage.subscription, default: Registers()].merge(lineage.registers)
         }
         for entry in try list(.periods) as [PeriodEntry] {
-            let key = PeriodKey(entry.statement.value)
+            let period = entry.statement.value
+            let key = PeriodKey(period)
             if periods[key]?.merge(entry) == nil { periods[key] = entry }
+            if !period.isProvisional { noteSnapshot(of: period.transaction, by: entry.by) }
         }
         for register in try list(.ends) as [Register<Fact.PeriodEnd>] {
             let end = register.value
@@ -91,6 +94,11 @@ extension SubscriptionState: Codable {
         }
         for register in try list(.purchases) as [Register<Fact.OneTimePurchase>] {
             purchases.merge(register, at: register.value.transaction)
+            noteSnapshot(of: register.value.transaction, by: register.by)
+        }
+        for stored in try list(.snapshots) as [StoredSnapshot] {
+            let at = stored.at.millisecondsSince1970
+            snapshots[stored.transaction] = max(snapshots[stored.transaction] ?? .min, at)
         }
         for register in try list(.switches) as [Register<Fact.ProductSwitch>] {
             switches.merge(register, at: SwitchKey(register.value))
@@ -120,6 +128,12 @@ extension SubscriptionState: Codable {
         try write(charges.valuesInOrder, .charges)
         try write(purchases.valuesInOrder, .purchases)
         try write(switches.valuesInOrder, .switches)
+        try write(
+            unstatedSnapshots.sorted { $0.key < $1.key }.map {
+                StoredSnapshot(transaction: $0.key, at: Date(millisecondsSince1970: $0.value))
+            },
+            .snapshots
+        )
         try write(
             claims.keys.inOrder.compactMap { key in claims[key].map { NamedAccount(account: key, claim: $0) } },
             .accounts

@@ -18,6 +18,8 @@ public struct SubscriptionState: Hashable, Sendable {
         package var grace: Register<Fact.Billing>?
         /// Of the statements that may leave out some of the grace, the one with the latest end.
         package var longestGrace: Register<LongestGrace>?
+        /// The failed charges that had grace before that one.
+        package var earlierGraces: GraceHistory?
         package var pause: Register<Fact.PauseState>?
         /// Whether the purchase as a whole is over or withheld.
         package var closure: Register<Fact.Closure>?
@@ -27,8 +29,8 @@ public struct SubscriptionState: Hashable, Sendable {
             intent.merge(other.intent)
             nextProduct.merge(other.nextProduct)
             billing.merge(other.billing)
-            grace.merge(other.grace)
             longestGrace.merge(other.longestGrace)
+            mergeGrace(other.grace, other.earlierGraces)
             pause.merge(other.pause)
             closure.merge(other.closure)
             priceChange.merge(other.priceChange)
@@ -39,6 +41,7 @@ public struct SubscriptionState: Hashable, Sendable {
             case intent = "renewal_intent"
             case longestGrace = "longest_grace"
             case nextProduct = "next_product"
+            case earlierGraces = "earlier_graces"
             case priceChange = "price_change"
         }
     }
@@ -211,6 +214,8 @@ public struct SubscriptionState: Hashable, Sendable {
     package internal(set) var charges: [String: Register<Fact.Charge>] = [:]
     package internal(set) var purchases: [String: Register<Fact.OneTimePurchase>] = [:]
     package internal(set) var switches: [SwitchKey: Register<Fact.ProductSwitch>] = [:]
+    /// When each transaction was last stated by a snapshot, in milliseconds since 1970.
+    package internal(set) var snapshots: [String: Int64] = [:]
     package internal(set) var claims: [Account.Identifier: AccountClaim] = [:]
     package internal(set) var transfer: Register<LifecycleEvent.Transfer>?
     /// Transactions by their other names.
@@ -269,6 +274,7 @@ public struct SubscriptionState: Hashable, Sendable {
         charges.merge(other.charges)
         purchases.merge(other.purchases)
         switches.merge(other.switches)
+        snapshots.merge(other.snapshots) { max($0, $1) }
         for (identifier, claim) in other.claims {
             if claims[identifier]?.merge(claim) == nil { claims[identifier] = claim }
         }
@@ -305,6 +311,7 @@ public struct SubscriptionState: Hashable, Sendable {
             let key = PeriodKey(period)
             let entry = PeriodEntry(Assertion(period, by: citation), lineage: lineage)
             if periods[key]?.merge(entry) == nil { periods[key] = entry }
+            if !period.isProvisional { noteSnapshot(of: period.transaction, by: citation) }
         case .periodEnded(let end):
             let key = PeriodKey(transaction: end.transaction, start: end.start.millisecondsSince1970)
             ends.insert(Assertion(end, by: citation), at: key)
@@ -320,7 +327,7 @@ public struct SubscriptionState: Hashable, Sendable {
         case .billing(let billing):
             registers[lineage]?.billing.insert(Assertion(billing, by: citation))
             if billing.status != .settled, billing.graceUntil != nil {
-                registers[lineage]?.grace.insert(Assertion(billing, by: citation))
+                registers[lineage]?.noteGrace(Assertion(billing, by: citation))
                 if billing.isPartial {
                     registers[lineage]?.longestGrace.insert(Assertion(LongestGrace(billing), by: citation))
                 }
@@ -337,6 +344,7 @@ public struct SubscriptionState: Hashable, Sendable {
             refunds.insert(Assertion(refund, by: citation), at: RefundKey(refund))
         case .purchase(let purchase):
             purchases.insert(Assertion(purchase, by: citation), at: purchase.transaction)
+            noteSnapshot(of: purchase.transaction, by: citation)
         case .owner(let account):
             claim(account, by: citation)
         case .transfer(let move):

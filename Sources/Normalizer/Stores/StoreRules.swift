@@ -53,8 +53,13 @@ package struct StoreRules: Hashable, Sendable {
     /// start stays.
     package var renamesPeriodOnRestore = false
 
-    /// True if every statement of a transaction says all that is so of it, the refund included, whatever it is about.
-    package var repeatsRefunds = false
+    /// True if every statement of a transaction says all that is so of it, the refund included, whatever it is about. What
+    /// such a statement leaves out is no longer so.
+    package var statesAllOfTransactions = false
+
+    /// How long after a change the store may still sign statements that lack it, in milliseconds: its servers do not agree at
+    /// once.
+    package var settling: Int64 = 0
 
     /// True if a change of product that takes effect at once makes a new purchase with a name of its own. A renewal keeps
     /// the name, even where it is charged before the period before it ends.
@@ -91,12 +96,15 @@ extension StoreRules {
     ///   https://developer.apple.com/documentation/appstoreserverapi/transactionid
     /// - `revocationDate` is a member of the transaction:
     ///   https://developer.apple.com/documentation/appstoreserverapi/revocationdate
+    /// - It is removed when a refund is reversed: https://developer.apple.com/forums/thread/757986. How long a copy lags behind a
+    ///   refund, Apple does not say; ten minutes are ours.
     /// - `UPGRADE` also covers a crossgrade between products of one duration:
     ///   https://developer.apple.com/documentation/appstoreservernotifications/subtype
     static let appStore = StoreRules(
         chargesAhead: 86_400_000,
         renamesPeriodOnRestore: true,
-        repeatsRefunds: true,
+        statesAllOfTransactions: true,
+        settling: 600_000,
         catalogDecidesDirection: true,
         lineageStore: .appStore
     )

@@ -88,12 +88,12 @@ extension AppleMappingCases {
                 .autoRenewDisabled(.init(reason: .commitment, accessUntil: date(commitmentEnd)))
             ),
             try one("enabled", subtype: "AUTO_RENEW_ENABLED", info: world.renewalInfo(), .autoRenewEnabled),
-            try one("without-subtype", subtype: nil, info: world.renewalInfo(), unmapped("DID_CHANGE_RENEWAL_STATUS")),
+            try one("without-subtype", subtype: nil, info: world.renewalInfo(), .autoRenewEnabled),
             try one(
                 "unknown-subtype",
                 subtype: "AUTO_RENEW_DITHERED",
                 info: world.renewalInfo(),
-                unmapped("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DITHERED")
+                .autoRenewEnabled
             ),
         ]
     }
@@ -174,6 +174,7 @@ extension AppleMappingCases {
                 subtype: "DOWNGRADE",
                 transaction: world.renewal(),
                 status: 1,
+                renewed(.scheduled),
                 unmapped("DID_CHANGE_RENEWAL_PREF", "DOWNGRADE")
             ),
             try one(
@@ -197,7 +198,7 @@ extension AppleMappingCases {
                 transaction: world.renewal(),
                 info: toBasic,
                 status: 1,
-                unmapped("DID_CHANGE_RENEWAL_PREF", "SIDEGRADE")
+                downgradeScheduled(end)
             ),
         ]
     }
@@ -219,18 +220,20 @@ extension AppleMappingCases {
             _ transaction: JSONMembers,
             info: JSONMembers,
             note: String? = nil,
-            _ event: LifecycleEvent
+            _ events: LifecycleEvent...
         ) throws -> AppleCase {
-            try self.one(
-                world,
-                "offer-redeemed-\(id)",
-                "OFFER_REDEEMED",
-                subtype: subtype,
-                transaction: transaction,
-                info: info,
-                status: 1,
-                note: note,
-                event
+            try world.accepted(
+                "mapping/offer-redeemed-\(id)",
+                world.notification(
+                    "OFFER_REDEEMED",
+                    subtype,
+                    try world.purchase(transaction, info, status: 1) { _ in },
+                    at: World.signed
+                ),
+                events,
+                config: world.config { $0["now"] = .integer(World.signed + 1000) },
+                tags: ["mapping", "OFFER_REDEEMED"],
+                note: note
             )
         }
         return [
@@ -253,7 +256,13 @@ extension AppleMappingCases {
                 note: "the same offer goes on; the one that began now is meant",
                 .offerRedeemed(.init(offer: code, period: period))
             ),
-            try one("without-offer", world.renewal(), info: world.renewalInfo(), unmapped("OFFER_REDEEMED")),
+            try one(
+                "without-offer",
+                world.renewal(),
+                info: world.renewalInfo(),
+                renewed(.scheduled),
+                unmapped("OFFER_REDEEMED")
+            ),
             try one(
                 "upgrade",
                 subtype: "UPGRADE",
@@ -291,7 +300,7 @@ extension AppleMappingCases {
                 subtype: "WINDFALL",
                 world.renewal(),
                 info: world.renewalInfo(next),
-                unmapped("OFFER_REDEEMED", "WINDFALL")
+                .offerRedeemed(.init(offer: code))
             ),
         ]
     }

@@ -118,8 +118,8 @@ extension AppleMappingCases {
                 transaction: world.renewal(),
                 info: world.renewalInfo(),
                 status: 1,
-                facts: usual,
-                note: "unknown to this version, and nothing of it is lost",
+                note: "unknown to this version, and nothing of it is lost: the period in it begins",
+                renewed(.scheduled),
                 unmapped("TELEPORTED", "SIDEWAYS")
             ),
             try one(

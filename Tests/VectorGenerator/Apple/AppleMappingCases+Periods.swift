@@ -120,8 +120,8 @@ extension AppleMappingCases {
                 facts: nil,
                 started(.familyShared, .regular, list("9.99"))
             ),
-            try one("without-subtype", subtype: nil, unmapped("SUBSCRIBED")),
-            try one("unknown-subtype", subtype: "GIFTED", unmapped("SUBSCRIBED", "GIFTED")),
+            try one("without-subtype", subtype: nil, started(.new)),
+            try one("unknown-subtype", subtype: "GIFTED", started(.new)),
         ]
     }
 
@@ -174,7 +174,7 @@ extension AppleMappingCases {
                 note: "a downgrade comes into force with an ordinary renewal; the state tells that the product changed",
                 renewed(.scheduled, .regular, charged("4.99"))
             ),
-            try one("unknown-subtype", subtype: "BY_MAGIC", unmapped("DID_RENEW", "BY_MAGIC")),
+            try one("unknown-subtype", subtype: "BY_MAGIC", renewed(.unknown)),
         ]
     }
 
@@ -225,8 +225,8 @@ extension AppleMappingCases {
                 info: retrying(grace: false),
                 status: 4,
                 at: at,
-                note: "no end of grace is stated, so none is made up",
-                .billingIssue(.init(access: .suspended, retryUntil: retryEnd))
+                note: "that grace runs is stated twice, and its end not at all: 28 days are the most that Apple gives",
+                .billingIssue(.init(access: .grace(until: end.addingTimeInterval(28 * 86_400)), retryUntil: retryEnd))
             ),
             try one(
                 world,
@@ -248,7 +248,7 @@ extension AppleMappingCases {
                 info: retrying(grace: false),
                 status: 3,
                 at: at,
-                unmapped("DID_FAIL_TO_RENEW", "CARD_EATEN")
+                .billingIssue(.init(access: .suspended, retryUntil: retryEnd))
             ),
             try one(
                 world,

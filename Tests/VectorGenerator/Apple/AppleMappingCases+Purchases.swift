@@ -282,8 +282,8 @@ extension AppleMappingCases {
                 world.renewal(at: at) { $0["advancedCommerceInfo"] = items([nil, 2000]) },
                 info: world.renewalInfo(at: at),
                 status: 1,
-                facts: withRefund,
-                note: "money went back, and nothing was taken away",
+                facts: [.period] + withRefund,
+                note: "money went back, and nothing was taken away; the second item runs beside the first",
                 event(.fraction(ExactDecimal("0.2002") ?? ExactDecimal(-1)), .unknown, current: false)
             ),
             try one(

@@ -81,13 +81,18 @@ extension AppleMappingCases {
                 info: raised(1),
                 change(.accepted, consent: false)
             ),
-            try one("price-increase-without-subtype", "PRICE_INCREASE", info: raised(0), unmapped("PRICE_INCREASE")),
+            try one(
+                "price-increase-without-subtype",
+                "PRICE_INCREASE",
+                info: raised(0),
+                change(.pending, consent: true)
+            ),
             try one(
                 "price-increase-unknown-subtype",
                 "PRICE_INCREASE",
                 subtype: "HAGGLED",
                 info: raised(0),
-                unmapped("PRICE_INCREASE", "HAGGLED")
+                change(.pending, consent: true)
             ),
             try one("price-change", "PRICE_CHANGE", info: raised(nil), change(.pending, consent: false)),
             try one(
@@ -175,6 +180,7 @@ extension AppleMappingCases {
                 transaction: world.renewal(),
                 info: world.renewalInfo(),
                 status: 1,
+                renewed(.scheduled),
                 unmapped("RENEWAL_EXTENSION", "DEFERRED")
             ),
         ]

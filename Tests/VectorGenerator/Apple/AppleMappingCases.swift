@@ -58,7 +58,7 @@ enum AppleMappingCases {
         data: (inout JSONMembers) -> Void = { _ in },
         facts: [Fact.Kind]? = nil,
         note: String? = nil,
-        _ event: LifecycleEvent
+        _ events: LifecycleEvent...
     ) throws -> AppleCase {
         try world.accepted(
             "mapping/\(id)",
@@ -68,7 +68,7 @@ enum AppleMappingCases {
                 try world.purchase(transaction, renewalInfo, status: status, data),
                 at: signed
             ),
-            [event],
+            events,
             facts: facts,
             config: world.config { $0["now"] = .integer(signed + 1000) },
             tags: ["mapping", type],

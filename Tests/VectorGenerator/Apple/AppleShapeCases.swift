@@ -140,13 +140,15 @@ enum AppleShapeCases {
                             ]
                         ],
                     ]
-                }
+                },
+                facts: [.period, .charge, .refund, .renewalIntent, .billing, .priceChange, .owner],
+                note: "what went back of an item is stated with whatever else is told"
             ),
             try renewal(
                 world,
                 "without-renewal-status",
                 info: { $0["autoRenewStatus"] = nil },
-                facts: [.period, .charge, .billing, .priceChange, .owner],
+                facts: [.period, .charge, .nextProduct, .billing, .priceChange, .owner],
                 note: "what is not stated is not guessed"
             ),
             try world.accepted(

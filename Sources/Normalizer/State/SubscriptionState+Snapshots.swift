@@ -1,0 +1,60 @@
+import FoundationEssentials
+
+// A snapshot is complete: what an earlier statement had and a later one leaves out is no longer so. Members that every
+// snapshot states in one fact, such as billing or the renewal intent, follow from the later statement by themselves. A
+// refund and the end of sharing are facts of their own, which a snapshot without them does not mention; here is how it takes
+// them back all the same.
+extension SubscriptionState {
+    /// Notes when a transaction was last stated as a whole.
+    mutating func noteSnapshot(of transaction: String?, by citation: Citation) {
+        guard citation.isSnapshot, let transaction, !transaction.isEmpty else { return }
+        snapshots[transaction] = max(snapshots[transaction] ?? .min, citation.milliseconds)
+    }
+
+    /// Whether a snapshot that was signed after a refund had settled leaves it out: then it was undone.
+    func isLeftOut(_ refund: Register<Fact.RefundState>) -> Bool {
+        guard refund.value.scope != nil else { return false }
+        return isStated(refund.value.transaction, wholeAfter: refund.by, refund.value.at)
+    }
+
+    /// Whether a transaction was stated as a whole after something had been said of it, and after that had settled.
+    func isStated(_ transaction: String, wholeAfter statement: Citation, _ moment: Date = .distantPast) -> Bool {
+        guard let snapshot = snapshots[transaction] else { return false }
+        let stated = max(statement.milliseconds, moment.millisecondsSince1970)
+        return snapshot > stated.addingClamped(statement.provider.rules.settling)
+    }
+
+    /// Snapshots that the statements which are kept of their transactions do not show by themselves.
+    var unstatedSnapshots: [String: Int64] {
+        guard !snapshots.isEmpty else { return [:] }
+        var shown: [String: Int64] = [:]
+        func note(_ transaction: String?, _ citation: Citation) {
+            guard citation.isSnapshot, let transaction else { return }
+            shown[transaction] = max(shown[transaction] ?? .min, citation.milliseconds)
+        }
+        for entry in periods.values where !entry.fact.isProvisional { note(entry.fact.transaction, entry.by) }
+        for purchase in purchases.values { note(purchase.value.transaction, purchase.by) }
+        return snapshots.filter { shown[$0.key] != $0.value }
+    }
+}
+
+/// When a transaction was last stated as a whole, as a stored state has it.
+struct StoredSnapshot: Codable {
+    var transaction: String
+    @EventTime var at: Date
+}
+
+extension Citation {
+    /// Whether the statement is a snapshot, all that the store knows of a transaction.
+    var isSnapshot: Bool { authority == .store && provider.rules.statesAllOfTransactions }
+
+    /// Whether this statement of something takes an earlier one of its end back: no relay does that to the store. Neither does
+    /// a snapshot that lacks what may not have settled yet.
+    ///
+    /// - Parameter mayLag: whether the end is one that a snapshot shows by a member of its own, and not by a date that has passed.
+    func takesBack(_ end: Citation, mayLag: Bool) -> Bool {
+        guard takesBack(end) else { return false }
+        return !mayLag || !isSnapshot
+            || milliseconds > end.milliseconds.addingClamped(end.provider.rules.settling)
+    }
+}
