@@ -41,8 +41,8 @@ public struct AppleAdapter: ProviderAdapter {
         channel: Origin.Channel
     ) throws(DeliveryError) -> Authenticated<AppleNotification> {
         let range = try signedPayload(in: delivery.body)
-        let (notification, evidence) = try verifier.taking(channel)
-            .notification(delivery.body, range, delivery.receivedAt)
+        let received = ReceivedJWS(delivery.body, range, at: delivery.receivedAt)
+        let (notification, evidence) = try verifier.taking(channel).notification(in: received)
         return Authenticated(
             notification,
             receivedAt: delivery.receivedAt,
@@ -73,6 +73,19 @@ public struct AppleAdapter: ProviderAdapter {
             renewalInfo = nil
         }
         return try normalize(transaction, renewalInfo: renewalInfo)
+    }
+
+    /// The part of a delivery that Apple signed: `signedPayload` alone.
+    ///
+    /// Other members of the body, and header fields, are not signed. Anyone who has a genuine notification could add some to
+    /// each copy, so that every copy is another delivery to store. All copies of one notification give the same here. A
+    /// body without `signedPayload` is no notification, and stays as it is.
+    public func signedDocument(of delivery: Delivery) -> Delivery {
+        guard let range = try? signedPayload(in: delivery.body) else { return delivery }
+        var body = Array(#"{"signedPayload":""#.utf8)
+        body += delivery.body[range]
+        body += Array(#""}"#.utf8)
+        return Delivery(headers: [:], body: body, receivedAt: delivery.receivedAt)
     }
 
     /// Where the JWS stands in a body. Its text needs no escapes; one that has some is not a JWS.

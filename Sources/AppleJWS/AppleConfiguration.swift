@@ -66,9 +66,10 @@ public struct AppleConfiguration: Sendable {
     /// How far `signedDate` may lie after the time of receipt.
     public var maximumFutureSkew: Duration = .seconds(300)
     /// How far `signedDate` may lie before the time of receipt; nil for any age. Apple repeats a notification for about
-    /// a week with its first signature, so anything shorter loses events. What comes through the channel `history` may be
-    /// of any age, and what clients upload is held against ``maximumUploadAge`` instead.
-    public var maximumAge: Duration?
+    /// a week with its first signature, so anything shorter loses events. Without a limit, a signing key that was stolen and
+    /// has expired since could go on signing with an old date. Answers of Apple's servers (the channels `history` and `refetch`)
+    /// may be of any age, and what clients upload is held against ``maximumUploadAge`` instead.
+    public var maximumAge: Duration? = .seconds(14 * 86_400)
     /// How far the `signedDate` of what a client uploads may lie before the time of receipt; nil for any age. A device hands in
     /// what was signed when it last asked the App Store: years ago, where something was bought for good.
     public var maximumUploadAge: Duration?

@@ -41,9 +41,8 @@ public struct AppleJWSVerifier: Sendable {
         receivedAt: Date,
         channel: Origin.Channel = .clientUpload
     ) throws(DeliveryError) -> Authenticated<AppleTransaction> {
-        let jws = Array(jws)
-        let (transaction, evidence) = try taking(channel).transaction(jws, jws.indices, receivedAt)
-        return authenticated(transaction, jws, receivedAt, channel, evidence)
+        let received = ReceivedJWS(Array(jws), at: receivedAt)
+        return received.authenticated(try taking(channel).transaction(in: received), channel: channel)
     }
 
     /// Proves signed renewal info (`signedRenewalInfo`).
@@ -56,9 +55,8 @@ public struct AppleJWSVerifier: Sendable {
         receivedAt: Date,
         channel: Origin.Channel = .clientUpload
     ) throws(DeliveryError) -> Authenticated<AppleRenewalInfo> {
-        let jws = Array(jws)
-        let (renewalInfo, evidence) = try taking(channel).renewalInfo(jws, jws.indices, receivedAt)
-        return authenticated(renewalInfo, jws, receivedAt, channel, evidence)
+        let received = ReceivedJWS(Array(jws), at: receivedAt)
+        return received.authenticated(try taking(channel).renewalInfo(in: received), channel: channel)
     }
 
     /// Proves a signed app transaction (`signedAppTransactionInfo`, or StoreKit's `AppTransaction`).
@@ -69,9 +67,8 @@ public struct AppleJWSVerifier: Sendable {
         receivedAt: Date,
         channel: Origin.Channel = .clientUpload
     ) throws(DeliveryError) -> Authenticated<AppleAppTransaction> {
-        let jws = Array(jws)
-        let (appTransaction, evidence) = try taking(channel).appTransaction(jws, jws.indices, receivedAt)
-        return authenticated(appTransaction, jws, receivedAt, channel, evidence)
+        let received = ReceivedJWS(Array(jws), at: receivedAt)
+        return received.authenticated(try taking(channel).appTransaction(in: received), channel: channel)
     }
 
     /// Proves a signed notification (`signedPayload`) with everything signed inside it.
@@ -82,50 +79,35 @@ public struct AppleJWSVerifier: Sendable {
         receivedAt: Date,
         channel: Origin.Channel = .webhook
     ) throws(DeliveryError) -> Authenticated<AppleNotification> {
-        let jws = Array(jws)
-        let (notification, evidence) = try taking(channel).notification(jws, jws.indices, receivedAt)
-        return authenticated(notification, jws, receivedAt, channel, evidence)
+        let received = ReceivedJWS(Array(jws), at: receivedAt)
+        return received.authenticated(try taking(channel).notification(in: received), channel: channel)
     }
 
-    /// What the verifier is for a channel: Apple's record of past notifications holds what was signed long ago, and who
-    /// reads it has it from Apple; and a device keeps what it was given.
+    /// The verifier for a channel. Apple's servers answer over TLS with data of any age, such as their record of past
+    /// notifications; and a device keeps what it was given.
     func taking(_ channel: Origin.Channel) -> AppleJWSVerifier {
         var verifier = self
         switch channel {
-        case .history: verifier.verification.maximumAge = nil
+        case .history, .refetch: verifier.verification.maximumAge = nil
         case .clientUpload: verifier.verification.maximumAge = maximumUploadAge
         default: break
         }
         return verifier
-    }
-
-    private func authenticated<Value: Sendable>(
-        _ value: Value,
-        _ jws: [UInt8],
-        _ receivedAt: Date,
-        _ channel: Origin.Channel,
-        _ evidence: Origin.Evidence
-    ) -> Authenticated<Value> {
-        Authenticated(
-            value,
-            receivedAt: receivedAt,
-            channel: channel,
-            evidence: evidence,
-            digest: BodyDigest(of: jws)
-        )
     }
 }
 
 extension AppleJWSVerifier {
     typealias Proven<Value> = (value: Value, evidence: Origin.Evidence)
 
-    func notification(
-        _ bytes: [UInt8],
-        _ range: Range<Int>,
-        _ receivedAt: Date
-    ) throws(DeliveryError) -> Proven<AppleNotification> {
-        let payload = try verified(bytes, range, "signedDate", receivedAt, "notification")
-        var (notification, nested) = try read("notification") { () throws(JSONError) in
+    func notification(in received: ReceivedJWS) throws(DeliveryError) -> Proven<AppleNotification> {
+        let payload = try verification.verify(
+            received,
+            dateMember: "signedDate",
+            role: "notification",
+            recognize: recognize
+        )
+        let isOurs = try recognize(payload.document.root)
+        var (notification, nested) = try read("notification", isOurs: isOurs) { () throws(JSONError) in
             try AppleNotification.read(
                 payload: payload.bytes,
                 root: payload.document.root,
@@ -134,13 +116,13 @@ extension AppleJWSVerifier {
         }
         switch notification.content {
         case .data(let data):
-            notification.content = .data(try proven(data, nested, in: payload, receivedAt))
+            notification.content = .data(try proven(data, nested: nested, in: payload))
         case .summary(let summary):
-            _ = try requireApp(summary.bundleID, summary.appAppleID, summary.environment, "notification")
+            _ = try requireApp(of: summary)
         case .externalPurchaseToken(let token):
-            _ = try requireApp(token.bundleID, token.appAppleID, token.environment, "notification")
+            _ = try requireApp(of: token)
         case .appData(let data):
-            notification.content = .appData(try proven(data, nested, in: payload, receivedAt))
+            notification.content = .appData(try proven(data, nested: nested, in: payload))
         }
         return (notification, payload.evidence)
     }
@@ -148,30 +130,33 @@ extension AppleJWSVerifier {
     /// The data of a notification together with what is signed inside it.
     private func proven(
         _ data: AppleNotification.PurchaseData,
-        _ nested: NestedData,
-        in payload: VerifiedPayload,
-        _ receivedAt: Date
+        nested: NestedData,
+        in payload: VerifiedPayload
     ) throws(DeliveryError) -> AppleNotification.PurchaseData {
-        let app = try requireApp(data.bundleID, data.appAppleID, data.environment, "notification")
+        let app = try requireApp(of: data)
         var data = data
         if let range = nested.transaction {
             let transaction: AppleTransaction = try inside { () throws(DeliveryError) in
-                try self.transaction(payload.bytes, range, receivedAt).value
+                try self.transaction(in: payload.nested(range)).value
             }
-            try requireSame(app.bundleID, transaction.bundleID, "bundleId of notification and transaction")
-            try requireSame(data.environment, transaction.environment, "environment of notification and transaction")
+            try requireSame(app.bundleID, transaction.bundleID, named: "bundleId of notification and transaction")
+            try requireSame(
+                data.environment,
+                transaction.environment,
+                named: "environment of notification and transaction"
+            )
             data.transaction = transaction
         }
         if let range = nested.renewalInfo {
             let renewalInfo: AppleRenewalInfo = try inside { () throws(DeliveryError) in
-                try self.renewalInfo(payload.bytes, range, receivedAt).value
+                try self.renewalInfo(in: payload.nested(range)).value
             }
-            try requireSame(data.environment, renewalInfo.environment, "environment of notification and renewal")
+            try requireSame(data.environment, renewalInfo.environment, named: "environment of notification and renewal")
             if let transaction = data.transaction?.originalTransactionID {
                 try requireSame(
                     transaction,
                     renewalInfo.originalTransactionID,
-                    "originalTransactionId of transaction and renewal info"
+                    named: "originalTransactionId of transaction and renewal info"
                 )
             }
             data.renewalInfo = renewalInfo
@@ -181,18 +166,21 @@ extension AppleJWSVerifier {
 
     private func proven(
         _ data: AppleNotification.AppData,
-        _ nested: NestedData,
-        in payload: VerifiedPayload,
-        _ receivedAt: Date
+        nested: NestedData,
+        in payload: VerifiedPayload
     ) throws(DeliveryError) -> AppleNotification.AppData {
-        let app = try requireApp(data.bundleID, data.appAppleID, data.environment, "notification")
+        let app = try requireApp(of: data)
         var data = data
         if let range = nested.appTransaction {
             let appTransaction: AppleAppTransaction = try inside { () throws(DeliveryError) in
-                try self.appTransaction(payload.bytes, range, receivedAt).value
+                try self.appTransaction(in: payload.nested(range)).value
             }
-            try requireSame(app.bundleID, appTransaction.bundleID, "bundleId of notification and app transaction")
-            try requireSame(data.environment, appTransaction.environment, "environment of both")
+            try requireSame(
+                app.bundleID,
+                appTransaction.bundleID,
+                named: "bundleId of notification and app transaction"
+            )
+            try requireSame(data.environment, appTransaction.environment, named: "environment of both")
             data.appTransaction = appTransaction
         }
         return data
@@ -209,12 +197,8 @@ extension AppleJWSVerifier {
         }
     }
 
-    func transaction(
-        _ bytes: [UInt8],
-        _ range: Range<Int>,
-        _ receivedAt: Date
-    ) throws(DeliveryError) -> Proven<AppleTransaction> {
-        let payload = try verified(bytes, range, "signedDate", receivedAt, "transaction")
+    func transaction(in received: ReceivedJWS) throws(DeliveryError) -> Proven<AppleTransaction> {
+        let payload = try verified(received, dateMember: "signedDate", role: "transaction")
         let transaction = try read("transaction") { () throws(JSONError) in
             try AppleTransaction(
                 payload: payload.bytes,
@@ -222,16 +206,18 @@ extension AppleJWSVerifier {
                 isSigned: verification.isSigned
             )
         }
-        _ = try requireApp(transaction.bundleID, nil, transaction.environment, "transaction", namesApp: false)
+        _ = try requireApp(
+            transaction.bundleID,
+            appAppleID: nil,
+            environment: transaction.environment,
+            in: "transaction",
+            namesApp: false
+        )
         return (transaction, payload.evidence)
     }
 
-    func renewalInfo(
-        _ bytes: [UInt8],
-        _ range: Range<Int>,
-        _ receivedAt: Date
-    ) throws(DeliveryError) -> Proven<AppleRenewalInfo> {
-        let payload = try verified(bytes, range, "signedDate", receivedAt, "renewal info")
+    func renewalInfo(in received: ReceivedJWS) throws(DeliveryError) -> Proven<AppleRenewalInfo> {
+        let payload = try verified(received, dateMember: "signedDate", role: "renewal info")
         let renewalInfo = try read("renewal info") { () throws(JSONError) in
             try AppleRenewalInfo(
                 payload: payload.bytes,
@@ -243,12 +229,8 @@ extension AppleJWSVerifier {
         return (renewalInfo, payload.evidence)
     }
 
-    func appTransaction(
-        _ bytes: [UInt8],
-        _ range: Range<Int>,
-        _ receivedAt: Date
-    ) throws(DeliveryError) -> Proven<AppleAppTransaction> {
-        let payload = try verified(bytes, range, "receiptCreationDate", receivedAt, "app transaction")
+    func appTransaction(in received: ReceivedJWS) throws(DeliveryError) -> Proven<AppleAppTransaction> {
+        let payload = try verified(received, dateMember: "receiptCreationDate", role: "app transaction")
         let appTransaction = try read("app transaction") { () throws(JSONError) in
             try AppleAppTransaction(
                 payload: payload.bytes,
@@ -258,31 +240,29 @@ extension AppleJWSVerifier {
         }
         _ = try requireApp(
             appTransaction.bundleID,
-            appTransaction.appAppleID,
-            appTransaction.environment,
-            "app transaction"
+            appAppleID: appTransaction.appAppleID,
+            environment: appTransaction.environment,
+            in: "app transaction"
         )
         return (appTransaction, payload.evidence)
     }
 
     private func verified(
-        _ bytes: [UInt8],
-        _ range: Range<Int>,
-        _ dateMember: MemberName,
-        _ receivedAt: Date,
-        _ role: StaticString
+        _ received: ReceivedJWS,
+        dateMember: MemberName,
+        role: StaticString
     ) throws(DeliveryError) -> VerifiedPayload {
         try verification.verify(
-            bytes,
-            range,
+            received,
             dateMember: dateMember,
-            receivedAt: receivedAt.millisecondsSince1970,
-            role: role
+            role: role,
+            recognize: { (_) throws(DeliveryError) in true }
         )
     }
 
     private func read<Value>(
         _ role: StaticString,
+        isOurs: Bool = true,
         _ body: () throws(JSONError) -> Value
     ) throws(DeliveryError) -> Value {
         do throws(JSONError) {
@@ -291,7 +271,7 @@ extension AppleJWSVerifier {
             throw DeliveryError(
                 .malformed,
                 "\(role): \(error)",
-                isAuthentic: verification.isSigned,
+                isAuthentic: verification.isSigned && isOurs,
                 underlying: error
             )
         }
@@ -300,12 +280,21 @@ extension AppleJWSVerifier {
 
 // Strings that decide something are compared octet for octet: `==` on `String` follows canonical equivalence.
 extension AppleJWSVerifier {
+    private func requireApp(of content: some NamingApp) throws(DeliveryError) -> AppleConfiguration.App {
+        try requireApp(
+            content.bundleID,
+            appAppleID: content.appAppleID,
+            environment: content.environment,
+            in: "notification"
+        )
+    }
+
     /// - Parameter namesApp: whether this kind of data carries `appAppleId` in Production.
     private func requireApp(
         _ bundleID: String,
-        _ appAppleID: Int64?,
-        _ environment: AppleEnvironment,
-        _ role: StaticString,
+        appAppleID: Int64?,
+        environment: AppleEnvironment,
+        in role: StaticString,
         namesApp: Bool = true
     ) throws(DeliveryError) -> AppleConfiguration.App {
         let named = apps.filter { $0.bundleID.hasOctets(of: bundleID) }
@@ -329,16 +318,27 @@ extension AppleJWSVerifier {
     private func requireSame(
         _ lhs: AppleEnvironment,
         _ rhs: AppleEnvironment,
-        _ what: StaticString
+        named what: StaticString
     ) throws(DeliveryError) {
-        try requireSame(lhs.rawValue, rhs.rawValue, what)
+        try requireSame(lhs.rawValue, rhs.rawValue, named: what)
     }
 
-    private func requireSame(_ lhs: String, _ rhs: String, _ what: StaticString) throws(DeliveryError) {
-        guard lhs.hasOctets(of: rhs) else { throw misdirected("\(what) differ") }
+    private func requireSame(_ lhs: String, _ rhs: String, named what: StaticString) throws(DeliveryError) {
+        guard lhs.hasOctets(of: rhs) else {
+            throw DeliveryError(.misdirected, "\(what) differ", isAuthentic: verification.isSigned)
+        }
     }
 
-    private func misdirected(_ message: String) -> DeliveryError {
-        DeliveryError(.misdirected, message, isAuthentic: verification.isSigned)
+    /// Whether a payload is a notification of a configured app and environment. One that names neither is no one's to keep.
+    private func recognize(_ payload: JSONValue) throws(DeliveryError) -> Bool {
+        guard !AppleNotification.isOfAnotherKind(payload) else {
+            throw misdirected("notification: the signed data is of another kind")
+        }
+        guard let app = AppleNotification.app(in: payload) else { return false }
+        return apps.contains { $0.bundleID.hasOctets(of: app.bundleID) }
+            && environments.contains { $0.rawValue.hasOctets(of: app.environment) }
     }
+
+    // That Apple signed it makes it no business of ours: anybody who has bought anything anywhere has signed data of Apple's.
+    private func misdirected(_ message: String) -> DeliveryError { DeliveryError(.misdirected, message) }
 }

@@ -38,7 +38,8 @@ extension Journal {
     /// Proves a delivery, maps it, keeps what it came to, and says what to answer.
     ///
     /// It never throws. What is the provider's and cannot be taken in yet is kept in ``quarantine`` and answered with 200;
-    /// what could not be kept is answered with 503, so that the provider sends it again.
+    /// what could not be kept is answered with 503, so that the provider sends it again. Of a delivery that is signed in part the
+    /// signed part is kept, ``ProviderAdapter/signedDocument(of:)``.
     ///
     /// - Parameters:
     ///   - delivery: the exact bytes, and when they were received.
@@ -49,6 +50,7 @@ extension Journal {
         with adapter: Adapter,
         as source: String? = nil
     ) async -> Acknowledgement {
+        let delivery = adapter.signedDocument(of: delivery)
         let outcome: Result<Normalization, DeliveryError>
         do throws(DeliveryError) {
             outcome = .success(try await adapter.receive(delivery))
@@ -187,6 +189,7 @@ extension Journal {
         with adapter: Adapter,
         as source: String? = nil
     ) async -> Acknowledgement {
+        let delivery = adapter.signedDocument(of: delivery)
         let source = source ?? adapter.provider.rawValue
         let notification: Authenticated<Adapter.Notification>
         do throws(DeliveryError) {

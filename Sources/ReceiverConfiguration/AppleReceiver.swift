@@ -129,7 +129,8 @@ private struct Members {
         default: throw ConfigurationError("config: certTime is neither signedDate nor now")
         }
         if let maximumFutureSkew { configuration.maximumFutureSkew = .milliseconds(maximumFutureSkew) }
-        if let maximumAge { configuration.maximumAge = .milliseconds(maximumAge) }
+        // Bodies that were kept are of any age, unless the configuration says otherwise.
+        configuration.maximumAge = maximumAge.map { .milliseconds($0) }
         if let maximumBodyBytes {
             configuration.maximumBodyBytes = Int(exactly: maximumBodyBytes) ?? configuration.maximumBodyBytes
         }

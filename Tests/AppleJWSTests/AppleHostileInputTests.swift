@@ -22,7 +22,7 @@ struct AppleHostileInputTests {
     }
 
     private func outcome(_ adapter: AppleAdapter, _ body: [UInt8]) -> Result<[NormalizedEvent], DeliveryError> {
-        let delivery = Delivery(body: body, receivedAt: AppleFixture.start.addingTimeInterval(40 * 86_400))
+        let delivery = Delivery(body: body, receivedAt: AppleFixture.start.addingTimeInterval(10 * 86_400))
         do throws(DeliveryError) { return .success(try adapter.events(delivery)) } catch { return .failure(error) }
     }
 

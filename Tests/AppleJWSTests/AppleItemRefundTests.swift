@@ -66,6 +66,58 @@ struct AppleItemRefundTests {
         events.compactMap { if case .refunded(let refund) = $0.event { refund.scope } else { nil } }
     }
 
+    /// What is left of 100 credits for `coins` or `basic` once events are known, in the order given and in the reverse.
+    private func balance(_ events: [NormalizedEvent]) -> [Int64] {
+        let policy = CreditPolicy(["coins": .init(credits: 100), "basic": .init(credits: 100)])
+        return [events, events.reversed()].map { order in
+            var ledger = AccountLedger()
+            for event in order { _ = ledger.apply(event) }
+            return CreditStatement(of: ledger.states, under: policy, uses: [], at: day(11)).balance
+        }
+    }
+
+    @Test("a part of the money for coins goes back, and then all of it")
+    func coins() throws {
+        func refund(_ refunds: [(type: String, amount: Int64)], at date: Date) throws -> [NormalizedEvent] {
+            let items = [
+                item("coins", price: 5990, refunds: refunds),
+                item("gems", price: 4000, refunds: refunds.last?.type == "FULL" ? [("FULL", 4000)] : []),
+            ]
+            return try told("REFUND", transaction("Consumable", revokedAt: day(10)), items, at: date)
+        }
+        let bought = try told(
+            "ONE_TIME_CHARGE",
+            transaction("Consumable", revokedAt: nil),
+            [item("coins", price: 5990, refunds: []), item("gems", price: 4000, refunds: [])],
+            at: day(0.1)
+        )
+        #expect(balance(bought) == [100, 100])
+        let part = try refund([("CUSTOM", 1000)], at: day(10.1))
+        #expect(scopes(part) == [.fraction(try #require(ExactDecimal("0.1001")))])
+        let more = try refund([("CUSTOM", 1000), ("PRORATED", 500)], at: day(10.2))
+        #expect(scopes(more) == [.fraction(try #require(ExactDecimal("0.15015")))])
+        #expect(more.map(\.id) != part.map(\.id), "another refund is another fact")
+        let all = try refund([("CUSTOM", 1000), ("FULL", 4990)], at: day(10.3))
+        #expect(scopes(all) == [.full])
+        #expect(balance(bought + part + more + all) == [0, 0])
+    }
+
+    @Test("what is given back without taking anything away leaves the subscription")
+    func kept() throws {
+        let subscription = transaction("Auto-Renewable Subscription", revokedAt: nil)
+        let items = [item("basic", price: 5990, refunds: []), item("extra", price: 4000, refunds: [])]
+        let begun = try told("SUBSCRIBED", subscription, status: 1, items, at: day(0.1))
+        #expect(begun.map(\.kind) == [.started])
+        let refunded = [
+            item("basic", price: 5990, refunds: []), item("extra", price: 4000, refunds: [("PRORATED", 2000)]),
+        ]
+        let events = begun + (try told("REFUND", subscription, status: 1, refunded, at: day(10.1)))
+        #expect(scopes(events) == [.fraction(try #require(ExactDecimal("0.2002")))])
+        var ledger = AccountLedger()
+        for event in events { _ = ledger.apply(event) }
+        #expect(ledger.states[0].access(at: day(11)).isGranted)
+    }
+
     @Test("what was bought for good, and is refunded and not taken away, is kept", arguments: ["CUSTOM", "FULL"])
     func bought(_ type: String) throws {
         let transaction = transaction("Non-Consumable", revokedAt: nil)

@@ -170,11 +170,7 @@ struct AppleSnapshotTests {
     @Test("undone in passing or by its own word, credits come back once")
     func credits() throws {
         let policy = CreditPolicy(["basic": .init(credits: 100)])
-        func effects(_ results: [Normalization]) -> [Bool] {
-            var ledger = AccountLedger()
-            return results.flatMap { ledger.apply($0) }.map(\.isRestoration)
-        }
-        _ = policy
+        let (begun, refund) = (try begun(), try refund())
         let passing = try cases.notified(
             "RENEWAL_EXTENDED",
             of: cases.transaction("1", to: 33),
@@ -182,14 +178,20 @@ struct AppleSnapshotTests {
             at: 15
         )
         let reversed = try cases.notified("REFUND_REVERSED", of: cases.transaction(), with: cases.renewal(), at: 20)
-        #expect(effects([try begun(), try refund(), passing]) == [false, false, true])
-        #expect(effects([try begun(), try refund(), reversed]) == [false, false, true])
-        #expect(effects([try begun(), try refund(), passing, reversed]) == [false, false, true, true])
+        func balance(_ results: [Normalization]) throws -> Int64 {
+            CreditStatement(of: [try cases.state(results)], under: policy, uses: [], at: cases.day(25)).balance
+        }
+        #expect(try balance([begun, refund]) == 0)
+        #expect(try balance([begun, refund, passing]) == 100)
+        #expect(try balance([begun, refund, reversed]) == 100)
+        #expect(try balance([begun, refund, passing, reversed]) == 100)
+        func applied(_ results: [Normalization]) -> [AppliedEvent] {
+            var ledger = AccountLedger()
+            return results.flatMap { ledger.apply($0) }
+        }
+        #expect(applied([begun, refund, passing]).map(\.isRestoration) == [false, false, true])
         // Told of after it was undone.
-        #expect(effects([try begun(), passing, try refund()]) == [false, false, false])
-        var ledger = AccountLedger()
-        let late = [try begun(), passing, try refund()].flatMap { ledger.apply($0) }
-        #expect(late.map(\.disposition) == [.applied, .applied, .superseded])
+        #expect(applied([begun, passing, refund]).map(\.disposition) == [.applied, .applied, .superseded])
     }
 
     @Test("an end of a transaction that is not known ends none that came before")

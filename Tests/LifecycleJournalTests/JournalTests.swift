@@ -156,6 +156,26 @@ struct JournalTests {
         #expect(try await !journal.quarantine.discard(entry))
     }
 
+    @Test("Of copies that differ where nothing is signed one is kept, in quarantine and for a worker")
+    func signedDocuments() async throws {
+        let life = try StripeLife()
+        var configuration = StripeAdapter.Configuration(signingSecrets: [life.simulator.signingSecret])
+        configuration.mode = .test
+        let (strict, able) = (
+            PartlySigned(adapter: try StripeAdapter(configuration)), PartlySigned(adapter: life.adapter)
+        )
+        let journal = journal()
+        for copy in 0..<3 {
+            var delivery = life.deliveries[0]
+            delivery.body += Array("#\(copy)".utf8)
+            #expect(await journal.receive(delivery, with: strict).status == 200)
+            #expect(await journal.accept(delivery, with: able, as: "other").status == 200)
+        }
+        let kept = try await journal.quarantine.list()
+        #expect(kept.map(\.delivery.body) == [life.deliveries[0].body])
+        #expect(try await journal.work(with: ["other": able]) == 1)
+    }
+
     @Test("In two steps it comes to the same as in one")
     func twoSteps() async throws {
         let life = try StripeLife()
@@ -368,6 +388,28 @@ final class FaultSwitch: Sendable {
     private let value = Mutex<MemoryJournal.Fault?>(nil)
     var fault: MemoryJournal.Fault? { value.withLock { $0 } }
     func set(_ fault: MemoryJournal.Fault?) { value.withLock { $0 = fault } }
+}
+
+/// Takes what follows the last `#` of a body for something that nothing signs.
+struct PartlySigned: ProviderAdapter {
+    typealias Notification = StripeNotification
+    typealias Resolved = StripeNotification
+    let adapter: StripeAdapter
+    var provider: Provider { adapter.provider }
+
+    func authenticate(_ delivery: Delivery) async throws(DeliveryError) -> Authenticated<Notification> {
+        try adapter.authenticate(signedDocument(of: delivery))
+    }
+
+    func normalize(_ resolved: Authenticated<Resolved>) throws(DeliveryError) -> Normalization {
+        try adapter.normalize(resolved)
+    }
+
+    func signedDocument(of delivery: Delivery) -> Delivery {
+        var signed = delivery
+        if let end = signed.body.lastIndex(of: UInt8(ascii: "#")) { signed.body.removeSubrange(end...) }
+        return signed
+    }
 }
 
 /// Proves like the other, and can ask nobody.

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import JSONWebSignature
 import LifecycleEvents
 import SignatureCore
@@ -9,7 +10,11 @@ struct VerifiedPayload {
     let document: JSONDocument
     /// When Apple signed it, in milliseconds since 1970.
     let signedDate: Int64
+    let receivedAt: Date
     let evidence: Origin.Evidence
+
+    /// A JWS inside the payload.
+    func nested(_ range: Range<Int>) -> ReceivedJWS { ReceivedJWS(bytes, range, at: receivedAt) }
 }
 
 /// What every one of Apple's JWS goes through, outer and nested alike.
@@ -48,19 +53,19 @@ struct SignedDataVerification: Sendable {
 
     /// - Parameters:
     ///   - dateMember: the payload's member that says when it was signed.
-    ///   - receivedAt: the time of receipt, in milliseconds since 1970.
     ///   - role: what the JWS is, for messages.
+    ///   - recognize: says of a payload whose signature holds whether it is for this receiver, so that what fails then is worth
+    ///     keeping; throws where it is nothing that the receiver takes.
     func verify(
-        _ bytes: [UInt8],
-        _ range: Range<Int>,
+        _ received: ReceivedJWS,
         dateMember: MemberName,
-        receivedAt: Int64,
-        role: StaticString
+        role: StaticString,
+        recognize: (JSONValue) throws(DeliveryError) -> Bool
     ) throws(DeliveryError) -> VerifiedPayload {
         let payload: [UInt8]
         let chain: ValidatedChain?
         do throws(SignatureError) {
-            let jws = try CompactJWS(bytes, in: range)
+            let jws = try CompactJWS(received.bytes, in: received.range)
             if isSigned {
                 let known = cache.chain(for: jws.headerSegment)
                 let validated: ValidatedChain
@@ -71,13 +76,20 @@ struct SignedDataVerification: Sendable {
                 chain = validated
             } else {
                 // Configured for Xcode or unit tests, whose data nobody's root vouches for.
-                payload = try Base64URL.decode(bytes, jws.payloadRange)
+                payload = try Base64URL.decode(received.bytes, jws.payloadRange)
                 chain = nil
             }
         } catch {
             throw DeliveryError(error.kind.code, "\(role): \(error.message)", underlying: error)
         }
-        return try open(payload, dateMember, receivedAt, chain: chain, role)
+        return try open(
+            payload,
+            dateMember: dateMember,
+            receivedAt: received.receivedAt,
+            chain: chain,
+            role: role,
+            recognize: recognize
+        )
     }
 
     private func chain(of jws: CompactJWS) throws(SignatureError) -> ValidatedChain {
@@ -91,35 +103,43 @@ struct SignedDataVerification: Sendable {
 
     private func open(
         _ payload: [UInt8],
-        _ dateMember: MemberName,
-        _ receivedAt: Int64,
+        dateMember: MemberName,
+        receivedAt: Date,
         chain: ValidatedChain?,
-        _ role: StaticString
+        role: StaticString,
+        recognize: (JSONValue) throws(DeliveryError) -> Bool
     ) throws(DeliveryError) -> VerifiedPayload {
         let document: JSONDocument
-        let signedDate: Int64
         do throws(JSONError) {
             document = try JSONDocument(parsing: payload)
+        } catch {
+            throw DeliveryError(.malformed, "\(role): \(error)", underlying: error)
+        }
+        let isAuthentic = try recognize(document.root) && isSigned
+        let signedDate: Int64
+        do throws(JSONError) {
             let reader = try ObjectReader(document.root)
             signedDate = try reader.date(dateMember, isSigned: isSigned)
         } catch {
-            throw DeliveryError(.malformed, "\(role): \(error)", isAuthentic: isSigned, underlying: error)
+            throw DeliveryError(.malformed, "\(role): \(error)", isAuthentic: isAuthentic, underlying: error)
         }
         // Both operands lie within the years 1970…9999 and the tolerances within ±2^52, so nothing overflows.
-        guard signedDate - receivedAt <= futureSkew else {
+        let received = receivedAt.millisecondsSince1970
+        guard signedDate - received <= futureSkew else {
             throw DeliveryError(.stale, "\(role): \(dateMember.text) lies ahead of the time of receipt")
         }
-        if let chain, !chain.isValid(at: certificateTime == .receipt ? receivedAt : signedDate) {
+        if let chain, !chain.isValid(at: certificateTime == .receipt ? received : signedDate) {
             throw DeliveryError(.untrusted, "\(role): a certificate is expired or not yet valid")
         }
-        if let maximumAge, receivedAt - signedDate > maximumAge {
-            throw DeliveryError(.stale, "\(role): \(dateMember.text) lies too far back", isAuthentic: isSigned)
+        if let maximumAge, received - signedDate > maximumAge {
+            throw DeliveryError(.stale, "\(role): \(dateMember.text) lies too far back", isAuthentic: isAuthentic)
         }
         let evidence = chain.map { Origin.Evidence(.jwsX5C, key: $0.leafFingerprint) }
         return VerifiedPayload(
             bytes: payload,
             document: document,
             signedDate: signedDate,
+            receivedAt: receivedAt,
             evidence: evidence ?? Origin.Evidence(.unchecked)
         )
     }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LifecycleEvents
+import SignatureCore
 
 /// What a transaction and its renewal info assert, whatever notification brings them.
 ///
@@ -71,7 +72,7 @@ extension AppleSnapshot {
     /// Purchases by families have no token of their own: the app of the member did not buy.
     var account: Account? {
         let appTransaction = transaction.appTransactionID ?? renewalInfo?.appTransactionID
-        if !isFamilyShared, let token = transaction.appAccountToken {
+        if !isFamilyShared, let token = transaction.appAccountToken ?? renewalInfo?.appAccountToken {
             let aliases = appTransaction.map { [Account.Identifier($0, .appTransactionID)] } ?? []
             return Account(token, .appAccountToken, aliases: aliases)
         }
@@ -88,12 +89,16 @@ extension AppleSnapshot {
 
     var product: PurchasedProduct {
         PurchasedProduct(
-            id: transaction.productID,
+            id: transaction.catalogProduct,
+            basePlan: transaction.billingPlanType?.rawValue,
             offer: offer,
-            group: transaction.subscriptionGroupIdentifier,
+            group: transaction.sku == nil ? transaction.subscriptionGroupIdentifier : transaction.productID,
             quantity: transaction.quantity
         )
     }
+
+    /// The product with its billing plan, as facts, catalogues and credits name it.
+    var productName: String { transaction.catalogProduct.naming(transaction.billingPlanType) }
 
     var offer: Offer? {
         Offer(
@@ -123,9 +128,11 @@ extension AppleSnapshot {
         }
     }
 
-    /// Who shares pays nothing, so the price says what the product costs.
+    /// Who shares pays nothing, so the price says what the product costs. Apple states the tax in it under the Advanced Commerce API.
     var price: Price? {
-        transaction.price.map { Price($0, isFamilyShared ? .list : .charged) }
+        transaction.price.map {
+            Price($0, isFamilyShared ? .list : .charged, tax: transaction.advancedCommerce?.estimatedTax)
+        }
     }
 
     var terms: RenewalTerms? { renewal?.terms }
@@ -202,7 +209,7 @@ extension AppleSnapshot {
     }
 
     /// Whether another product renews than the one that was paid for last.
-    var plansChange: Bool { renewal?.nextProduct.map { $0 != transaction.productID } ?? false }
+    var plansChange: Bool { renewal?.nextProduct.map { $0 != productName } ?? false }
 
     /// What Apple says in one place and leaves out in the one where it belongs: worth a look-up.
     var anomalies: [String] {
@@ -211,6 +218,7 @@ extension AppleSnapshot {
         if notification?.type == .refund, transaction.revocationDate == nil, refundOfItems == nil {
             anomalies.append("revocationDate")
         }
+        if transaction.storefront != nil, country == nil { anomalies.append("storefront") }
         return anomalies
     }
 
@@ -220,10 +228,11 @@ extension AppleSnapshot {
         .period(
             Fact.Period(
                 period,
-                product: transaction.productID,
+                product: productName,
                 phase: phase,
                 transaction: transaction.transactionID,
-                ownership: ownership
+                ownership: ownership,
+                commitment: commitment
             )
         )
     }
@@ -238,7 +247,7 @@ extension AppleSnapshot {
                 .purchase(
                     Fact.OneTimePurchase(
                         transaction: purchaseID,
-                        product: transaction.productID,
+                        product: productName,
                         purchase: oneTimePurchase,
                         at: beganAt
                     )
@@ -251,10 +260,31 @@ extension AppleSnapshot {
         facts += endings
         if withRenewal { facts += renewal?.facts ?? [] }
         if let account { facts.append(.owner(account)) }
+        facts += possession
         if let previous = transaction.previousOriginalTransactionID {
             facts.append(
                 .link(SubscriptionID(store: lineage.store, environment: lineage.environment, id: previous))
             )
+        }
+        return facts
+    }
+
+    /// Who bought owns. A new purchase in a lineage, or a change of plan at once, that is stated under an account moves the lineage
+    /// to it; the account of a renewal does not. An account that is set for the next renewal alone is named, and owns nothing yet.
+    private var possession: [Fact] {
+        guard !isFamilyShared, let token = transaction.appAccountToken else { return [] }
+        var facts: [Fact] = []
+        if let next = renewalInfo?.appAccountToken, next != token {
+            facts.append(.owner(Account(next, .appAccountToken)))
+        }
+        let isBought =
+            switch (notification?.type, notification?.subtype) {
+            case (.subscribed?, _), (.offerRedeemed?, .resubscribe?), (.offerRedeemed?, .initialBuy?): true
+            case (.didChangeRenewalPref?, .upgrade?), (.offerRedeemed?, .upgrade?): true
+            default: false
+            }
+        if isBought, !transaction.isFirst {
+            facts.append(.transfer(.init(from: [], to: [.init(token, .appAccountToken)])))
         }
         return facts
     }
@@ -369,7 +399,45 @@ extension Money {
     fileprivate var milliunits: Int128? { amount.coefficient(scale: 3) }
 }
 
+extension String {
+    /// A product with a billing plan: `year:MONTHLY`. Paying for the whole period at once is what a product is without one, so
+    /// that a product keeps its name where Apple begins to state its plan.
+    fileprivate func naming(_ plan: AppleTransaction.BillingPlanType?) -> String {
+        guard let plan, plan != .billedUpFront, !plan.rawValue.isEmpty else { return self }
+        return "\(self):\(plan.rawValue)"
+    }
+}
+
+extension AppleAdvancedCommerceInfo {
+    /// The SKU of the main item: what is sold under a generic product identifier. Of several items that were not taken out it is the
+    /// one with the highest price, and of equal prices the first by SKU, so that the order of the list says nothing.
+    fileprivate var mainSKU: String? {
+        let named = items.filter { $0.sku?.isEmpty == false }
+        let kept = named.filter { $0.revocationDate == nil }
+        return (kept.isEmpty ? named : kept)
+            .min {
+                let (left, right) = ($0.price?.milliunits ?? 0, $1.price?.milliunits ?? 0)
+                return left == right ? ($0.sku ?? "") < ($1.sku ?? "") : left > right
+            }?
+            .sku
+    }
+
+    /// The SKU of the main item that renews. The one that is main now stays so as long as it renews.
+    fileprivate func mainSKU(after current: String?) -> String? {
+        let renews = items.contains {
+            $0.revocationDate == nil && $0.sku.map { sku in current?.hasOctets(of: sku) == true } == true
+        }
+        return renews ? current : mainSKU
+    }
+}
+
 extension AppleTransaction {
+    /// The developer's own name of what was bought by the Advanced Commerce API.
+    var sku: String? { advancedCommerce?.mainSKU }
+
+    /// The product, without its billing plan.
+    var catalogProduct: String { sku ?? productID }
+
     /// Whether the customer brought it about, and no renewal did. Older payloads do not say; the first of a lineage is a purchase.
     var isPurchase: Bool { transactionReason.map { $0 == .purchase } ?? isFirst }
 
@@ -397,6 +465,7 @@ final class AppleRenewalSnapshot {
     private let isLatest: Bool
     private let periodStart: Date?
     private let retryUntil: Date?
+    private let transaction: AppleTransaction?
     private let expiresDate: Date?
     private let price: Money?
 
@@ -418,6 +487,7 @@ final class AppleRenewalSnapshot {
         isLatest = transaction?.expiresDate.map { $0 >= renewalInfo.renewalDate ?? $0 } ?? true
         periodStart = transaction?.began(by: self.assertedAt, status)
         retryUntil = transaction?.retryUntil
+        self.transaction = transaction
         expiresDate = transaction?.expiresDate
         price = transaction?.price
     }
@@ -438,12 +508,26 @@ final class AppleRenewalSnapshot {
                 willRenew: $0 == .on,
                 nextProduct: nextProduct,
                 nextPrice: renewalInfo.renewalPrice,
-                renewsAt: renewalInfo.renewalDate
+                renewsAt: renewalInfo.renewalDate,
+                winBackOffers: renewalInfo.eligibleWinBackOfferIDs.isEmpty ? nil : renewalInfo.eligibleWinBackOfferIDs
             )
         }
     }
 
-    var nextProduct: String? { renewalInfo.autoRenewProductID }
+    /// The product that renews next. A plan that renewal info does not name stays as it is, and so does the item of a generic
+    /// product.
+    var nextProduct: String? {
+        guard let id = renewalInfo.autoRenewProductID else { return nil }
+        let isSame = transaction?.productID.hasOctets(of: id) == true
+        // What was bought without items, and renews as the same product, has none.
+        if let items = renewalInfo.advancedCommerce, !isSame || transaction?.sku != nil,
+            let sku = items.mainSKU(after: transaction?.sku)
+        {
+            return sku
+        }
+        let plan = renewalInfo.renewalBillingPlanType ?? (isSame ? transaction?.billingPlanType : nil)
+        return (isSame ? transaction?.sku ?? id : id).naming(plan)
+    }
 
     /// Whether Apple says that grace runs, and not until when.
     var isGraceOpen: Bool {

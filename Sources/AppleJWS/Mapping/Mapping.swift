@@ -29,6 +29,10 @@ extension AppleAdapter {
                 product: mapping.product,
                 period: snapshot.flatMap { $0.isSubscription ? $0.period : nil },
                 price: snapshot?.price,
+                country: snapshot?.country,
+                commitment: snapshot?.commitment,
+                lineItem: snapshot?.lineItem,
+                items: snapshot?.items,
                 renewal: snapshot?.terms,
                 occurredAt: draft.occurredAt ?? value.signedDate,
                 effectiveAt: draft.effectiveAt ?? draft.occurredAt ?? value.signedDate,
@@ -111,6 +115,10 @@ extension AppleAdapter {
                 product: snapshot.product,
                 period: snapshot.isSubscription ? snapshot.period : nil,
                 price: snapshot.price,
+                country: snapshot.country,
+                commitment: snapshot.commitment,
+                lineItem: snapshot.lineItem,
+                items: snapshot.items,
                 renewal: snapshot.terms,
                 occurredAt: draft.occurredAt ?? snapshot.beganAt,
                 effectiveAt: draft.effectiveAt ?? draft.occurredAt ?? snapshot.beganAt,
@@ -129,7 +137,7 @@ extension AppleAdapter {
         return Normalization(
             events,
             furtherStatements: [further].compactMap(\.self),
-            anomalies: value.anomalies + (renewalInfo?.anomalies ?? [])
+            anomalies: value.anomalies + (renewalInfo?.anomalies ?? []) + snapshot.anomalies
         )
     }
 }
@@ -235,7 +243,7 @@ extension AppleSnapshot {
         periodBegan(
             .productChanged(
                 .init(
-                    to: transaction.productID,
+                    to: productName,
                     direction: .upgrade,
                     timing: .immediate,
                     basis: .store,

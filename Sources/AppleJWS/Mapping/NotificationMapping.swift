@@ -188,14 +188,14 @@ extension NotificationMapping {
         switch notification.subtype {
         case .upgrade?: return snapshot.upgraded
         case .downgrade?: return changeScheduled(snapshot)
-        case .some where snapshot.plansChange: return changeScheduled(snapshot)
+        case _ where snapshot.plansChange: return changeScheduled(snapshot)
         default:
             let renewsAt = snapshot.renewalInfo?.renewalDate ?? snapshot.transaction.expiresDate
             return EventDraft(
                 id: .notified(snapshot.lineage, by: .apple, notification: notification.notificationUUID),
                 event: .productChangeReverted(
                     .init(
-                        to: snapshot.transaction.productID,
+                        to: snapshot.productName,
                         direction: .unknown,
                         timing: .atPeriodEnd(renewsAt),
                         basis: .store
@@ -206,15 +206,15 @@ extension NotificationMapping {
     }
 
     private func changeScheduled(_ snapshot: AppleSnapshot) -> EventDraft {
-        guard let next = snapshot.renewalInfo?.autoRenewProductID else { return unmapped }
+        guard let next = snapshot.renewal?.nextProduct else { return unmapped }
         let date = snapshot.renewalInfo?.renewalDate ?? snapshot.transaction.expiresDate
         return EventDraft(
-            id: .changeScheduled(snapshot.lineage, from: snapshot.transaction.productID, to: next, at: date),
+            id: .changeScheduled(snapshot.lineage, from: snapshot.productName, to: next, at: date),
             event: .productChangeScheduled(
                 .init(
-                    from: snapshot.transaction.productID,
+                    from: snapshot.productName,
                     to: next,
-                    direction: .downgrade,
+                    direction: notification.subtype == .downgrade ? .downgrade : .unknown,
                     timing: .atPeriodEnd(date),
                     basis: .store
                 )

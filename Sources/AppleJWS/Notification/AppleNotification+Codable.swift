@@ -23,7 +23,7 @@ private func reread<Value>(
     _ data: Data,
     _ stored: StoredPayloads,
     from decoder: any Decoder,
-    _ read: ([UInt8], JSONValue, Bool) throws(JSONError) -> Value
+    by read: ([UInt8], JSONValue, Bool) throws(JSONError) -> Value
 ) throws -> Value {
     try decoder.reread {
         let bytes = Array(data)
@@ -35,7 +35,7 @@ extension AppleTransaction: Codable {
     /// Reads what `encode(to:)` wrote.
     public init(from decoder: any Decoder) throws {
         let stored = try StoredPayloads(from: decoder)
-        self = try reread(stored.payload, stored, from: decoder, AppleTransaction.init(payload:root:isSigned:))
+        self = try reread(stored.payload, stored, from: decoder, by: AppleTransaction.init(payload:root:isSigned:))
     }
 
     /// Writes the payload.
@@ -48,7 +48,7 @@ extension AppleRenewalInfo: Codable {
     /// Reads what `encode(to:)` wrote.
     public init(from decoder: any Decoder) throws {
         let stored = try StoredPayloads(from: decoder)
-        self = try reread(stored.payload, stored, from: decoder, AppleRenewalInfo.init(payload:root:isSigned:))
+        self = try reread(stored.payload, stored, from: decoder, by: AppleRenewalInfo.init(payload:root:isSigned:))
     }
 
     /// Writes the payload.
@@ -61,7 +61,7 @@ extension AppleAppTransaction: Codable {
     /// Reads what `encode(to:)` wrote.
     public init(from decoder: any Decoder) throws {
         let stored = try StoredPayloads(from: decoder)
-        self = try reread(stored.payload, stored, from: decoder, AppleAppTransaction.init(payload:root:isSigned:))
+        self = try reread(stored.payload, stored, from: decoder, by: AppleAppTransaction.init(payload:root:isSigned:))
     }
 
     /// Writes the payload.
@@ -81,15 +81,15 @@ extension AppleNotification: Codable {
         switch notification.content {
         case .data(var data):
             data.transaction = try stored.transaction.map {
-                try reread($0, stored, from: decoder, AppleTransaction.init(payload:root:isSigned:))
+                try reread($0, stored, from: decoder, by: AppleTransaction.init(payload:root:isSigned:))
             }
             data.renewalInfo = try stored.renewalInfo.map {
-                try reread($0, stored, from: decoder, AppleRenewalInfo.init(payload:root:isSigned:))
+                try reread($0, stored, from: decoder, by: AppleRenewalInfo.init(payload:root:isSigned:))
             }
             notification.content = .data(data)
         case .appData(var data):
             data.appTransaction = try stored.appTransaction.map {
-                try reread($0, stored, from: decoder, AppleAppTransaction.init(payload:root:isSigned:))
+                try reread($0, stored, from: decoder, by: AppleAppTransaction.init(payload:root:isSigned:))
             }
             notification.content = .appData(data)
         case .summary, .externalPurchaseToken:

@@ -232,6 +232,18 @@ public struct AppleNotification: Sendable, Hashable {
     }
 }
 
+/// What a notification carries about an app.
+protocol NamingApp {
+    var environment: AppleEnvironment { get }
+    var appAppleID: Int64? { get }
+    var bundleID: String { get }
+}
+
+extension AppleNotification.PurchaseData: NamingApp {}
+extension AppleNotification.ExtensionSummary: NamingApp {}
+extension AppleNotification.ExternalPurchaseToken: NamingApp {}
+extension AppleNotification.AppData: NamingApp {}
+
 /// Where the JWS inside a notification stand in its payload.
 struct NestedData: Sendable {
     var transaction: Range<Int>?
@@ -320,6 +332,28 @@ extension AppleNotification {
             content: content
         )
         return (notification, nested)
+    }
+
+    /// Whether a payload is of another kind than a notification. Nothing else that Apple signs has a member of these names; one
+    /// that has any is a notification, whatever is wrong with it.
+    static func isOfAnotherKind(_ root: JSONValue) -> Bool {
+        guard let reader = try? ObjectReader(root) else { return false }
+        return (["notificationType", "notificationUUID"] + carriers).allSatisfy { reader.optionalValue($0) == nil }
+    }
+
+    /// The app and the environment that a notification names that cannot be read otherwise.
+    static func app(in root: JSONValue) -> (bundleID: String, environment: String)? {
+        guard let reader = try? ObjectReader(root) else { return nil }
+        for carrier in carriers {
+            guard let value = reader.optionalValue(carrier), let body = try? ObjectReader(value),
+                let bundleID = try? body.string("bundleId")
+            else { continue }
+            if let environment = try? body.string("environment") { return (bundleID, environment) }
+            guard let token = try? body.string("externalPurchaseId") else { continue }
+            let isSandbox = token.utf8.starts(with: "SANDBOX".utf8)
+            return (bundleID, (isSandbox ? AppleEnvironment.sandbox : .production).rawValue)
+        }
+        return nil
     }
 
     private static let carriers: [MemberName] = ["data", "summary", "externalPurchaseToken", "appData"]

@@ -18,7 +18,7 @@ public struct DeliveryError: Error, Sendable {
         public static let untrusted: Code = "untrusted"
         /// It lies outside the time window, or has expired.
         public static let stale: Code = "stale"
-        /// It is authentic, but for another app, audience, environment or account.
+        /// It is for another app, audience, environment or account, or of another kind than the endpoint takes.
         public static let misdirected: Code = "misdirected"
         /// It could not be decided now: keys, network or quota were not to be had.
         public static let unavailable: Code = "unavailable"

@@ -31,6 +31,17 @@ public protocol ProviderAdapter<Notification, Resolved>: Sendable {
     ///
     /// - Throws: ``DeliveryError`` with `malformed`, marked authentic: accept such a delivery and keep it.
     func normalize(_ resolved: Authenticated<Resolved>) throws(DeliveryError) -> Normalization
+
+    /// The part of a delivery that the provider signed, where a signature covers less than all of it: what to keep.
+    ///
+    /// What is not signed can be different in each copy of one genuine delivery. Name what you keep by the digest of this part,
+    /// and keep nothing else, so that nobody fills your storage with copies. It is proven like the delivery itself.
+    func signedDocument(of delivery: Delivery) -> Delivery
+}
+
+extension ProviderAdapter {
+    /// The delivery itself: all of it is proven.
+    public func signedDocument(of delivery: Delivery) -> Delivery { delivery }
 }
 
 extension ProviderAdapter where Resolved == Notification {

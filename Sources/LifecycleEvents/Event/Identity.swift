@@ -105,6 +105,8 @@ public struct FactKind: OpenValue {
     public static let chargeback: FactKind = "chargeback"
     /// A one-time product was bought; told apart by transaction.
     public static let purchased: FactKind = "purchased"
+    /// A lineage moved to the account that bought it anew; told apart by the purchase.
+    public static let transferred: FactKind = "transferred"
     /// Anything that channels share no discriminator for; told apart by the provider's notification.
     public static let notified: FactKind = "notified"
 }

@@ -31,6 +31,15 @@ public struct NormalizedEvent: Hashable, Sendable, Identifiable {
     public var period: Optional<ServicePeriod>
     /// The price of the transaction.
     public var price: Optional<Price>
+    /// The country of the sale, as the store bills it: two letters (ISO 3166-1 alpha-2). Absent where the store does not say.
+    public var country: Optional<String>
+    /// The commitment to several payments that the transaction is one of.
+    public var commitment: Optional<Commitment>
+    /// The store's own name of the line of its order, where it has one in addition to the transaction: Apple's
+    /// `webOrderLineItemId`.
+    public var lineItem: Optional<String>
+    /// What the transaction pays for, where the store states several things with prices of their own.
+    public var items: Optional<[PurchasedItem]>
     /// What happens at the end of the period.
     public var renewal: Optional<RenewalTerms>
     /// When it happened.
@@ -60,6 +69,10 @@ public struct NormalizedEvent: Hashable, Sendable, Identifiable {
         product: PurchasedProduct? = nil,
         period: ServicePeriod? = nil,
         price: Price? = nil,
+        country: String? = nil,
+        commitment: Commitment? = nil,
+        lineItem: String? = nil,
+        items: [PurchasedItem]? = nil,
         renewal: RenewalTerms? = nil,
         occurredAt: Date,
         effectiveAt: Date,
@@ -80,6 +93,10 @@ public struct NormalizedEvent: Hashable, Sendable, Identifiable {
         self.product = product
         self.period = period
         self.price = price
+        self.country = country
+        self.commitment = commitment
+        self.lineItem = lineItem
+        self.items = items
         self.renewal = renewal
         self.occurredAt = occurredAt
         self.effectiveAt = effectiveAt
@@ -95,8 +112,9 @@ public struct NormalizedEvent: Hashable, Sendable, Identifiable {
 
 extension NormalizedEvent: Codable {
     private enum CodingKeys: String, CodingKey {
-        case id, provider, store, environment, app, subscription, transaction, account, product, period, price
-        case renewal, facts, origin
+        case id, provider, store, environment, app, subscription, transaction, account, product, period, price, country
+        case commitment, items, renewal, facts, origin
+        case lineItem = "line_item"
         case occurredAt = "occurred_at"
         case effectiveAt = "effective_at"
         case assertedAt = "asserted_at"
@@ -118,6 +136,10 @@ extension NormalizedEvent: Codable {
         product = try container.decodeIfPresent(PurchasedProduct.self, forKey: .product)
         period = try container.decodeIfPresent(ServicePeriod.self, forKey: .period)
         price = try container.decodeIfPresent(Price.self, forKey: .price)
+        country = try container.decodeIfPresent(String.self, forKey: .country)
+        commitment = try container.decodeIfPresent(Commitment.self, forKey: .commitment)
+        lineItem = try container.decodeIfPresent(String.self, forKey: .lineItem)
+        items = try container.decodeIfPresent([PurchasedItem].self, forKey: .items)
         renewal = try container.decodeIfPresent(RenewalTerms.self, forKey: .renewal)
         _occurredAt = try container.decode(EventTime.self, forKey: .occurredAt)
         _effectiveAt = try container.decode(EventTime.self, forKey: .effectiveAt)
@@ -142,6 +164,10 @@ extension NormalizedEvent: Codable {
         try container.encodeIfPresent(product, forKey: .product)
         try container.encodeIfPresent(period, forKey: .period)
         try container.encodeIfPresent(price, forKey: .price)
+        try container.encodeIfPresent(country, forKey: .country)
+        try container.encodeIfPresent(commitment, forKey: .commitment)
+        try container.encodeIfPresent(lineItem, forKey: .lineItem)
+        try container.encodeIfPresent(items, forKey: .items)
         try container.encodeIfPresent(renewal, forKey: .renewal)
         try container.encode(_occurredAt, forKey: .occurredAt)
         try container.encode(_effectiveAt, forKey: .effectiveAt)

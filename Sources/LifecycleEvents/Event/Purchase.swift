@@ -7,7 +7,7 @@ public struct PurchasedProduct: Hashable, Sendable, Codable {
     public var id: String
     // `Optional` in full: as in `NormalizedEvent`.
 
-    /// Google's base plan, or Stripe's price id.
+    /// Google's base plan, Stripe's price id, or Apple's billing plan.
     public var basePlan: Optional<String>
     /// The offer that the current period was sold under.
     public var offer: Optional<Offer>
@@ -115,6 +115,33 @@ public struct ServicePeriod: Hashable, Sendable, Codable {
     package var startMilliseconds: Int64 { start.millisecondsSince1970 }
     /// `Int64.max` where the period never ends by itself.
     package var endMilliseconds: Int64 { end?.millisecondsSince1970 ?? .max }
+}
+
+/// A commitment to several payments, such as a year that is billed by month.
+public struct Commitment: Hashable, Sendable, Codable {
+    // `Optional` in full: as in `NormalizedEvent`.
+
+    /// Which of its payments this is, from 1 on.
+    public var payment: Optional<Int64>
+    /// How many payments it has.
+    public var payments: Optional<Int64>
+    /// What all of them come to.
+    public var total: Optional<Money>
+    /// When it ends. Until then the store charges, also where the customer has turned renewal off.
+    @OptionalEventTime public var endsAt: Date?
+
+    /// Makes a commitment.
+    public init(payment: Int64? = nil, payments: Int64? = nil, total: Money? = nil, endsAt: Date? = nil) {
+        self.payment = payment
+        self.payments = payments
+        self.total = total
+        self.endsAt = endsAt
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case payment, payments, total
+        case endsAt = "ends_at"
+    }
 }
 
 /// Under which terms a period is used.
@@ -288,13 +315,22 @@ public struct RenewalTerms: Hashable, Sendable, Codable {
     public var nextPrice: Optional<Money>
     /// When the next renewal is due, where stated.
     @OptionalEventTime public var renewsAt: Date?
+    /// The offers that the customer may come back by after the end, the best first; absent where the store states none.
+    public var winBackOffers: Optional<[String]>
 
     /// Makes renewal terms.
-    public init(willRenew: Bool, nextProduct: String? = nil, nextPrice: Money? = nil, renewsAt: Date? = nil) {
+    public init(
+        willRenew: Bool,
+        nextProduct: String? = nil,
+        nextPrice: Money? = nil,
+        renewsAt: Date? = nil,
+        winBackOffers: [String]? = nil
+    ) {
         self.willRenew = willRenew
         self.nextProduct = nextProduct
         self.nextPrice = nextPrice
         self.renewsAt = renewsAt
+        self.winBackOffers = winBackOffers
     }
 
     private enum CodingKeys: String, CodingKey {
@@ -302,5 +338,6 @@ public struct RenewalTerms: Hashable, Sendable, Codable {
         case nextProduct = "next_product"
         case nextPrice = "next_price"
         case renewsAt = "renews_at"
+        case winBackOffers = "win_back_offers"
     }
 }

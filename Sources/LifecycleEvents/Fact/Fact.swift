@@ -69,6 +69,8 @@ extension Fact {
         /// Whether it is only inferred from a statement about something else, such as an end or a failed charge. Any
         /// statement of the period itself takes its place, also an earlier one.
         public var isProvisional: Bool
+        /// The commitment to several payments that it is paid under.
+        public var commitment: Optional<Commitment>
 
         /// Makes the fact.
         public init(
@@ -78,7 +80,8 @@ extension Fact {
             transaction: String?,
             item: String? = nil,
             ownership: Ownership = .purchased,
-            isProvisional: Bool = false
+            isProvisional: Bool = false,
+            commitment: Commitment? = nil
         ) {
             self.period = period
             self.product = product
@@ -87,10 +90,11 @@ extension Fact {
             self.item = item
             self.ownership = ownership
             self.isProvisional = isProvisional
+            self.commitment = commitment
         }
 
         private enum CodingKeys: String, CodingKey {
-            case period, product, phase, transaction, item, ownership
+            case period, product, phase, transaction, item, ownership, commitment
             case isProvisional = "provisional"
         }
 
@@ -104,6 +108,7 @@ extension Fact {
             item = try container.decodeIfPresent(String.self, forKey: .item)
             ownership = try container.decode(Ownership.self, forKey: .ownership)
             isProvisional = try container.decodeIfPresent(Bool.self, forKey: .isProvisional) ?? false
+            commitment = try container.decodeIfPresent(Commitment.self, forKey: .commitment)
         }
 
         /// Writes the fact; `provisional` is left out where it is false.
@@ -116,6 +121,7 @@ extension Fact {
             try container.encodeIfPresent(item, forKey: .item)
             try container.encode(ownership, forKey: .ownership)
             if isProvisional { try container.encode(true, forKey: .isProvisional) }
+            try container.encodeIfPresent(commitment, forKey: .commitment)
         }
     }
 

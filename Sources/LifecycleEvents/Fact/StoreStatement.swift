@@ -59,6 +59,33 @@ extension StoreStatement {
     }
 }
 
+extension StoreStatement {
+    /// The host's word that a purchase belongs to an account from a moment on, whoever had it before.
+    ///
+    /// A store may name another account for a purchase that goes on, such as after Apple's Set App Account Token. That is a
+    /// conflict and moves nothing; this moves it. A new purchase that the store states under another account moves by itself.
+    ///
+    /// - Parameters:
+    ///   - subscription: the lineage.
+    ///   - account: the account that has it from then on, with the source under which the app names it to the store.
+    ///   - time: from when on, by the host's clock.
+    public static func handover(of subscription: SubscriptionID, to account: Account, at time: Date) -> StoreStatement {
+        StoreStatement(
+            subscription: subscription,
+            provider: .host,
+            assertedAt: time,
+            facts: [.transfer(.init(from: [], to: account.identifiers))],
+            origin: Origin(
+                type: "handover",
+                channel: .clientUpload,
+                evidence: .init(.unchecked),
+                digest: "",
+                mapper: "host/1"
+            )
+        )
+    }
+}
+
 extension NormalizedEvent {
     /// What the store asserted with this event; nil when it is about no lineage.
     public var statement: StoreStatement? {

@@ -88,10 +88,15 @@ public struct AccountLedger: Hashable, Sendable {
 
     /// Joins all that a delivery came to: the facts of its events, and what was stated beside them.
     ///
-    /// - Returns: what each event was to the state of its lineage, in the events' order.
+    /// - Returns: what each event was to the state of its lineage, in the events' order, each followed by the move of the purchase
+    ///   to another account where it brought one about.
     public mutating func apply(_ result: Normalization, catalog: ProductCatalog? = nil) -> [AppliedEvent] {
         var applied: [AppliedEvent] = []
-        for event in result.events { applied.append(apply(event, catalog: catalog)) }
+        for event in result.events {
+            let one = apply(event, catalog: catalog)
+            applied.append(one)
+            if let transferred = one.transferred { applied.append(transferred) }
+        }
         for statement in [result.noChange?.statement].compactMap(\.self) + result.furtherStatements {
             apply(catalog.map(statement.described) ?? statement)
         }

@@ -27,6 +27,9 @@ public struct AppliedEvent: Hashable, Sendable, Codable {
     /// passing, by a snapshot of the transaction that leaves the refund out. A reversal that comes before its refund, or undoes
     /// a partial one, gives back nothing.
     public var isRestoration = false
+    /// Between which accounts the purchase moved by the event, where it is about something else: who bought a lineage anew owns it
+    /// from then on. ``transferred`` is this as an event of its own.
+    public var transfer: LifecycleEvent.Transfer?
     /// Whether money goes back that had come again, by another refund than the one that was undone. It is news only where the
     /// store gives its refunds names.
     package var followsReversal = false
@@ -47,6 +50,7 @@ extension AppliedEvent {
         case disposition, event
         case nextCheckAt = "next_check_at"
         case isRestoration = "is_restoration"
+        case transfer
         case followsReversal = "follows_reversal"
     }
 
@@ -57,6 +61,7 @@ extension AppliedEvent {
         event = try container.decode(NormalizedEvent.self, forKey: .event)
         _nextCheckAt = try container.decode(OptionalEventTime.self, forKey: .nextCheckAt)
         isRestoration = try container.decodeIfPresent(Bool.self, forKey: .isRestoration) ?? false
+        transfer = try container.decodeIfPresent(LifecycleEvent.Transfer.self, forKey: .transfer)
         followsReversal = try container.decodeIfPresent(Bool.self, forKey: .followsReversal) ?? false
     }
 
@@ -67,7 +72,39 @@ extension AppliedEvent {
         try container.encode(event, forKey: .event)
         try container.encode(_nextCheckAt, forKey: .nextCheckAt)
         try container.encode(isRestoration, forKey: .isRestoration)
+        try container.encodeIfPresent(transfer, forKey: .transfer)
         if followsReversal { try container.encode(true, forKey: .followsReversal) }
+    }
+}
+
+extension AppliedEvent {
+    /// The move of the purchase as an event of its own, with an id that tells one purchase from another; nil where it did not move.
+    public var transferred: AppliedEvent? {
+        guard let transfer, let lineage = event.subscription else { return nil }
+        var moved = event
+        moved.id = EventID(lineage, .transferred, event.transaction ?? event.id.description)
+        moved.event = .transferred(transfer)
+        moved.facts = []
+        return AppliedEvent(disposition: .applied, event: moved, nextCheckAt: nil)
+    }
+}
+
+extension SubscriptionState {
+    /// Whom a statement took the lineage from, and whom it gave it to, where it says so beside something else.
+    fileprivate func transfer(by event: NormalizedEvent, from before: [Account.Identifier]) -> LifecycleEvent.Transfer?
+    {
+        guard event.kind != .transferred, let stated = event.statedTransfer else { return nil }
+        let now = Set(ownership.accounts)
+        let sources = Set(stated.to.map(\.source))
+        let lost = before.filter { sources.contains($0.source) && !now.contains($0) }
+        return lost.isEmpty ? nil : LifecycleEvent.Transfer(from: lost, to: stated.to)
+    }
+}
+
+extension NormalizedEvent {
+    fileprivate var statedTransfer: LifecycleEvent.Transfer? {
+        for case .transfer(let transfer) in facts { return transfer }
+        return nil
     }
 }
 
@@ -91,6 +128,7 @@ extension SubscriptionState {
         let citation = Citation(statement)
         let standings = event.facts.map { standing(of: $0, in: statement.subscription, by: citation) }
         let prior = Situation(self)
+        let owners = event.statedTransfer == nil ? [] : ownership.accounts
         let priorRefund = event.refund.flatMap { refunds[RefundKey($0)] ?? refund(of: $0.transaction) }
         let paidBy = event.refund?.transaction ?? event.transaction ?? ""
         let refundBefore = refund(of: paidBy)
@@ -122,6 +160,7 @@ extension SubscriptionState {
             event: refined,
             nextCheckAt: begins.flatMap { event.announces($0) ? $0 : nil },
             isRestoration: reading.isRestoration,
+            transfer: transfer(by: event, from: owners),
             followsReversal: reading.followsReversal
         )
     }

@@ -37,6 +37,8 @@ public struct SubscriptionSnapshot: Hashable, Sendable, Codable {
     public var phase: Phase?
     /// The current period with its paid end, or the last one.
     public var period: ServicePeriod?
+    /// The commitment to several payments that the period is paid under.
+    public var commitment: Commitment?
     /// A period that is paid already and begins later.
     public var nextPeriod: ServicePeriod?
     /// Whether the store will try to renew; absent where it was never said.
@@ -53,7 +55,7 @@ public struct SubscriptionSnapshot: Hashable, Sendable, Codable {
     @OptionalEventTime public var nextTransition: Date?
 
     private enum CodingKeys: String, CodingKey {
-        case status, access, product, phase, period
+        case status, access, product, phase, period, commitment
         case nextPeriod = "next_period"
         case willRenew = "will_renew"
         case willNotRenewBecause = "will_not_renew_because"
@@ -81,6 +83,7 @@ extension SubscriptionState {
             product: current?.fact.product ?? access.product,
             phase: current?.fact.phase,
             period: current?.fact.period,
+            commitment: current?.fact.commitment,
             nextPeriod: timeline.periods.first { $0.start > moment && $0.accessEnd > $0.start }?.fact.period,
             willRenew: intent?.value.terms.willRenew ?? impliedWillRenew(timeline),
             willNotRenewBecause: intent.flatMap { $0.value.terms.willRenew ? nil : $0.value.reason },

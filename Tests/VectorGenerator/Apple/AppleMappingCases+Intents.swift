@@ -115,12 +115,15 @@ extension AppleMappingCases {
         )
     }
 
-    private static func downgradeScheduled(_ date: Date) -> LifecycleEvent {
+    private static func changeScheduled(
+        _ date: Date,
+        direction: LifecycleEvent.ProductChange.Direction = .downgrade
+    ) -> LifecycleEvent {
         .productChangeScheduled(
             .init(
                 from: World.product,
                 to: basic,
-                direction: .downgrade,
+                direction: direction,
                 timing: .atPeriodEnd(date),
                 basis: .store
             )
@@ -141,7 +144,7 @@ extension AppleMappingCases {
                 transaction: world.renewal { $0["transactionReason"] = "PURCHASE" },
                 info: world.renewalInfo(),
                 status: 1,
-                facts: usual,
+                facts: usual + [.transfer],
                 note: "carries the new transaction and its period",
                 upgraded
             ),
@@ -155,7 +158,7 @@ extension AppleMappingCases {
                 status: 1,
                 facts: usual,
                 note: "carries the current transaction; only the next product is new",
-                downgradeScheduled(end)
+                changeScheduled(end)
             ),
             try one(
                 world,
@@ -165,7 +168,7 @@ extension AppleMappingCases {
                 transaction: world.renewal(),
                 info: toBasic.with { $0["renewalDate"] = nil },
                 status: 1,
-                downgradeScheduled(end)
+                changeScheduled(end)
             ),
             try one(
                 world,
@@ -198,7 +201,7 @@ extension AppleMappingCases {
                 transaction: world.renewal(),
                 info: toBasic,
                 status: 1,
-                downgradeScheduled(end)
+                changeScheduled(end, direction: .unknown)
             ),
         ]
     }
@@ -278,7 +281,7 @@ extension AppleMappingCases {
                     next(&$0)
                     $0["autoRenewProductId"] = .string(basic)
                 },
-                downgradeScheduled(end)
+                changeScheduled(end)
             ),
             try one(
                 "initial-buy",

@@ -142,7 +142,12 @@ enum AppleShapeCases {
                     ]
                 },
                 facts: [.period, .charge, .refund, .renewalIntent, .billing, .priceChange, .owner],
-                note: "what went back of an item is stated with whatever else is told"
+                note: "what went back of an item is stated with whatever else is told",
+                AppleMappingCases.renewed(
+                    .scheduled,
+                    .regular,
+                    Price(AppleMappingCases.money("9.99"), .charged, tax: AppleMappingCases.money("0.8"))
+                )
             ),
             try renewal(
                 world,

@@ -167,7 +167,7 @@ enum AppleUploadCases {
                             under: expected.kind == "notification" ? "signedPayload" : "jws"
                         ),
                         config: world.config { $0["kind"] = .string(expected.kind) },
-                        expectation: .reject(.malformed),
+                        expectation: .reject(expected.kind == "notification" ? .misdirected : .malformed),
                         reason: "payload",
                         tags: ["upload", "confusion"]
                     )

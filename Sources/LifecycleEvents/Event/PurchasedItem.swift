@@ -1,0 +1,47 @@
+public import FoundationEssentials
+
+/// One of several things that a transaction pays for, with its own part of the price and of what went back.
+public struct PurchasedItem: Hashable, Sendable, Codable {
+    /// The product: for the App Store the developer's SKU (Advanced Commerce API, `items`).
+    public var product: String
+    // `Optional` in full: as in `NormalizedEvent`.
+
+    /// Its price, where stated.
+    public var price: Optional<Money>
+    /// When it was taken out of the purchase, where it was.
+    @OptionalEventTime public var removedAt: Date?
+    /// What went back of its price; absent where nothing did.
+    public var refunds: Optional<[Refund]>
+
+    /// Makes an item.
+    public init(product: String, price: Money? = nil, removedAt: Date? = nil, refunds: [Refund]? = nil) {
+        self.product = product
+        self.price = price
+        self.removedAt = removedAt
+        self.refunds = refunds
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case product, price, refunds
+        case removedAt = "removed_at"
+    }
+
+    /// Money that went back for an item.
+    public struct Refund: Hashable, Sendable, Codable {
+        /// How much, where stated.
+        public var amount: Optional<Money>
+        /// When, where stated.
+        @OptionalEventTime public var at: Date?
+        /// Why, in the store's own word.
+        public var reason: Optional<String>
+
+        /// Makes a refund.
+        public init(amount: Money? = nil, at: Date? = nil, reason: String? = nil) {
+            self.amount = amount
+            self.at = at
+            self.reason = reason
+        }
+
+        private enum CodingKeys: String, CodingKey { case amount, at, reason }
+    }
+}
