@@ -153,4 +153,54 @@ struct AppleProductNameTests {
         )
         #expect(joined.events.map(\.renewal?.nextProduct) == ["EXTRA"])
     }
+
+    @Test("the other items of a subscription give access to their own products, as long as they are in it")
+    func addOns() throws {
+        func items(_ list: String) -> [String: String] {
+            [
+                "productId": #""generic""#, "autoRenewProductId": #""generic""#,
+                "advancedCommerceInfo": #"{"requestReferenceId":"r","items":[{"SKU":"PLAN","price":9000}"# + list
+                    + "]}",
+            ]
+        }
+        let both = items(#",{"SKU":"EXTRA","price":990}"#)
+        let begun = try cases.notified(
+            "SUBSCRIBED",
+            "INITIAL_BUY",
+            of: cases.transaction("1", both),
+            with: cases.renewal(both),
+            at: 0
+        )
+        #expect(
+            begun.events.map(\.product) == [
+                PurchasedProduct(
+                    id: "PLAN",
+                    group: "generic",
+                    addOns: [PurchasedProduct(id: "EXTRA", group: "generic")]
+                )
+            ]
+        )
+        func products(_ results: [Normalization], at days: Double) throws -> [String] {
+            guard case .granted(_, let grant) = try cases.state(results).access(at: cases.day(days)) else { return [] }
+            return [grant.product] + (grant.otherProducts ?? [])
+        }
+        #expect(try products([begun], at: 10) == ["PLAN", "EXTRA"])
+        let removed = items(#",{"SKU":"EXTRA","price":990,"revocationDate":1}"#)
+        let taken = try cases.notified(
+            "METADATA_UPDATE",
+            of: cases.transaction("1", removed),
+            with: cases.renewal(removed),
+            at: 12
+        )
+        #expect(try products([begun, taken], at: 10) == ["PLAN", "EXTRA"])
+        #expect(try products([begun, taken], at: 13) == ["PLAN"])
+        let renewed = try cases.notified(
+            "DID_RENEW",
+            of: cases.transaction("2", from: 30, to: 60, items("")),
+            with: cases.renewal(until: 60, items("")),
+            at: 30
+        )
+        #expect(try products([begun, renewed], at: 29) == ["PLAN", "EXTRA"])
+        #expect(try products([begun, renewed], at: 31) == ["PLAN"])
+    }
 }

@@ -93,8 +93,34 @@ extension AppleSnapshot {
             basePlan: transaction.billingPlanType?.rawValue,
             offer: offer,
             group: transaction.sku == nil ? transaction.subscriptionGroupIdentifier : transaction.productID,
-            quantity: transaction.quantity
+            quantity: transaction.quantity,
+            addOns: addOns.isEmpty ? nil : addOns
         )
+    }
+
+    /// What an Advanced Commerce subscription has in addition to its main item, by SKU: all its items run together.
+    private var addOns: [PurchasedProduct] {
+        guard isSubscription, let main = transaction.sku, let items = transaction.advancedCommerce?.items else {
+            return []
+        }
+        let others = Set(items.filter { $0.revocationDate == nil }.compactMap(\.sku))
+        return others.filter { !$0.isEmpty && !$0.hasOctets(of: main) }.sorted()
+            .map { PurchasedProduct(id: $0, group: transaction.productID) }
+    }
+
+    private var addOnFacts: [Fact] {
+        addOns.map {
+            .period(
+                Fact.Period(
+                    period,
+                    product: $0.id,
+                    phase: phase,
+                    transaction: transaction.transactionID,
+                    item: $0.id,
+                    ownership: ownership
+                )
+            )
+        }
     }
 
     /// The product with its billing plan, as facts, catalogues and credits name it.
@@ -242,6 +268,7 @@ extension AppleSnapshot {
         var facts: [Fact] = []
         if isSubscription {
             facts.append(periodFact)
+            facts += addOnFacts
         } else {
             facts.append(
                 .purchase(
