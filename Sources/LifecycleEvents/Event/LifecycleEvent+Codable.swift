@@ -179,6 +179,8 @@ extension LifecycleEvent.ProductChange: Codable {
     private enum CodingKeys: String, CodingKey {
         case from, to, direction, timing, basis, proration, period
         case effectiveAt = "effective_at"
+        case fromBasePlan = "from_base_plan"
+        case toBasePlan = "to_base_plan"
     }
 
     /// Reads a product change; `timing` is `immediate` or `at_period_end`, with `effective_at` where the date is known.
@@ -202,11 +204,15 @@ extension LifecycleEvent.ProductChange: Codable {
         basis = try container.decode(Basis.self, forKey: .basis)
         proration = try container.decodeIfPresent(Proration.self, forKey: .proration)
         period = try container.decodeIfPresent(ServicePeriod.self, forKey: .period)
+        fromBasePlan = try container.decodeIfPresent(String.self, forKey: .fromBasePlan)
+        toBasePlan = try container.decodeIfPresent(String.self, forKey: .toBasePlan)
     }
 
     /// Writes the form that `init(from:)` reads.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(fromBasePlan, forKey: .fromBasePlan)
+        try container.encodeIfPresent(toBasePlan, forKey: .toBasePlan)
         try container.encodeIfPresent(from, forKey: .from)
         try container.encode(to, forKey: .to)
         try container.encode(direction, forKey: .direction)

@@ -382,6 +382,10 @@ extension LifecycleEvent {
         public var proration: Optional<Proration>
         /// The period of the new product, once it began.
         public var period: Optional<ServicePeriod>
+        /// The plan or price of ``from``, where the store names the change by it, as Stripe does.
+        public var fromBasePlan: Optional<String>
+        /// The plan or price of ``to``, where the store names the change by it.
+        public var toBasePlan: Optional<String>
 
         /// Makes the detail of a product change.
         public init(
@@ -391,10 +395,14 @@ extension LifecycleEvent {
             timing: Timing,
             basis: Basis,
             proration: Proration? = nil,
-            period: ServicePeriod? = nil
+            period: ServicePeriod? = nil,
+            fromBasePlan: String? = nil,
+            toBasePlan: String? = nil
         ) {
             self.from = from
             self.to = to
+            self.fromBasePlan = fromBasePlan
+            self.toBasePlan = toBasePlan
             self.direction = direction
             self.timing = timing
             self.basis = basis
@@ -625,9 +633,18 @@ extension LifecycleEvent {
         /// Whether the refund takes the access of now: true only where that rests on the refunded transaction and ends with
         /// it. Absent where the provider does not say and the state has to decide, and where nothing is taken, as by Stripe.
         public var affectsCurrentPeriod: Bool?
+        /// What the store calls the refund, where a transaction can have several and each has a name, as on Stripe.
+        public var refund: String?
 
         /// Makes the detail of a refund.
-        public init(transaction: String, scope: Scope, reason: Reason, affectsCurrentPeriod: Bool?) {
+        public init(
+            transaction: String,
+            scope: Scope,
+            reason: Reason,
+            affectsCurrentPeriod: Bool?,
+            refund: String? = nil
+        ) {
+            self.refund = refund
             self.transaction = transaction
             self.scope = scope
             self.reason = reason
@@ -635,7 +652,7 @@ extension LifecycleEvent {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case transaction, scope, reason
+            case transaction, scope, reason, refund
             case affectsCurrentPeriod = "affects_current_period"
         }
     }
@@ -644,9 +661,14 @@ extension LifecycleEvent {
     public struct TransactionReference: Hashable, Sendable, Codable {
         /// The store's id of the transaction.
         public var transaction: String
+        /// What the store calls the refund that it is about, where it names refunds.
+        public var refund: String?
 
         /// Makes a reference.
-        public init(transaction: String) { self.transaction = transaction }
+        public init(transaction: String, refund: String? = nil) {
+            self.transaction = transaction
+            self.refund = refund
+        }
     }
 
     /// A dispute with the customer's bank.
@@ -678,9 +700,18 @@ extension LifecycleEvent {
         public var amount: Money?
         /// Why the customer disputes it, in the store's own word, such as Stripe's `fraudulent`.
         public var reason: String?
+        /// What the store calls the dispute, where it has a name.
+        public var dispute: String?
 
         /// Makes the detail of a dispute.
-        public init(stage: Stage, transaction: String, amount: Money? = nil, reason: String? = nil) {
+        public init(
+            stage: Stage,
+            transaction: String,
+            amount: Money? = nil,
+            reason: String? = nil,
+            dispute: String? = nil
+        ) {
+            self.dispute = dispute
             self.stage = stage
             self.transaction = transaction
             self.amount = amount
@@ -764,6 +795,8 @@ extension LifecycleEvent {
             public static let externalPurchaseToken: Kind = "external_purchase_token"
             /// An invoice was issued.
             public static let invoiceIssued: Kind = "invoice_issued"
+            /// It is known which payment paid an invoice: refunds and disputes name the payment.
+            public static let paymentLinked: Kind = "payment_linked"
             /// Two account identifiers turned out to be one customer.
             public static let accountsLinked: Kind = "accounts_linked"
             /// A balance of virtual currency changed.

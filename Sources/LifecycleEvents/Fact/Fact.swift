@@ -135,13 +135,27 @@ extension Fact {
         @EventTime public var at: Date
         /// Why.
         public var reason: LifecycleEvent.Expired.Reason
+        /// The charge that is outstanding, where access ended for want of it alone: once it is paid, the end is no more.
+        public var outstandingCharge: String?
 
         /// Makes the fact.
-        public init(start: Date, transaction: String?, at: Date, reason: LifecycleEvent.Expired.Reason) {
+        public init(
+            start: Date,
+            transaction: String?,
+            at: Date,
+            reason: LifecycleEvent.Expired.Reason,
+            outstandingCharge: String? = nil
+        ) {
             self.start = start
             self.transaction = transaction
             self.at = at
             self.reason = reason
+            self.outstandingCharge = outstandingCharge
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case start, transaction, at, reason
+            case outstandingCharge = "outstanding_charge"
         }
     }
 

@@ -14,6 +14,8 @@ struct PeriodTimeline {
         var isNotified = true
         /// Whether it comes from a statement of the whole purchase, and not of the period.
         var isOfPurchase = false
+        /// The charge whose payment takes it back.
+        var outstandingCharge: String?
     }
 
     struct Grace {
@@ -284,8 +286,10 @@ struct PeriodTimeline {
     }
 
     // A statement of the period itself that is later than its end, and by no lesser authority, takes the end back. So
-    // does the reversal of the refund that had ended it.
+    // does the reversal of the refund that had ended it, and the payment for want of which it had ended: charges are paid once,
+    // so that no order of the two matters.
     private func lifts(_ cut: Cut, _ period: Period, in state: SubscriptionState) -> Bool {
+        if let charge = cut.outstandingCharge, state.isPaid(charge) { return true }
         if cut.reason == .refunded, let transaction = period.transaction,
             state.isRestored(transaction, since: cut.by)
         {
@@ -554,7 +558,12 @@ extension PeriodTimeline.Cut {
     fileprivate var mayLag: Bool { reason == .unknown || reason == .replaced || reason == .refunded }
 
     fileprivate init(_ end: Assertion<Fact.PeriodEnd>) {
-        self.init(at: end.value.at.millisecondsSince1970, reason: end.value.reason, by: end.by)
+        self.init(
+            at: end.value.at.millisecondsSince1970,
+            reason: end.value.reason,
+            by: end.by,
+            outstandingCharge: end.value.outstandingCharge
+        )
     }
 
     func precedes(_ other: Self) -> Bool {

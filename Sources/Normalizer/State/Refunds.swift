@@ -25,18 +25,17 @@ extension SubscriptionState {
     /// The one name of a transaction.
     package func transaction(named name: String) -> String { transactionNames[name] ?? name }
 
-    /// Whether two names are of one transaction.
-    private func isSame(_ name: String, _ transaction: String) -> Bool {
-        name == transaction || self.transaction(named: name) == self.transaction(named: transaction)
+    /// All names of a transaction, its one name first and the others in order.
+    private func names(of transaction: String) -> [String] {
+        let name = self.transaction(named: transaction)
+        guard !transactionNames.isEmpty else { return [name] }
+        return [name] + transactionNames.filter { $0.value == name }.keys.sorted()
     }
 
     /// What was paid for a transaction, as far as it is known.
-    private func paid(for transaction: String) -> Money? {
-        for (name, purchase) in purchases where isSame(name, transaction) {
-            if let price = purchase.value.purchase.price { return price.money }
-        }
-        for (name, charge) in charges where isSame(name, transaction) { return charge.value.price.money }
-        return nil
+    private func paid(for names: [String]) -> Money? {
+        names.lazy.compactMap { purchases[$0]?.value.purchase.price?.money }.first
+            ?? names.lazy.compactMap { charges[$0]?.value.price.money }.first
     }
 
     /// The start of the period that a transaction paid for, by what is said of the payment.
@@ -45,10 +44,16 @@ extension SubscriptionState {
             .millisecondsSince1970
     }
 
+    /// Whether the payment of a charge is stated.
+    func isPaid(_ transaction: String) -> Bool {
+        charges[transaction] != nil || charges[self.transaction(named: transaction)] != nil
+    }
+
     /// All that is said of the refunds of a transaction.
     private func refunds(of transaction: String) -> [Register<Fact.RefundState>] {
         guard !refunds.isEmpty else { return [] }
-        return refunds.filter { isSame($0.key.transaction, transaction) }.values
+        let name = self.transaction(named: transaction)
+        return refunds.filter { self.transaction(named: $0.key.transaction) == name }.values
             .sorted { $0.latest.precedes($1.latest) }
     }
 
@@ -57,17 +62,26 @@ extension SubscriptionState {
     /// Refunds that have names count each. A statement about the transaction as a whole says what went back until then, and
     /// what is undone since counts no more. A refund that a later snapshot of the transaction leaves out is undone, too.
     package func refund(of transaction: String) -> Register<Fact.RefundState>? {
-        guard let stated = statedRefund(of: transaction), isLeftOut(stated) else {
-            return statedRefund(of: transaction)
-        }
-        var undone = stated.latest
+        together(refunds(of: transaction), named: names(of: transaction))
+    }
+
+    /// - Parameter names: all names of the transaction.
+    private func together(
+        _ stated: [Register<Fact.RefundState>],
+        named names: @autoclosure () -> [String]
+    ) -> Register<Fact.RefundState>? {
+        guard let sum = sum(of: stated, named: names()) else { return nil }
+        guard isLeftOut(sum) else { return sum }
+        var undone = sum.latest
         undone.value.scope = nil
         undone.value.endsAccess = false
         return Register(undone)
     }
 
-    private func statedRefund(of transaction: String) -> Register<Fact.RefundState>? {
-        let stated = refunds(of: transaction)
+    private func sum(
+        of stated: [Register<Fact.RefundState>],
+        named names: @autoclosure () -> [String]
+    ) -> Register<Fact.RefundState>? {
         guard let last = stated.last else { return nil }
         let takesBack = registers.keys.contains(where: \.store.rules.takesBackRefundedSales)
         guard takesBack || stated.contains(where: { $0.value.refund != nil }) else { return last }
@@ -84,10 +98,11 @@ extension SubscriptionState {
         sum.value.endsAccess = stated.contains { $0.value.scope != nil && $0.value.endsAccess }
         sum.value.periodStart = stated.compactMap(\.value.periodStart).first
         sum.value.scope = scope(of: whole?.value, counted.map(\.value)) ?? latest.value.scope
-        if case .amount(let amount) = sum.value.scope, let paid = paid(for: transaction), amount.covers(paid) {
+        let names = names()
+        if case .amount(let amount) = sum.value.scope, let paid = paid(for: names), amount.covers(paid) {
             sum.value.scope = .full
         }
-        if takesBack, sum.value.scope == .full, purchases.keys.contains(where: { isSame($0, transaction) }) {
+        if takesBack, sum.value.scope == .full, names.contains(where: { purchases[$0] != nil }) {
             sum.value.endsAccess = true
         }
         return Register(sum)
@@ -95,8 +110,14 @@ extension SubscriptionState {
 
     /// What went back of each transaction that money went back of, under its one name.
     package var refundsOfTransactions: [Register<Fact.RefundState>] {
-        Set(refunds.keys.map { transaction(named: $0.transaction) }).sorted().compactMap { name in
-            refund(of: name).map { register in
+        // One pass over refunds and names, however many there are of each.
+        let stated = Dictionary(grouping: refunds.values) { transaction(named: $0.value.transaction) }
+        let names = Dictionary(grouping: transactionNames.keys) { transaction(named: $0) }
+        return stated.sorted { $0.key < $1.key }.compactMap { name, registers in
+            together(
+                registers.sorted { $0.latest.precedes($1.latest) },
+                named: [name] + (names[name] ?? []).sorted()
+            ).map { register in
                 var assertion = register.latest
                 assertion.value.transaction = name
                 if assertion.value.periodStart == nil, let start = chargedStart(of: name) {

@@ -319,7 +319,19 @@ extension SubscriptionState {
             let product = register.value.product, product != current?.fact.product
         else { return nil }
         if let stated = timeline.newest?.firstStated, stated > register.by.milliseconds { return nil }
+        if isLeftOut(register.by, timeline) { return nil }
         return (product, register)
+    }
+}
+
+extension SubscriptionState {
+    /// Whether what a step of the store's object stated is not so after a later step. Each step states the object as a whole,
+    /// and its intent to renew in any case.
+    private func isLeftOut(_ citation: Citation, _ timeline: PeriodTimeline) -> Bool {
+        guard citation.revision != nil else { return false }
+        return newestRegisters(timeline).compactMap(\.intent).contains {
+            $0.by.revision != nil && $0.by.milliseconds > citation.milliseconds
+        }
     }
 }
 
