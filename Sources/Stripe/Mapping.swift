@@ -420,7 +420,7 @@ extension Mapping {
     func notice(
         _ kind: LifecycleEvent.Notice.Kind,
         _ facts: [String: String] = [:],
-        _ subject: Subject = Subject(),
+        about subject: Subject = Subject(),
         effectiveAt: Milliseconds? = nil
     ) -> NormalizedEvent {
         event(

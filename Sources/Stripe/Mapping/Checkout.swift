@@ -41,7 +41,7 @@ extension Mapping {
                 notice(
                     .accountsLinked,
                     ["checkout_session": session.id],
-                    Subject(
+                    about: Subject(
                         lineage: session.subscription.map { lineage($0) },
                         account: account,
                         facts: account.map { [.owner($0)] } ?? []
@@ -76,11 +76,10 @@ extension Mapping {
         return session.completed(with: fetched)
     }
 
-    /// What names a sale: its lineage, its transaction, and what tells it from others.
+    /// What names a sale: its lineage and its transaction.
     struct Sale {
         let lineage: SubscriptionID
         let transaction: String
-        let discriminator: String
         /// Another name that refunds and disputes of it may come under.
         var link: SubscriptionID?
     }
@@ -90,7 +89,6 @@ extension Mapping {
         Sale(
             lineage: lineage(id),
             transaction: id,
-            discriminator: id,
             link: paymentIntent.map { lineage($0) }
         )
     }
@@ -100,7 +98,7 @@ extension Mapping {
             return sale(byInvoice: invoice, paymentIntent: session.paymentIntent)
         }
         let id = session.paymentIntent ?? session.id
-        return Sale(lineage: lineage(id), transaction: id, discriminator: session.id)
+        return Sale(lineage: lineage(id), transaction: id)
     }
 
     private func pending(_ session: CheckoutSessionObject, isCanceled: Bool) -> NormalizedEvent {
@@ -140,7 +138,7 @@ extension Mapping {
         if let price { facts.append(.charge(Fact.Charge(transaction: sale.transaction, price: price, at: time.date))) }
         if let link = sale.link { facts.append(.link(link)) }
         return event(
-            .purchased(sale.lineage, transaction: sale.discriminator),
+            .purchased(sale.lineage, transaction: sale.transaction),
             .oneTimePurchased(detail),
             Subject(
                 lineage: sale.lineage,
@@ -165,7 +163,7 @@ extension Mapping {
             notice(
                 .other,
                 ["customer": "deleted"],
-                Subject(account: account(customer: customer, metadata: nil))
+                about: Subject(account: account(customer: customer, metadata: nil))
             )
         ])
     }

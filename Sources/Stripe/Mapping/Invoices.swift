@@ -71,11 +71,18 @@ extension Mapping {
         var name = try payment?.reference("payment_intent")
         if name == nil { name = try payment?.reference("charge") }
         guard let invoice = try reader.reference("invoice"), let name else { return .none(.reportedElsewhere) }
-        return .none(
-            .reportedElsewhere,
-            lineage: lineage(invoice),
-            facts: paymentNames(of: invoice, name) + [.link(lineage(name))]
-        )
+        // A host that reads events alone has to hear of it: a refund names the payment only.
+        return .events([
+            notice(
+                .paymentLinked,
+                ["invoice": invoice, "payment": name],
+                about: Subject(
+                    lineage: lineage(invoice),
+                    transaction: invoice,
+                    facts: paymentNames(of: invoice, name) + [.link(lineage(name))]
+                )
+            )
+        ])
     }
 
     private func phase(_ invoice: InvoiceObject) -> Phase {
@@ -88,9 +95,9 @@ extension Mapping {
         subject.facts = paidFacts(invoice, subject, phase: phase(invoice))
         guard let lineage = subject.lineage else { return standalonePaid(invoice, subject) }
         guard !invoice.needsLines else { return .none(.needsLookup, lineage: lineage, facts: subject.facts) }
-        let trialEnd = invoice.subscriptionObject?.trialEnd
+        let trialEnd = invoice.subscriptionObject?.endOfFirstTrial
         guard let span = invoice.paidSpan,
-            let began = periodBegan(by: invoice, span, subject, lineage, trialEnd: trialEnd)
+            let began = periodBegan(by: invoice, with: span, about: subject, trialEnd: trialEnd)
         else {
             // A trial, or a price of nothing: the subscription says which. A change: the update says what. Usage of the
             // period before: the subscription has said that the next one began.
@@ -102,12 +109,11 @@ extension Mapping {
     /// The period that a paid invoice pays for; nil where that is told by something else.
     func periodBegan(
         by invoice: InvoiceObject,
-        _ span: SubscriptionObject.Span,
-        _ subject: Subject,
-        _ lineage: SubscriptionID,
+        with span: SubscriptionObject.Span,
+        about subject: Subject,
         trialEnd: Milliseconds?
     ) -> NormalizedEvent? {
-        guard let product = span.product else { return nil }
+        guard let lineage = subject.lineage, let product = span.product else { return nil }
         let detail: LifecycleEvent
         switch invoice.purpose {
         case .start where !invoice.isFreeFromTheStart:
@@ -117,7 +123,7 @@ extension Mapping {
         case .renewal where !invoice.isInArrears:
             detail = .renewed(
                 LifecycleEvent.Renewed(
-                    cause: renewalCause(invoice, span, trialEnd),
+                    cause: renewalCause(of: invoice, from: span.start, trialEnd: trialEnd),
                     phase: .regular,
                     period: span.period,
                     price: invoice.price
@@ -146,13 +152,13 @@ extension Mapping {
     }
 
     private func renewalCause(
-        _ invoice: InvoiceObject,
-        _ span: SubscriptionObject.Span,
-        _ trialEnd: Milliseconds?
+        of invoice: InvoiceObject,
+        from start: Milliseconds,
+        trialEnd: Milliseconds?
     ) -> LifecycleEvent.Renewed.Cause {
         if invoice.attemptCount > 1 { return .recovery(from: .unknown) }
         // Deliveries name the subscription only; what came before the period is for the state to tell.
-        return trialEnd == span.start ? .trialConversion : .scheduled
+        return trialEnd == start ? .trialConversion : .scheduled
     }
 
     private func standalonePaid(_ invoice: InvoiceObject, _ subject: Subject) -> Outcome {
@@ -193,11 +199,15 @@ extension Mapping {
         // Only what the subscription itself bills can end it; what is billed beside it, by hand, cannot.
         guard let lineage = subject.lineage, let subscription = invoice.subscription, invoice.billsSubscription else {
             return .events([
-                notice(.other, ["invoice": actionRequired ? "payment_action_required" : "payment_failed"], subject)
+                notice(
+                    .other,
+                    ["invoice": actionRequired ? "payment_action_required" : "payment_failed"],
+                    about: subject
+                )
             ])
         }
         // A first payment renews nothing, and there is no access to lose.
-        if invoice.purpose == .start { return .events([pending(subject, lineage, subscription)]) }
+        if invoice.purpose == .start { return .events([pending(subject, of: subscription)]) }
         guard !invoice.needsLines else { return .none(.needsLookup, lineage: lineage, facts: subject.facts) }
         let access = failedAccess(start: span?.start, end: span?.end ?? invoice.lastEnd)
         let retry = invoice.nextAttempt?.date
@@ -237,7 +247,7 @@ extension Mapping {
         let due = invoice.nextAttempt ?? span?.start
         var facts: [String: String] = [:]
         facts["renews_at"] = due.map { RFC3339.string($0) }
-        return .events([notice(.renewalUpcoming, facts, subject, effectiveAt: due)])
+        return .events([notice(.renewalUpcoming, facts, about: subject, effectiveAt: due)])
     }
 
     func invoiceNotice(_ invoice: InvoiceObject) -> Outcome {
@@ -245,6 +255,6 @@ extension Mapping {
         subject.price = invoice.money(invoice.amountDue).map { Price($0, .list) }
         let name = notification.canonicalType.split(separator: ".").last.map(String.init) ?? ""
         let isIssued = name == "finalized"
-        return .events([notice(isIssued ? .invoiceIssued : .other, ["invoice": name], subject)])
+        return .events([notice(isIssued ? .invoiceIssued : .other, ["invoice": name], about: subject)])
     }
 }

@@ -28,8 +28,6 @@ extension Mapping {
     private struct PaidBy {
         /// The subscription, where the invoice is known, and else the payment.
         let lineage: SubscriptionID
-        /// The payment, whatever else is known: the scope of identities.
-        let scope: SubscriptionID
         let transaction: String
         /// What facts name it by: where no subscription is known, as the sale is named that it may have paid for.
         let statedTransaction: String
@@ -54,7 +52,6 @@ extension Mapping {
         }
         return PaidBy(
             lineage: lineage(subscription ?? sale ?? id),
-            scope: lineage(payment.charge ?? id),
             transaction: sale ?? (isOfNoSubscription ? id : invoiceID ?? id),
             statedTransaction: sale ?? (subscription == nil ? id : invoiceID ?? id),
             periodStart: subscription == nil ? nil : invoice?.billedSpan?.start,
@@ -62,6 +59,9 @@ extension Mapping {
             names: names
         )
     }
+
+    /// Refunds and disputes have names of their own. Which lineage one belongs to depends on who asked, so it does not enter.
+    private var anyLineage: SubscriptionID { SubscriptionID(store: .stripe, environment: environment, id: "") }
 
     private var fetchedInvoice: InvoiceObject? {
         if let document = notification.answers[LookupRequest.invoice]?.document {
@@ -210,14 +210,16 @@ extension Mapping {
         }
         if let total = money.total { subject.facts.append(.refund(refundState(total, of: nil, at: money.at, paidBy))) }
         subject.facts += paidBy.names
+        let name = money.refund ?? money.name
         return event(
-            .refunded(paidBy.scope, refund: money.refund ?? money.name),
+            .refunded(anyLineage, refund: name),
             .refunded(
                 LifecycleEvent.Refund(
                     transaction: paidBy.transaction,
                     scope: scope,
                     reason: reason,
-                    affectsCurrentPeriod: nil
+                    affectsCurrentPeriod: nil,
+                    refund: name
                 )
             ),
             subject,
@@ -251,8 +253,8 @@ extension Mapping {
         var subject = subject(paidBy)
         subject.facts = [reversal(refund.id, paidBy)] + paidBy.names
         return event(
-            .refundReversed(paidBy.scope, transaction: refund.id),
-            .refundReversed(LifecycleEvent.TransactionReference(transaction: paidBy.transaction)),
+            .refundReversed(anyLineage, transaction: refund.id),
+            .refundReversed(LifecycleEvent.TransactionReference(transaction: paidBy.transaction, refund: refund.id)),
             subject
         )
     }
@@ -320,13 +322,14 @@ extension Mapping {
         subject.facts += paidBy.names
         return .events([
             event(
-                .chargeback(paidBy.scope, dispute: dispute.id, stage: stage),
+                .chargeback(anyLineage, dispute: dispute.id, stage: stage),
                 .chargeback(
                     LifecycleEvent.Chargeback(
                         stage: stage,
                         transaction: paidBy.transaction,
                         amount: amount,
-                        reason: dispute.reason
+                        reason: dispute.reason,
+                        dispute: dispute.id
                     )
                 ),
                 subject

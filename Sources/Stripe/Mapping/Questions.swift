@@ -94,63 +94,60 @@ extension Mapping {
     /// - Parameter buyer: whom the session names.
     private func asked(_ purchased: PurchasedSubscription, as buyer: Account? = nil) -> Outcome {
         let subscription = purchased.subscription
-        var subject = subject(subscription)
-        guard let lineage = subject.lineage else { return .none(.unchanged) }
+        var stated = stated(subscription)
         if let buyer {
             // A name that the host chose for the subscription stays the first.
-            if let named = subject.account, named.source == .metadata, buyer.source != .metadata {
-                subject.account?.aliases += buyer.identifiers.filter { !named.identifiers.contains($0) }
+            if let named = stated.subject.account, named.source == .metadata, buyer.source != .metadata {
+                stated.subject.account?.aliases += buyer.identifiers.filter { !named.identifiers.contains($0) }
             } else {
-                subject.account = buyer
+                stated.subject.account = buyer
             }
-            subject.facts.append(.owner(buyer))
+            stated.subject.facts.append(.owner(buyer))
         }
-        guard !subscription.hasMoreItems else { return .none(.needsLookup, lineage: lineage, facts: subject.facts) }
-        var told = told(subscription, subject, lineage)
+        guard !subscription.hasMoreItems else { return stated.none(.needsLookup) }
+        var told = told(stated)
         let change = purchased.schedule.flatMap { schedule in
             schedule.status == "active"
-                ? changeScheduled(by: schedule, lineage, Subject(lineage: lineage, account: subject.account)) : nil
+                ? changeScheduled(
+                    by: schedule,
+                    about: Subject(lineage: stated.lineage, account: stated.subject.account)
+                ) : nil
         }
         if let change {
-            subject.facts += change.facts
+            stated.subject.facts += change.facts
             told.append(change)
         } else if purchased.showsSchedule, subscription.pendingItems.isEmpty {
-            subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
+            stated.subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
         }
-        var events = zip(told, subject.facts.assigned(to: told.map(\.event))).map { draft, facts in
+        var events = zip(told, stated.subject.facts.assigned(to: told.map(\.event))).map { draft, facts in
             var event = draft
             event.facts = facts
             return event
         }
         // The payment decides whether the beginning is news, as it does for the invoice's own notification. All else that the
         // subscription states was perhaps stated before, without an event.
-        guard let began = began(purchased, subject) else {
-            return events.isEmpty ? .none(.unchanged, lineage: lineage, facts: subject.facts) : .events(events)
+        guard let began = began(purchased, stated.subject) else {
+            return events.isEmpty ? stated.none(.unchanged) : .events(events)
         }
         events.insert(began, at: 0)
-        return .events(events, beside: told.isEmpty ? subject.facts : [])
+        return .events(events, beside: told.isEmpty ? stated.subject.facts : [])
     }
 
     /// What has happened to a subscription, apart from the beginning of a period.
-    private func told(
-        _ subscription: SubscriptionObject,
-        _ subject: Subject,
-        _ lineage: SubscriptionID
-    ) -> [NormalizedEvent] {
+    private func told(_ stated: Stated) -> [NormalizedEvent] {
         var event: NormalizedEvent
-        switch subscription.status {
+        switch stated.subscription.status {
         case .incomplete:
-            event = pending(subject, lineage, subscription.id)
+            event = pending(stated)
         case .incompleteExpired:
-            event = purchaseFailed(subject, lineage, subscription.id)
+            event = purchaseFailed(stated)
         case .unpaid:
-            event = unpaid(subscription, subject, lineage)
+            event = unpaid(stated)
         case .canceled:
-            let end = subscription.endedAt ?? created
-            event = expired(subscription.expiryReason, at: end, subscription, subject, lineage)
-            event.occurredAt = min(end, created).date
+            event = expired(stated)
+            event.occurredAt = min(event.effectiveAt, created.date)
         case .active, .trialing, .pastDue:
-            return [renewalOffAsked(subscription, subject, lineage)].compactMap(\.self)
+            return [renewalOffAsked(stated)].compactMap(\.self)
         default:
             return []
         }
@@ -168,28 +165,28 @@ extension Mapping {
         // Another product since: by which name the first period was told, nobody says.
         guard !isFree || current.product == span.product else { return nil }
         var subject = subject(invoice, span)
-        guard let lineage = subject.lineage else { return nil }
+        guard subject.lineage == lineage(subscription.id) else { return nil }
         subject.account = stated.account
         subject.renewal = stated.renewal
         subject.facts = paidFacts(invoice, subject, phase: isFree ? subscription.phase : .regular)
         var event =
             isFree
-            ? started(current, of: subscription, subject, lineage)
-            : periodBegan(by: invoice, span, subject, lineage, trialEnd: subscription.trialEnd)
+            ? started(
+                Stated(subscription: subscription, lineage: lineage(subscription.id), subject: subject),
+                with: current
+            )
+            : periodBegan(by: invoice, with: span, about: subject, trialEnd: subscription.endOfFirstTrial)
         event?.occurredAt = min(invoice.paidAt ?? span.start, created).date
         return event
     }
 
-    private func renewalOffAsked(
-        _ subscription: SubscriptionObject,
-        _ subject: Subject,
-        _ lineage: SubscriptionID
-    ) -> NormalizedEvent? {
+    private func renewalOffAsked(_ stated: Stated) -> NormalizedEvent? {
+        let subscription = stated.subscription
         // Told apart by the time of the request, and under a test clock by the notification.
         guard subscription.isEnding, let canceledAt = subscription.canceledAt, !subscription.hasTestClock else {
             return nil
         }
-        var event = renewalOff(subscription, subject, lineage)
+        var event = renewalOff(stated)
         event.occurredAt = min(canceledAt, created).date
         return event
     }

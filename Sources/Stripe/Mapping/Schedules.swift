@@ -40,15 +40,15 @@ extension Mapping {
             } ?? nil
         var events: [NormalizedEvent] = []
 
-        if let next = changeScheduled(by: schedule, lineage, subject) {
+        if let next = changeScheduled(by: schedule, about: subject) {
             subject.facts = next.facts
             // Only phases that differ from those before arrange something; all other updates repeat it.
             if previous == nil || oldPhases != nil { events.append(next) }
         } else if let old = oldPhases?.nextChange(after: now(of: schedule)), let from = product(old.from) {
             subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
-            events.append(changeReverted(to: from, at: old.to.start, lineage, subject))
+            events.append(changeReverted(to: from, at: old.to.start, in: lineage, about: subject))
         }
-        if let event = try end(schedule, previous, lineage, subject) { events.append(event) }
+        if let event = try end(schedule, previous: previous, about: subject) { events.append(event) }
         if let pauses = schedule.pausesAt, pauses > now(of: schedule),
             previous == nil || previous?.has("pause_schedules") == true
         {
@@ -66,12 +66,9 @@ extension Mapping {
     }
 
     /// The next change of what is sold, where there is one.
-    func changeScheduled(
-        by schedule: ScheduleObject,
-        _ lineage: SubscriptionID,
-        _ subject: Subject
-    ) -> NormalizedEvent? {
-        guard let change = schedule.phases.nextChange(after: now(of: schedule)), let from = product(change.from),
+    func changeScheduled(by schedule: ScheduleObject, about subject: Subject) -> NormalizedEvent? {
+        guard let lineage = subject.lineage,
+            let change = schedule.phases.nextChange(after: now(of: schedule)), let from = product(change.from),
             let to = product(change.to)
         else { return nil }
         let isQuantity = from.id == to.id
@@ -84,7 +81,9 @@ extension Mapping {
                     to: to.productID,
                     direction: isQuantity ? .quantity : ItemChange.direction(from: from, to: to),
                     timing: .atPeriodEnd(change.to.start.date),
-                    basis: isQuantity ? .store : .inferred
+                    basis: isQuantity ? .store : .inferred,
+                    fromBasePlan: from.product == nil ? nil : from.id,
+                    toBasePlan: to.product == nil ? nil : to.id
                 )
             ),
             subject,
@@ -96,8 +95,8 @@ extension Mapping {
     private func changeReverted(
         to price: PriceObject,
         at time: Milliseconds,
-        _ lineage: SubscriptionID,
-        _ subject: Subject
+        in lineage: SubscriptionID,
+        about subject: Subject
     ) -> NormalizedEvent {
         event(
             .changeReverted(lineage, product: price.id, at: time.date),
@@ -106,7 +105,8 @@ extension Mapping {
                     to: price.productID,
                     direction: .unknown,
                     timing: .atPeriodEnd(time.date),
-                    basis: .store
+                    basis: .store,
+                    toBasePlan: price.product == nil ? nil : price.id
                 )
             ),
             subject,
@@ -117,13 +117,12 @@ extension Mapping {
     /// `end_behavior: cancel` ends the subscription with the last phase.
     private func end(
         _ schedule: ScheduleObject,
-        _ previous: ObjectReader?,
-        _ lineage: SubscriptionID,
-        _ subject: Subject
+        previous: ObjectReader?,
+        about subject: Subject
     ) throws(JSONError) -> NormalizedEvent? {
         let before = try previous?.optionalString("end_behavior")
         guard previous == nil || before != nil, before != schedule.endBehavior,
-            let end = schedule.phases.last?.end
+            let end = schedule.phases.last?.end, let lineage = subject.lineage
         else { return nil }
         var subject = subject
         switch (before, schedule.endBehavior) {
@@ -163,6 +162,6 @@ extension Mapping {
         }
         var subject = subject(schedule, lineage)
         subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
-        return .events([changeReverted(to: from, at: change.to.start, lineage, subject)])
+        return .events([changeReverted(to: from, at: change.to.start, in: lineage, about: subject)])
     }
 }

@@ -54,11 +54,14 @@ extension SubscriptionObject {
         return trial <= began
     }
 
-    /// What will happen at the end of the period.
+    /// When the trial ends that leads to the first payment. Time that a merchant gives a payer leads to a renewal.
+    var endOfFirstTrial: Milliseconds? { isTrialOfStart ? trialEnd : nil }
+
+    /// What will happen at the end of the period. What is unpaid goes on being billed, and comes back once it is paid.
     var terms: RenewalTerms {
         let willRenew =
             !isEnding && collectionPause == nil && endedAt == nil
-            && (status == .trialing || status == .active || status == .pastDue)
+            && (status == .trialing || status == .active || status == .pastDue || status == .unpaid)
         return RenewalTerms(willRenew: willRenew, renewsAt: willRenew ? periodEnd?.date : nil)
     }
 
@@ -144,7 +147,11 @@ extension Mapping {
         if !subscription.sendsInvoices || policy.sentInvoices == .keeps || subscription.status == .trialing {
             for span in subscription.spans { facts += span.periods(subscription.phase) }
         }
-        func appendEnds(at time: Milliseconds?, _ reason: LifecycleEvent.Expired.Reason) {
+        func appendEnds(
+            at time: Milliseconds?,
+            _ reason: LifecycleEvent.Expired.Reason,
+            unlessPaid charge: String? = nil
+        ) {
             for span in subscription.spans {
                 facts.append(
                     .periodEnded(
@@ -152,12 +159,15 @@ extension Mapping {
                             start: span.start.date,
                             transaction: nil,
                             at: (time ?? span.start).date,
-                            reason: reason
+                            reason: reason,
+                            outstandingCharge: charge
                         )
                     )
                 )
             }
         }
+        // Who pays the open invoice has access again, whichever notification of that comes
+        // (https://docs.stripe.com/billing/subscriptions/overview#unpaid).
         switch subscription.status {
         case .trialing, .active:
             let pause = subscription.collectionPause
@@ -178,14 +188,14 @@ extension Mapping {
                 facts.append(.billing(Fact.Billing(.grace, graceUntil: subscription.periodEnd?.date)))
             case .grace(let duration):
                 let until = graceEnd(of: subscription.current, duration)
-                appendEnds(at: until, .billing)
+                appendEnds(at: until, .billing, unlessPaid: subscription.latestInvoice)
                 facts.append(.billing(Fact.Billing(.grace, graceUntil: until?.date)))
             case .suspends:
-                appendEnds(at: nil, .billing)
+                appendEnds(at: nil, .billing, unlessPaid: subscription.latestInvoice)
                 facts.append(.billing(Fact.Billing(.suspended)))
             }
         case .unpaid:
-            appendEnds(at: nil, .billing)
+            appendEnds(at: nil, .billing, unlessPaid: subscription.latestInvoice)
             facts.append(.billing(Fact.Billing(.suspended)))
         case .paused:
             appendEnds(at: pauseTime(subscription), .paused)
@@ -195,6 +205,15 @@ extension Mapping {
         default:
             break
         }
+    }
+
+    /// That a pause is over, where the snapshot alone leaves it open: its schedule may hold a pause to come.
+    func statePauseOver(in stated: inout Stated) {
+        let subscription = stated.subscription
+        guard subscription.schedule != nil, subscription.collectionPause == nil,
+            subscription.status == .active || subscription.status == .trialing
+        else { return }
+        stated.subject.facts.append(.pause(Fact.PauseState(.none)))
     }
 
     func graceEnd(of span: SubscriptionObject.Span?, _ duration: Duration) -> Milliseconds? {

@@ -19,6 +19,8 @@ struct SubscriptionBefore {
     let trialEnd: Change<Milliseconds>
     let hadCollectionPause: Bool?
     let hadPendingUpdate: Bool?
+    /// Whether it was paused, by whichever means, and is not any more.
+    let wasPaused: Bool
     /// Whether the update made a new invoice.
     let hasNewInvoice: Bool
 
@@ -33,6 +35,7 @@ struct SubscriptionBefore {
         (status, items, itemsNow, start, end, hadCurrent) = (nil, nil, shown, nil, nil, false)
         (wasEnding, endsAt, endChanged, canceledAt) = (now.isEnding, now.endsAt, false, nil)
         (trialEnd, hadCollectionPause, hadPendingUpdate, hasNewInvoice) = (.none, nil, nil, false)
+        wasPaused = false
     }
 
     init(
@@ -72,6 +75,8 @@ struct SubscriptionBefore {
         hadCollectionPause = fields.has(.pauseCollection) ? fields.optionalValue(.pauseCollection) != nil : nil
         hadPendingUpdate = fields.has(.pendingUpdate) ? fields.optionalValue(.pendingUpdate) != nil : nil
         hasNewInvoice = fields.has(.latestInvoice)
+        wasPaused =
+            status == .paused && now.status != .paused || hadCollectionPause == true && now.collectionPause == nil
     }
 
     /// The items before, where the update says anything of items.
@@ -184,6 +189,21 @@ enum ItemChange {
 }
 
 extension Mapping {
+    /// A subscription after an update, and what the update says it was before.
+    struct Update {
+        var stated: Stated
+        let before: SubscriptionBefore
+
+        var subscription: SubscriptionObject { stated.subscription }
+        var lineage: SubscriptionID { stated.lineage }
+        var subject: Subject { stated.subject }
+
+        /// True if the period ran out and the next one took its place.
+        var rolled: Bool { before.rolled(to: subscription) }
+        /// True if a period began ahead of the end of the one before it.
+        var restarted: Bool { before.restarted(to: subscription) }
+    }
+
     /// One update can hold several facts. They come in this order: renewal, items, pause, state.
     func subscriptionUpdated(_ shown: SubscriptionObject) throws(JSONError) -> Outcome {
         guard let subscription = completed(shown) else { return statement(shown, .needsLookup) }
@@ -198,14 +218,14 @@ extension Mapping {
         } else {
             before = SubscriptionBefore(subscription, shown: shown.items)
         }
-        var subject = subject(subscription)
-        guard let lineage = subject.lineage else { return .none(.unchanged) }
+        var update = Update(stated: stated(subscription), before: before)
         if before.hadPendingUpdate == true, subscription.pendingItems.isEmpty {
-            subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
+            update.stated.subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
         }
-        if before.restarted(to: subscription), let start = before.start, let span = subscription.current {
+        if before.wasPaused { statePauseOver(in: &update.stated) }
+        if update.restarted, let start = before.start, let span = subscription.current {
             // What was left of the period before is not there any more.
-            subject.facts.append(
+            update.stated.subject.facts.append(
                 .periodEnded(
                     Fact.PeriodEnd(start: start.date, transaction: nil, at: span.start.date, reason: .replaced)
                 )
@@ -216,30 +236,27 @@ extension Mapping {
         case .incompleteExpired, .canceled:
             break
         default:
-            renewal(subscription, before, subject, lineage, into: &events)
+            renewal(update, into: &events)
             if subscription.status != .incomplete {
-                items(subscription, before, subject, lineage, into: &events)
-                pendingUpdate(subscription, before, subject, lineage, into: &events)
-                collection(subscription, before, subject, lineage, into: &events)
+                items(update, into: &events)
+                pendingUpdate(update, into: &events)
+                collection(update, into: &events)
             }
         }
-        state(subscription, before, subject, lineage, into: &events)
+        state(update, into: &events)
         if !events.isEmpty { return .events(events) }
         // A changed status or period that gave no event is told by an invoice, or by an event of its own.
         let isTold = before.status != nil || before.start != nil
-        return .none(isTold ? .reportedElsewhere : .unchanged, lineage: lineage, facts: subject.facts)
+        return update.stated.none(isTold ? .reportedElsewhere : .unchanged)
     }
 
-    private func renewal(
-        _ subscription: SubscriptionObject,
-        _ before: SubscriptionBefore,
-        _ subject: Subject,
-        _ lineage: SubscriptionID,
-        into events: inout [NormalizedEvent]
-    ) {
+    private func renewal(_ update: Update, into events: inout [NormalizedEvent]) {
+        let (subscription, before, subject, lineage) = (
+            update.subscription, update.before, update.subject, update.lineage
+        )
         guard before.endChanged else { return }
         if subscription.isEnding, !before.wasEnding || before.endsAt != subscription.endsAt {
-            events.append(renewalOff(subscription, subject, lineage))
+            events.append(renewalOff(update.stated))
         } else if !subscription.isEnding, before.wasEnding {
             events.append(
                 event(
@@ -257,14 +274,11 @@ extension Mapping {
         subscription.hasTestClock ? notificationName : (canceledAt ?? created).wholeSeconds
     }
 
-    func renewalOff(
-        _ subscription: SubscriptionObject,
-        _ subject: Subject,
-        _ lineage: SubscriptionID
-    ) -> NormalizedEvent {
-        event(
+    func renewalOff(_ stated: Stated) -> NormalizedEvent {
+        let subscription = stated.subscription
+        return event(
             identity(
-                lineage,
+                stated.lineage,
                 "auto_renew",
                 "off",
                 request(subscription.canceledAt, subscription),
@@ -277,18 +291,15 @@ extension Mapping {
                     feedback: subscription.cancellationFeedback
                 )
             ),
-            subject,
+            stated.subject,
             effectiveAt: subscription.endsAt
         )
     }
 
-    private func items(
-        _ subscription: SubscriptionObject,
-        _ before: SubscriptionBefore,
-        _ subject: Subject,
-        _ lineage: SubscriptionID,
-        into events: inout [NormalizedEvent]
-    ) {
+    private func items(_ update: Update, into events: inout [NormalizedEvent]) {
+        let (subscription, before, subject, lineage) = (
+            update.subscription, update.before, update.subject, update.lineage
+        )
         let change = ItemChange(from: before.items, to: before.itemsNow)
         if case .none = change { return }
         // Prices and quantities name the change; when it took place tells it from the same change made again.
@@ -314,16 +325,16 @@ extension Mapping {
             )
             return
         }
-        guard let detail = productChange(change, before, subscription) else { return }
+        guard let detail = productChange(change, in: update) else { return }
         // A period that begins with the change is the same fact under another name.
         let id: EventID
-        if before.restarted(to: subscription), let span = subscription.current, let product = span.product {
+        if update.restarted, let span = subscription.current, let product = span.product {
             id = .periodBegan(lineage, product: product, start: span.start.date)
         } else {
             id = identity(lineage, "items", content, created.wholeSeconds)
         }
         // A change that comes with a period takes effect with it, however long after its start Stripe gets to it.
-        let beginsPeriod = before.rolled(to: subscription) || before.restarted(to: subscription)
+        let beginsPeriod = update.rolled || update.restarted
         // Whatever was planned has come, or was overtaken.
         events.append(
             event(
@@ -336,11 +347,8 @@ extension Mapping {
         )
     }
 
-    private func productChange(
-        _ change: ItemChange,
-        _ before: SubscriptionBefore,
-        _ subscription: SubscriptionObject
-    ) -> LifecycleEvent.ProductChange? {
+    private func productChange(_ change: ItemChange, in update: Update) -> LifecycleEvent.ProductChange? {
+        let (subscription, before) = (update.subscription, update.before)
         let from: String?
         let to: String
         let direction: LifecycleEvent.ProductChange.Direction
@@ -371,13 +379,10 @@ extension Mapping {
     }
 
     /// `pending_update`: a change that takes effect once its invoice is paid.
-    private func pendingUpdate(
-        _ subscription: SubscriptionObject,
-        _ before: SubscriptionBefore,
-        _ subject: Subject,
-        _ lineage: SubscriptionID,
-        into events: inout [NormalizedEvent]
-    ) {
+    private func pendingUpdate(_ update: Update, into events: inout [NormalizedEvent]) {
+        let (subscription, before, subject, lineage) = (
+            update.subscription, update.before, update.subject, update.lineage
+        )
         guard before.hadPendingUpdate == false, let new = subscription.pendingItems.primary,
             case .swapped(let old, _) = ItemChange(from: subscription.items, to: subscription.pendingItems)
         else { return }
@@ -399,13 +404,10 @@ extension Mapping {
     }
 
     /// `pause_collection`: the subscription goes on, its invoices are not collected. Whether that is a pause is policy.
-    private func collection(
-        _ subscription: SubscriptionObject,
-        _ before: SubscriptionBefore,
-        _ subject: Subject,
-        _ lineage: SubscriptionID,
-        into events: inout [NormalizedEvent]
-    ) {
+    private func collection(_ update: Update, into events: inout [NormalizedEvent]) {
+        let (subscription, before, subject, lineage) = (
+            update.subscription, update.before, update.subject, update.lineage
+        )
         guard let wasPaused = before.hadCollectionPause, wasPaused != (subscription.collectionPause != nil)
         else { return }
         let pause = subscription.collectionPause
@@ -414,9 +416,9 @@ extension Mapping {
             var facts = ["collection": "paused"]
             facts["behavior"] = pause.behavior
             facts["resumes_at"] = pause.resumesAt.map { RFC3339.string($0) }
-            events.append(notice(.other, facts, subject))
+            events.append(notice(.other, facts, about: subject))
         case (.keeps, nil):
-            events.append(notice(.other, ["collection": "resumed"], subject))
+            events.append(notice(.other, ["collection": "resumed"], about: subject))
         case (.pauses, let pause?):
             events.append(
                 event(
@@ -426,47 +428,38 @@ extension Mapping {
                 )
             )
         case (.pauses, nil):
-            let resumed = resumption(subscription, subject, lineage, beganNow: before.start != nil)
+            let resumed = resumption(update.stated, beganNow: before.start != nil)
             if let resumed { events.append(resumed) }
         }
     }
 
-    private func state(
-        _ subscription: SubscriptionObject,
-        _ before: SubscriptionBefore,
-        _ subject: Subject,
-        _ lineage: SubscriptionID,
-        into events: inout [NormalizedEvent]
-    ) {
-        switch (before.status, subscription.status) {
+    private func state(_ update: Update, into events: inout [NormalizedEvent]) {
+        switch (update.before.status, update.subscription.status) {
         case (.incomplete?, .active), (.incomplete?, .trialing):
-            if let started = started(subscription, subject, lineage) { events.append(started) }
+            if let started = started(update.stated) { events.append(started) }
         case (.some, .incompleteExpired):
-            events.append(purchaseFailed(subject, lineage, subscription.id))
+            events.append(purchaseFailed(update.stated))
         case (.some, .pastDue):
-            events.append(pastDue(subscription, subject, lineage))
+            events.append(pastDue(update.stated))
         case (.some, .unpaid):
-            events.append(unpaid(subscription, subject, lineage))
+            events.append(unpaid(update.stated))
         default:
             // The invoice carries conversion and recovery, `paused`, `resumed` and `deleted` the rest.
-            periods(subscription, before, subject, lineage, into: &events)
+            periods(update, into: &events)
         }
     }
 
-    private func periods(
-        _ subscription: SubscriptionObject,
-        _ before: SubscriptionBefore,
-        _ subject: Subject,
-        _ lineage: SubscriptionID,
-        into events: inout [NormalizedEvent]
-    ) {
+    private func periods(_ update: Update, into events: inout [NormalizedEvent]) {
+        let (subscription, before, subject, lineage) = (
+            update.subscription, update.before, update.subject, update.lineage
+        )
         guard subscription.status == .active || subscription.status == .trialing, let span = subscription.current
         else { return }
         // A trial that is ended ahead of time is charged at once, by an invoice that looks like any other change.
         let isEarlyConversion =
-            before.status == .trialing && subscription.status == .active && before.restarted(to: subscription)
+            before.status == .trialing && subscription.status == .active && update.restarted
             && !events.contains { $0.kind == .productChanged }
-        if before.rolled(to: subscription) || isEarlyConversion {
+        if update.rolled || isEarlyConversion {
             // The invoice of the period tells of its renewal, about an hour from now. Where there is none, or it bills
             // what was used in the period before, this is the only word of it.
             let isToldByInvoice =

@@ -2,6 +2,22 @@ import LifecycleEvents
 import WireJSON
 
 extension Mapping {
+    /// A subscription as an event shows it, with what its events are about.
+    struct Stated {
+        let subscription: SubscriptionObject
+        let lineage: SubscriptionID
+        var subject: Subject
+
+        /// The facts alone.
+        func none(_ reason: Normalization.NoChange.Reason) -> Outcome {
+            .none(reason, lineage: lineage, facts: subject.facts)
+        }
+    }
+
+    func stated(_ subscription: SubscriptionObject) -> Stated {
+        Stated(subscription: subscription, lineage: lineage(subscription.id), subject: subject(subscription))
+    }
+
     /// The subscription with all its items, any of which can be the one that stands for all; nil where some are missing.
     func completed(_ subscription: SubscriptionObject) -> SubscriptionObject? {
         guard subscription.hasMoreItems else { return subscription }
@@ -14,47 +30,43 @@ extension Mapping {
 
     func subscriptionCreated(_ shown: SubscriptionObject) -> Outcome {
         guard let subscription = completed(shown) else { return statement(shown, .needsLookup) }
-        let subject = subject(subscription)
-        guard let lineage = subject.lineage else { return .none(.unchanged) }
+        let stated = stated(subscription)
         switch subscription.status {
         case .active, .trialing:
-            guard let started = started(subscription, subject, lineage) else { break }
+            guard let started = started(stated) else { break }
             return .events([started])
         case .incomplete:
-            return .events([pending(subject, lineage, subscription.id)])
+            return .events([pending(stated)])
         default:
             break
         }
-        return .none(.reportedElsewhere, lineage: lineage, facts: subject.facts)
+        return stated.none(.reportedElsewhere)
     }
 
     func subscriptionDeleted(_ subscription: SubscriptionObject) -> Outcome {
-        let subject = subject(subscription)
-        guard let lineage = subject.lineage else { return .none(.unchanged) }
+        let stated = stated(subscription)
         switch subscription.status {
         case .incompleteExpired, .incomplete:
-            return .events([purchaseFailed(subject, lineage, subscription.id)])
+            return .events([purchaseFailed(stated)])
         case .canceled:
-            let end = subscription.endedAt ?? created
-            return .events([expired(subscription.expiryReason, at: end, subscription, subject, lineage)])
+            return .events([expired(stated)])
         default:
             // Fetched, and alive again: ids are not used twice, so the event is not about what we were shown.
-            return .none(.stale, lineage: lineage, facts: subject.facts)
+            return stated.none(.stale)
         }
     }
 
     func subscriptionPaused(_ subscription: SubscriptionObject) -> Outcome {
-        let subject = subject(subscription)
-        guard let lineage = subject.lineage else { return .none(.unchanged) }
+        let stated = stated(subscription)
         guard subscription.status == .paused else {
-            return .none(.stale, lineage: lineage, facts: subject.facts)
+            return stated.none(.stale)
         }
         let since = pauseTime(subscription)
         return .events([
             event(
-                identity(lineage, "paused", since.wholeSeconds),
+                identity(stated.lineage, "paused", since.wholeSeconds),
                 .paused(LifecycleEvent.Pause(reason: subscription.pauseReason)),
-                subject,
+                stated.subject,
                 effectiveAt: since
             )
         ])
@@ -62,60 +74,54 @@ extension Mapping {
 
     func subscriptionResumed(_ shown: SubscriptionObject) -> Outcome {
         guard let subscription = completed(shown) else { return statement(shown, .needsLookup) }
-        let subject = subject(subscription)
-        guard let lineage = subject.lineage else { return .none(.unchanged) }
+        var stated = stated(subscription)
         guard subscription.status == .active || subscription.status == .trialing,
             let start = subscription.current?.start
-        else { return .none(.stale, lineage: lineage, facts: subject.facts) }
+        else { return stated.none(.stale) }
+        statePauseOver(in: &stated)
         // Where a test clock stands nothing tells. Unless it is asked for otherwise, a period begins.
         let beganNow = subscription.hasTestClock || start >= created - 60_000
-        guard let resumed = resumption(subscription, subject, lineage, beganNow: beganNow) else {
-            return .none(.stale, lineage: lineage, facts: subject.facts)
+        guard let resumed = resumption(stated, beganNow: beganNow) else {
+            return stated.none(.stale)
         }
         return .events([resumed])
     }
 
     /// A resumption that began a period is that period; one within a period is a fact of its own.
-    func resumption(
-        _ subscription: SubscriptionObject,
-        _ subject: Subject,
-        _ lineage: SubscriptionID,
-        beganNow: Bool
-    ) -> NormalizedEvent? {
+    func resumption(_ stated: Stated, beganNow: Bool) -> NormalizedEvent? {
+        let subscription = stated.subscription
         guard let span = subscription.current, let product = span.product else { return nil }
         return event(
             beganNow
-                ? .periodBegan(lineage, product: product, start: span.start.date)
-                : identity(lineage, "resumed", created.wholeSeconds),
+                ? .periodBegan(stated.lineage, product: product, start: span.start.date)
+                : identity(stated.lineage, "resumed", created.wholeSeconds),
             .renewed(
                 LifecycleEvent.Renewed(cause: .resumption, phase: subscription.phase, period: span.period)
             ),
-            subject,
+            stated.subject,
             effectiveAt: beganNow ? span.start : created
         )
     }
 
     func trialWillEnd(_ subscription: SubscriptionObject) -> Outcome {
-        let subject = subject(subscription)
+        let stated = stated(subscription)
         guard let end = subscription.trialEnd,
             subscription.hasTestClock ? subscription.status == .trialing : end > created
         else {
-            return .none(.unchanged, lineage: subject.lineage, facts: subject.facts)
+            return stated.none(.unchanged)
         }
         return .events([
-            notice(.trialEnding, ["trial_end": RFC3339.string(end)], subject, effectiveAt: end)
+            notice(.trialEnding, ["trial_end": RFC3339.string(end)], about: stated.subject, effectiveAt: end)
         ])
     }
 
     func pendingUpdateExpired(_ subscription: SubscriptionObject) -> Outcome {
-        var subject = subject(subscription)
-        guard let lineage = subject.lineage, let product = subscription.product else {
-            return .none(.unchanged, lineage: subject.lineage, facts: subject.facts)
-        }
-        subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
+        var stated = stated(subscription)
+        guard let product = subscription.product else { return stated.none(.unchanged) }
+        stated.subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
         return .events([
             event(
-                .changeReverted(lineage, product: product, at: created.date),
+                .changeReverted(stated.lineage, product: product, at: created.date),
                 .productChangeReverted(
                     LifecycleEvent.ProductChange(
                         to: product,
@@ -124,43 +130,46 @@ extension Mapping {
                         basis: .store
                     )
                 ),
-                subject
+                stated.subject
             )
         ])
     }
 
     func statement(_ subscription: SubscriptionObject, _ reason: Normalization.NoChange.Reason) -> Outcome {
-        .none(reason, lineage: lineage(subscription.id), facts: subject(subscription).facts)
+        stated(subscription).none(reason)
     }
 
     /// A thin event that names one change. The object is as it is now: where it does not show the change any more, the
     /// event is stale, and what followed it will be told as well.
     func subscriptionTold(_ told: Row.Told, _ shown: SubscriptionObject) -> Outcome {
         guard let subscription = completed(shown) else { return statement(shown, .needsLookup) }
-        let subject = subject(subscription)
-        guard let lineage = subject.lineage else { return .none(.unchanged) }
-        let stale = Outcome.none(.stale, lineage: lineage, facts: subject.facts)
+        let stated = stated(subscription)
+        let stale = stated.none(.stale)
         switch told {
         case .began:
             guard subscription.status == .active || subscription.status == .trialing else { return stale }
             // Also sent after recovery and conversion, which the invoice tells of.
             guard let span = subscription.current, let began = subscription.startDate, span.start <= began,
-                let started = started(subscription, subject, lineage)
-            else { return .none(.reportedElsewhere, lineage: lineage, facts: subject.facts) }
+                let started = started(stated)
+            else { return stated.none(.reportedElsewhere) }
             return .events([started])
         case .pastDue:
             guard subscription.status == .pastDue else { return stale }
-            return .events([pastDue(subscription, subject, lineage)])
+            return .events([pastDue(stated)])
         case .unpaid:
             guard subscription.status == .unpaid else { return stale }
-            return .events([unpaid(subscription, subject, lineage)])
+            return .events([unpaid(stated)])
         case .incompleteExpired:
             guard subscription.status == .incompleteExpired else { return stale }
-            return .events([purchaseFailed(subject, lineage, subscription.id)])
+            return .events([purchaseFailed(stated)])
         case .endChanged:
-            if subscription.isEnding { return .events([renewalOff(subscription, subject, lineage)]) }
+            if subscription.isEnding { return .events([renewalOff(stated)]) }
             return .events([
-                event(identity(lineage, "auto_renew", "on", created.wholeSeconds), .autoRenewEnabled, subject)
+                event(
+                    identity(stated.lineage, "auto_renew", "on", created.wholeSeconds),
+                    .autoRenewEnabled,
+                    stated.subject
+                )
             ])
         case .itemsChanged, .quantityChanged, .productSwapped:
             guard let product = subscription.product else { return stale }
@@ -172,7 +181,7 @@ extension Mapping {
                 }
             return .events([
                 event(
-                    identity(lineage, "items", notificationName),
+                    identity(stated.lineage, "items", notificationName),
                     .productChanged(
                         LifecycleEvent.ProductChange(
                             to: product,
@@ -182,7 +191,7 @@ extension Mapping {
                             period: subscription.current?.period
                         )
                     ),
-                    subject
+                    stated.subject
                 )
             ])
         }
@@ -190,53 +199,47 @@ extension Mapping {
 }
 
 extension Mapping {
-    func started(
-        _ subscription: SubscriptionObject,
-        _ subject: Subject,
-        _ lineage: SubscriptionID
-    ) -> NormalizedEvent? {
-        subscription.current.flatMap { started($0, of: subscription, subject, lineage) }
+    /// The current period, which has begun with the subscription.
+    func started(_ stated: Stated) -> NormalizedEvent? {
+        stated.subscription.current.flatMap { started(stated, with: $0) }
     }
 
-    func started(
-        _ span: SubscriptionObject.Span,
-        of subscription: SubscriptionObject,
-        _ subject: Subject,
-        _ lineage: SubscriptionID
-    ) -> NormalizedEvent? {
+    func started(_ stated: Stated, with span: SubscriptionObject.Span) -> NormalizedEvent? {
         guard let product = span.product else { return nil }
+        let phase = stated.subscription.phase
         return event(
-            .periodBegan(lineage, product: product, start: span.start.date),
-            .started(LifecycleEvent.Started(origin: .new, phase: subscription.phase, period: span.period)),
-            subject,
+            .periodBegan(stated.lineage, product: product, start: span.start.date),
+            .started(LifecycleEvent.Started(origin: .new, phase: phase, period: span.period)),
+            stated.subject,
             effectiveAt: span.start
         )
     }
 
     /// The first payment is not there yet, or has failed.
-    func pending(_ subject: Subject, _ lineage: SubscriptionID, _ subscription: String) -> NormalizedEvent {
+    func pending(_ stated: Stated) -> NormalizedEvent { pending(stated.subject, of: stated.subscription.id) }
+
+    /// - Parameter subscription: stands for a product that is not known.
+    func pending(_ subject: Subject, of subscription: String) -> NormalizedEvent {
         event(
-            identity(lineage, "pending"),
+            identity(lineage(subscription), "pending"),
             .purchasePending(LifecycleEvent.PurchasePending(product: subject.product?.id ?? subscription)),
             subject
         )
     }
 
-    func purchaseFailed(_ subject: Subject, _ lineage: SubscriptionID, _ subscription: String) -> NormalizedEvent {
-        event(
-            identity(lineage, "pending", "canceled"),
-            .purchasePendingCanceled(LifecycleEvent.PurchasePending(product: subject.product?.id ?? subscription)),
-            subject
+    func purchaseFailed(_ stated: Stated) -> NormalizedEvent {
+        let product = stated.subject.product?.id ?? stated.subscription.id
+        return event(
+            identity(stated.lineage, "pending", "canceled"),
+            .purchasePendingCanceled(LifecycleEvent.PurchasePending(product: product)),
+            stated.subject
         )
     }
 
     /// The first failed attempt of an invoice makes a subscription past due, so that both words for it are one fact.
-    func pastDue(
-        _ subscription: SubscriptionObject,
-        _ subject: Subject,
-        _ lineage: SubscriptionID
-    ) -> NormalizedEvent {
-        var subject = subject
+    func pastDue(_ stated: Stated) -> NormalizedEvent {
+        let subscription = stated.subscription
+        var subject = stated.subject
         if let invoice = subscription.latestInvoice {
             subject.facts = subject.facts.map { fact in
                 guard case .billing(var billing) = fact else { return fact }
@@ -245,7 +248,7 @@ extension Mapping {
             }
         }
         return event(
-            billingIssue(lineage, invoice: subscription.latestInvoice ?? "", attempt: 1),
+            billingIssue(stated.lineage, invoice: subscription.latestInvoice ?? "", attempt: 1),
             .billingIssue(
                 LifecycleEvent.BillingIssue(
                     access: failedAccess(start: subscription.current?.start, end: subscription.periodEnd)
@@ -283,31 +286,25 @@ extension Mapping {
     }
 
     /// Stripe gave up charging. A payment undoes this end, and the period may end for good later: another fact.
-    func unpaid(
-        _ subscription: SubscriptionObject,
-        _ subject: Subject,
-        _ lineage: SubscriptionID
-    ) -> NormalizedEvent {
+    func unpaid(_ stated: Stated) -> NormalizedEvent {
+        let subscription = stated.subscription
         let start = subscription.current?.start ?? subscription.startDate ?? created
         return event(
-            identity(lineage, "unpaid", subscription.latestInvoice ?? "", start.wholeSeconds),
+            identity(stated.lineage, "unpaid", subscription.latestInvoice ?? "", start.wholeSeconds),
             .expired(LifecycleEvent.Expired(reason: .billing)),
-            subject
+            stated.subject
         )
     }
 
-    func expired(
-        _ reason: LifecycleEvent.Expired.Reason,
-        at time: Milliseconds,
-        _ subscription: SubscriptionObject,
-        _ subject: Subject,
-        _ lineage: SubscriptionID
-    ) -> NormalizedEvent {
+    /// The end of a subscription, which Stripe dates.
+    func expired(_ stated: Stated) -> NormalizedEvent {
+        let subscription = stated.subscription
+        let (reason, time) = (subscription.expiryReason, subscription.endedAt ?? created)
         let start = subscription.current?.start ?? subscription.startDate ?? time
         return event(
-            .ended(lineage, periodStart: start.date, reason: reason),
+            .ended(stated.lineage, periodStart: start.date, reason: reason),
             .expired(LifecycleEvent.Expired(reason: reason, feedback: subscription.cancellationFeedback)),
-            subject,
+            stated.subject,
             effectiveAt: time
         )
     }

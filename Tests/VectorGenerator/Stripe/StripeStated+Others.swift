@@ -11,7 +11,7 @@ extension StripeStated {
     private static func bought(_ price: JSONText, _ product: JSONText, of name: String = "pi_7") -> Event {
         told(
             "one_time_purchased",
-            .purchased(lineage(name), transaction: "cs_1"),
+            .purchased(lineage(name), transaction: name),
             [
                 "subscription": .string("stripe/production/\(name)"), "transaction": .string(name), "account": user,
                 "product": product, "price": price,

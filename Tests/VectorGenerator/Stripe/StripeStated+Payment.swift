@@ -187,12 +187,13 @@ extension StripeStated {
         let money: JSONText = ["amount": amount, "currency": "USD"]
         return paid(
             "refunded",
-            .refunded(lineage("ch_1"), refund: id),
+            .refunded(lineage(""), refund: id),
             effective: "2026-03-01T11:59:00.000Z",
             [
                 "transaction": transaction, "price": ["amount": amount, "currency": "USD", "role": "refund"],
                 "detail": [
                     "transaction": transaction, "scope": ["type": "amount", "amount": money], "reason": reason,
+                    "refund": .string(id),
                 ],
                 "facts": [
                     [
@@ -210,9 +211,9 @@ extension StripeStated {
 
     private static let reversed = paid(
         "refund_reversed",
-        .refundReversed(lineage("ch_1"), transaction: "re_1"),
+        .refundReversed(lineage(""), transaction: "re_1"),
         [
-            "detail": ["transaction": "pi_1"],
+            "detail": ["transaction": "pi_1", "refund": "re_1"],
             "facts": [
                 [
                     "fact": "refund",
@@ -225,11 +226,11 @@ extension StripeStated {
     private static func disputed(_ stage: LifecycleEvent.Chargeback.Stage, facts: JSONText? = nil) -> Event {
         var event = paid(
             "chargeback",
-            .chargeback(lineage("ch_1"), dispute: "dp_1", stage: stage),
+            .chargeback(lineage(""), dispute: "dp_1", stage: stage),
             [
                 "detail": [
                     "stage": .string(stage.rawValue), "transaction": "pi_1",
-                    "amount": ["amount": "9.99", "currency": "USD"],
+                    "amount": ["amount": "9.99", "currency": "USD"], "dispute": "dp_1",
                 ]
             ]
         )
@@ -255,6 +256,23 @@ extension StripeStated {
         return event
     }()
 
+    private static let linked: Event = {
+        var event = told(
+            "notice",
+            nil,
+            [
+                "subscription": "stripe/production/in_1", "transaction": "in_1",
+                "detail": ["kind": "payment_linked", "facts": ["invoice": "in_1", "payment": "pi_1"]],
+                "facts": [
+                    ["fact": "transaction_name", "detail": ["transaction": "in_1", "name": "pi_1"]],
+                    ["fact": "link", "detail": "stripe/production/pi_1"],
+                ],
+            ]
+        )
+        event["account"] = nil
+        return event
+    }()
+
     static let payments: [String: [Event]] = [
         "payment/refund": [refunded("re_1", "5")],
         "payment/refund-succeeded": [refunded("re_1", "5")],
@@ -265,11 +283,14 @@ extension StripeStated {
         "payment/charge-full": [
             paid(
                 "refunded",
-                .refunded(lineage("ch_1"), refund: "ch_1/refunded/999/1772366400"),
+                .refunded(lineage(""), refund: "ch_1/refunded/999/1772366400"),
                 [
                     "account": ["id": "cus_1", "source": "stripe_customer"],
                     "price": ["amount": "9.99", "currency": "USD", "role": "refund"],
-                    "detail": ["transaction": "pi_1", "scope": ["type": "full"], "reason": "unknown"],
+                    "detail": [
+                        "transaction": "pi_1", "scope": ["type": "full"], "reason": "unknown",
+                        "refund": "ch_1/refunded/999/1772366400",
+                    ],
                     "facts": [
                         [
                             "fact": "refund",
@@ -284,12 +305,13 @@ extension StripeStated {
         "payment/charge-second-part": [
             paid(
                 "refunded",
-                .refunded(lineage("ch_1"), refund: "ch_1/refunded/999/1772366400"),
+                .refunded(lineage(""), refund: "ch_1/refunded/999/1772366400"),
                 [
                     "transaction": "in_1", "price": ["amount": "4.99", "currency": "USD", "role": "refund"],
                     "detail": [
                         "transaction": "in_1",
                         "scope": ["type": "amount", "amount": ["amount": "4.99", "currency": "USD"]],
+                        "refund": "ch_1/refunded/999/1772366400",
                     ],
                     "facts": [
                         [
@@ -302,6 +324,7 @@ extension StripeStated {
                 ]
             )
         ],
+        "payment/invoice-payment": [linked],
         "payment/dispute": [disputed(.opened)],
         "payment/dispute-inquiry": [disputed(.warning)],
         "payment/dispute-escalated": [disputed(.opened)],

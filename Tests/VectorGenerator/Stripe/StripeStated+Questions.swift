@@ -43,7 +43,7 @@ extension StripeStated {
     private static func sold(_ price: JSONText, _ product: JSONText, at time: JSONText, of name: String) -> Event {
         var event = asked(
             "one_time_purchased",
-            .purchased(lineage(name), transaction: "cs_1"),
+            .purchased(lineage(name), transaction: name),
             effective: time,
             [
                 "subscription": .string("stripe/production/\(name)"), "transaction": .string(name), "price": price,

@@ -137,7 +137,7 @@ extension StripeStated {
                 "expired",
                 notified("unpaid/in_1/1771502400"),
                 [
-                    "renewal": ends, "detail": ["reason": "billing"],
+                    "renewal": renewsLater, "detail": ["reason": "billing"],
                     "facts": [
                         ["fact": "owner", "detail": ["id": "cus_1", "source": "stripe_customer"]],
                         [
@@ -149,11 +149,14 @@ extension StripeStated {
                             "fact": "period_ended",
                             "detail": [
                                 "start": "2026-02-19T12:00:00.000Z", "at": "2026-02-19T12:00:00.000Z",
-                                "reason": "billing",
+                                "reason": "billing", "outstanding_charge": "in_1",
                             ],
                         ],
                         ["fact": "billing", "detail": ["status": "suspended"]],
-                        ["fact": "renewal_intent", "detail": ["terms": ["will_renew": false]]],
+                        [
+                            "fact": "renewal_intent",
+                            "detail": ["terms": ["will_renew": true, "renews_at": periodEnd]],
+                        ],
                     ],
                 ]
             )
@@ -220,6 +223,7 @@ extension StripeStated {
                     "detail": [
                         "from": "price_basic_month", "to": "prod_pro", "direction": "unknown",
                         "timing": "at_period_end", "effective_at": periodEnd, "basis": "inferred",
+                        "to_base_plan": "price_pro_month",
                     ]
                 ]
             )

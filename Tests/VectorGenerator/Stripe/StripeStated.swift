@@ -39,7 +39,7 @@ package enum StripeStated {
             "invoice/arrears", "invoice/first-trial", "invoice/first-trial-fee", "invoice/renewal-ahead",
             "invoice/renewal-twin",
             "invoice/threshold", "invoice/unknown-reason", "invoice/update", "payment/charge-succeeded",
-            "payment/dispute-funds", "payment/invoice-payment", "payment/refund-new-failed-twin",
+            "payment/dispute-funds", "payment/refund-new-failed-twin",
             "payment/refund-old-twin",
             "schedule/completed", "subscription/created-unknown-status", "subscription/paused-twin",
             "subscription/pending-update-applied", "subscription/recovered", "subscription/roll",

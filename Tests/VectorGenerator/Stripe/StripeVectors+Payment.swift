@@ -359,7 +359,16 @@ extension StripeVectors {
 
         // Companions and others.
         try add("charge-succeeded", "the invoice or session tells of it", "charge.succeeded", charge(0), [])
-        try add("invoice-payment", "which payment paid an invoice", "invoice_payment.paid", ["id": "inpay_1"], [])
+        try add(
+            "invoice-payment",
+            "which payment paid an invoice",
+            "invoice_payment.paid",
+            [
+                "id": "inpay_1", "object": "invoice_payment", "invoice": "in_1",
+                "payment": ["type": "payment_intent", "payment_intent": "pi_1"], "status": "paid",
+            ],
+            ["notice"]
+        )
         try add(
             "entitlements",
             "the features of a customer",

@@ -184,7 +184,10 @@ extension StripeVectors {
         add(
             "converted",
             "the first period after a trial",
-            active { ($0.trialStart, $0.trialEnd) = ($0.start - 7 * day, $0.start) },
+            active {
+                ($0.trialStart, $0.trialEnd) = ($0.start - 7 * day, $0.start)
+                $0.startDate = $0.start - 7 * day
+            },
             invoice("subscription_cycle"),
             is: ["renewed"]
         )

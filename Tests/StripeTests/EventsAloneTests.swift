@@ -1,0 +1,120 @@
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import Stripe
+import Testing
+
+/// A host may keep events and nothing else. What a customer paid for, and where money went back, must not hang on statements
+/// that come without an event.
+@Suite("A Stripe subscription known by its events alone")
+struct EventsAloneTests {
+    static let versions: [StripeSimulator.Version] = [.v2020, .acacia, .endive]
+    static let policies: [StripeAdapter.Policy.PastDueAccess] = [.keeps, .suspends, .grace(.seconds(3 * 86_400))]
+
+    /// The events of deliveries, as a host sees them that does not read what comes without one.
+    private func ledger(_ deliveries: [RareFlowTests.Taken], _ adapter: StripeAdapter) throws -> AccountLedger {
+        var ledger = AccountLedger()
+        for delivery in deliveries {
+            for event in try adapter.take(delivery.body, at: delivery.time).events { _ = ledger.apply(event) }
+        }
+        return ledger
+    }
+
+    /// A second month that is not paid for, until the customer pays its invoice.
+    private func rescued(
+        from status: String,
+        _ version: StripeSimulator.Version
+    ) -> (unpaid: [RareFlowTests.Taken], rescue: [RareFlowTests.Taken], end: Int64) {
+        let first = RareFlowTests.active(.basic)
+        var open = RareFlowTests.next(first, invoice: "in_2")
+        open.status = "past_due"
+        var failed = open
+        failed.status = status
+        var active = open
+        active.status = "active"
+        let line = StripeInvoice.Line(.basic, from: open.start, to: open.end)
+        var deliveries = [
+            RareFlowTests.began(first, version),
+            RareFlowTests.updated(open, from: first, at: open.start + 3600, version),
+        ]
+        if status != "past_due" {
+            deliveries.append(RareFlowTests.updated(failed, from: open, at: open.start + 4 * day, version))
+        }
+        let time = open.start + 5 * day
+        return (
+            deliveries,
+            [
+                RareFlowTests.updated(active, from: failed, at: time, version),
+                RareFlowTests.invoice("in_2", "paid", [line], at: time, version),
+            ],
+            open.end
+        )
+    }
+
+    @Test("who pays the open invoice has what was paid for, in any order", arguments: versions, policies)
+    func rescue(_ version: StripeSimulator.Version, _ policy: StripeAdapter.Policy.PastDueAccess) throws {
+        let adapter = try policed { $0.pastDue = policy }
+        for status in ["past_due", "unpaid"] {
+            let (unpaid, rescue, end) = rescued(from: status, version)
+            for order in RareFlowTests.permutations(unpaid + rescue) {
+                let state = try #require(try ledger(order, adapter)[PitfallTests.lineage])
+                for time in [end - 24 * day, end - 1] { #expect(state.access(at: date(time)).isGranted) }
+                #expect(!state.access(at: date(end)).isGranted)
+                #expect(state.contradictions.isEmpty)
+            }
+            let news = try (unpaid + rescue).flatMap { try adapter.take($0.body, at: $0.time).events }
+            #expect(news.filter { $0.kind == .renewed }.count == 1)
+        }
+    }
+
+    @Test("who does not pay is locked out, as Stripe says")
+    func unpaid() throws {
+        let (unpaid, _, end) = rescued(from: "unpaid", .endive)
+        for order in RareFlowTests.permutations(unpaid) {
+            let state = try #require(try ledger(order, adapter())[PitfallTests.lineage])
+            #expect(!state.access(at: date(end - 24 * day)).isGranted)
+        }
+    }
+
+    @Test("an invoice that is paid when its subscription has ended brings nothing back", arguments: versions)
+    func paidTooLate(_ version: StripeSimulator.Version) throws {
+        let (unpaid, rescue, end) = rescued(from: "unpaid", version)
+        var ended = RareFlowTests.next(RareFlowTests.active(.basic), invoice: "in_2")
+        (ended.status, ended.endedAt, ended.canceledAt) = ("canceled", ended.start + 4 * day + 60, ended.start)
+        let time = ended.start + 4 * day + 60
+        let deleted: RareFlowTests.Taken = (
+            PitfallTests.body("deleted", ended, at: time, id: "evt_deleted", version), time
+        )
+        for order in RareFlowTests.permutations(unpaid + [deleted, rescue[1]]) {
+            let state = try #require(try ledger(order, adapter())[PitfallTests.lineage])
+            #expect(!state.access(at: date(end - 24 * day)).isGranted)
+        }
+    }
+
+    @Test("a refund reaches the subscription whose payment it names", arguments: versions)
+    func refund(_ version: StripeSimulator.Version) throws {
+        let refund = PaymentJoinTests.refund(
+            "re_1",
+            PaymentJoinTests.sold,
+            of: try PaymentJoinTests.payment(version),
+            at: created + 5 * day,
+            version
+        )
+        let adapter = try policed { $0.refundSource = .refunds }
+        for order in RareFlowTests.permutations(try PaymentJoinTests.purchase(version) + [refund]) {
+            let ledger = try ledger(order, adapter)
+            #expect(ledger.states.count == 1)
+            let state = try #require(ledger[PitfallTests.lineage])
+            #expect(state.refund(of: "in_1")?.value.scope == .full)
+        }
+    }
+
+    @Test("which payment paid an invoice is a notice with both their names")
+    func paymentLinked() throws {
+        let delivery = try #require(try PaymentJoinTests.purchase(.endive).last)
+        let event = try #require(try adapter().take(delivery.body, at: delivery.time).events.first)
+        #expect(event.event == .notice(.init(.paymentLinked, facts: ["invoice": "in_1", "payment": "pi_in_1"])))
+        #expect(event.transaction == "in_1")
+        #expect(event.facts.map(\.kind) == [.transactionName, .link])
+    }
+}
