@@ -272,8 +272,8 @@ let package = Package(
         .testTarget(
             name: "LifecycleJournalTests",
             dependencies: [
-                "LifecycleJournal", "Normalizer", "NormalizerTesting", "NotificationSimulator", "PostgresJournal",
-                "SQLiteJournal", "SignatureCore", "Stripe", "lifecycle",
+                "HTTPTransport", "LifecycleJournal", "Normalizer", "NormalizerTesting", "NotificationSimulator",
+                "PostgresJournal", "SQLiteJournal", "SignatureCore", "Stripe", "lifecycle",
             ],
             swiftSettings: strict
         ),
@@ -307,7 +307,8 @@ let package = Package(
             name: "AppStoreServerTests",
             dependencies: [
                 "AppStoreServer", "AppleJWS", "CurlTransport", "HTTPTransport", "JSONWebSignature", "LifecycleEvents",
-                "LoopbackServer", "Normalizer", "NormalizerTesting", "NotificationSimulator", "SignatureCore",
+                "LifecycleJournal", "LoopbackServer", "Normalizer", "NormalizerTesting", "NotificationSimulator",
+                "SignatureCore",
                 "SignatureIssuing", "WireJSON",
             ],
             swiftSettings: strict

@@ -219,11 +219,6 @@ extension GooglePlayAdapter {
     }
 }
 
-extension DeliveryError.Code {
-    /// The provider refuses us what we have to ask, until somebody changes the set-up.
-    public static let denied: DeliveryError.Code = "denied"
-}
-
 extension DeliveryError {
     /// The same error about a delivery that was proven before. What is only unavailable stays so.
     var authentic: DeliveryError {

@@ -58,16 +58,16 @@ extension Journal {
             outcome = .failure(error)
         }
         let source = source ?? adapter.provider.rawValue
-        return await settle(delivery, outcome, of: source, adapter.provider)
+        return await settle(delivery, outcome, of: source, adapter.provider).answer
     }
 
     /// Keeps what a delivery came to, where it is to be kept, and says what to answer.
-    private func settle(
+    func settle(
         _ delivery: Delivery,
         _ outcome: Result<Normalization, DeliveryError>,
         of source: String,
         _ provider: Provider
-    ) async -> Acknowledgement {
+    ) async -> (answer: Acknowledgement, update: JournalUpdate) {
         var answer = Acknowledgement(for: outcome, provider: provider)
         let result = try? outcome.get()
         var update = JournalUpdate()
@@ -86,7 +86,7 @@ extension Journal {
         @unknown default: break
         }
         observe(delivery, outcome, update, of: source, answer.decision)
-        return answer
+        return (answer, update)
     }
 
     private func keep(
@@ -195,7 +195,7 @@ extension Journal {
         do throws(DeliveryError) {
             notification = try await adapter.authenticate(delivery)
         } catch {
-            return await settle(delivery, .failure(error), of: source, adapter.provider)
+            return await settle(delivery, .failure(error), of: source, adapter.provider).answer
         }
         let time = now()
         do {

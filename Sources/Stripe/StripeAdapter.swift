@@ -254,7 +254,7 @@ public struct StripeAdapter: ProviderAdapter {
         }
     }
 
-    private func checkAddressee(of notification: StripeNotification) throws(DeliveryError) {
+    func checkAddressee(of notification: StripeNotification) throws(DeliveryError) {
         let expected: Bool? =
             switch configuration.mode {
             case .any: nil
@@ -328,6 +328,13 @@ public struct StripeAdapter: ProviderAdapter {
 // MARK: Without a notification
 
 extension StripeAdapter {
+    /// What Stripe has created events for, for a journal's `backfill(from:)`; nil without ``Configuration/lookup``.
+    ///
+    /// - Parameter account: the connected account; nil for the account of the key.
+    public func history(of account: String? = nil) -> StripeEventHistory? {
+        setup.client.map { StripeEventHistory(self, $0, account: account) }
+    }
+
     /// Asks about a session of Checkout that a customer comes back from, and takes the answer through all steps.
     ///
     /// Identities are those that Stripe's own events give, so that whichever comes first is the news. A session that is

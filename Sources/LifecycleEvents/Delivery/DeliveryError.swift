@@ -22,6 +22,8 @@ public struct DeliveryError: Error, Sendable {
         public static let misdirected: Code = "misdirected"
         /// It could not be decided now: keys, network or quota were not to be had.
         public static let unavailable: Code = "unavailable"
+        /// The provider refuses what has to be asked, until somebody changes the set-up.
+        public static let denied: Code = "denied"
 
         /// Whether the same delivery can succeed later without anybody changing anything.
         public var isRetryable: Bool { self == .unavailable }

@@ -129,6 +129,42 @@ struct LookupClient: Sendable {
         }
     }
 
+    /// Asks for a list by itself, and not for a notification.
+    ///
+    /// - Throws: `denied` where the key may not read it, `unavailable` for everything else.
+    func list(
+        _ path: [String],
+        _ query: [(String, String)],
+        of account: String?
+    ) async throws(DeliveryError) -> (document: JSONDocument, answeredAt: Date) {
+        let response: HTTPTransportResponse
+        do throws(HTTPTransportError) {
+            let url = try HTTPSURL(
+                host: lookup.host,
+                path: path.map { HTTPSURL.PathSegment($0) },
+                query: query.map { HTTPSURL.QueryItem($0.0, $0.1) }
+            )
+            var request = try HTTPTransportRequest(.get, url, timeout: lookup.timeout)
+            try request.setHeader("Authorization", to: lookup.apiKey.bearerCredentials)
+            try request.setHeader("Stripe-Version", to: lookup.version)
+            if let account { try request.setHeader("Stripe-Account", to: account) }
+            response = try await lookup.transport.send(request, retrying: retries, clock: lookup.clock)
+        } catch {
+            throw DeliveryError(.unavailable, "the list could not be asked for: \(error.code)", underlying: error)
+        }
+        guard response.isSuccess, let document = try? JSONDocument(parsing: response.body) else {
+            let isDenied = response.status == 401 || response.status == 403
+            throw DeliveryError(
+                isDenied ? .denied : .unavailable,
+                "the list was answered with status \(response.status) and \(response.body.count) bytes"
+            )
+        }
+        guard let date = response.headers.date else {
+            throw DeliveryError(.unavailable, "the answer does not say when it was given")
+        }
+        return (document, Date(millisecondsSince1970: date.seconds * 1000))
+    }
+
     /// The answer is what was asked for, in the mode of the event.
     private func check(
         _ reader: ObjectReader,

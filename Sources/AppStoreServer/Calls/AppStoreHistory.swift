@@ -1,0 +1,63 @@
+import AppleJWS
+public import FoundationEssentials
+public import LifecycleEvents
+
+/// The notifications that Apple sent, or tried to send, to the app's URL in one environment, for a backfill.
+public struct AppStoreHistory: DeliveryHistory {
+    private let server: AppStoreServer
+    private let environment: AppStoreServer.Environment
+
+    init(_ server: AppStoreServer, _ environment: AppStoreServer.Environment) {
+        self.server = server
+        self.environment = environment
+    }
+
+    /// `apple/<bundle id>/<environment>`
+    public var name: String { "apple/\(server.configuration.bundleID)/\(environment)" }
+
+    /// Apple.
+    public var provider: Provider { .apple }
+
+    /// 180 days in Production and 30 in Sandbox, less an hour, since Apple refuses an earlier start.
+    public var reach: Duration { .seconds((environment == .production ? 180 : 30) * 86_400 - 3600) }
+
+    /// Reads a page of twenty. Every notification on it is verified as one that a webhook brings.
+    public func page(
+        of window: Range<Date>,
+        at position: String?
+    ) async throws(DeliveryError) -> DeliveryHistoryPage {
+        let answer: NotificationHistoryPage
+        do throws(AppStoreServerError) {
+            answer = try await server.notificationHistory(
+                NotificationHistoryQuery(from: window.lowerBound, to: window.upperBound),
+                page: position,
+                in: environment
+            )
+        } catch {
+            let code: DeliveryError.Code =
+                switch error.code {
+                case .unauthorized, .forbidden: .denied
+                case .invalidRequest, .unreadable: .malformed
+                default: .unavailable
+                }
+            throw DeliveryError(code, "the notification history: \(error.code.rawValue)", underlying: error)
+        }
+        return DeliveryHistoryPage(answer.entries.map(entry), next: answer.next)
+    }
+
+    private func entry(_ entry: NotificationHistoryPage.Entry) -> DeliveryHistoryPage.Entry {
+        let adapter = server.adapter
+        do throws(DeliveryError) {
+            let notification = try adapter.authenticate(entry.delivery, channel: .history)
+            return .init(entry.delivery, .success(try adapter.normalize(notification)))
+        } catch {
+            return .init(entry.delivery, .failure(error))
+        }
+    }
+}
+
+extension AppStoreServer {
+    /// What Apple sent in an environment, for a journal's `backfill(from:)`. Take it of a copy whose ``priority`` is `background`,
+    /// so that no customer waits for it.
+    public func history(in environment: Environment) -> AppStoreHistory { AppStoreHistory(self, environment) }
+}

@@ -1,0 +1,168 @@
+public import FoundationEssentials
+public import Normalizer
+
+extension Journal {
+    /// What was read of a provider's history.
+    public struct Backfill: Hashable, Sendable, Codable {
+        /// A time of which the provider had forgotten what it sent. Ask about the purchases one by one.
+        public struct Gap: Hashable, Sendable, Codable {
+            /// From when on nothing was read.
+            @EventTime public var from: Date
+            /// Until when.
+            @EventTime public var until: Date
+        }
+
+        /// The history, by ``DeliveryHistory/name``.
+        public var history: String
+        /// How many pages were read.
+        public var pages = 0
+        /// How many deliveries there were on them.
+        public var deliveries = 0
+        /// How many events were not known before.
+        public var newEvents = 0
+        /// How many deliveries could not be read, or were not proven. Those that the webhook would have brought into quarantine are
+        /// there now.
+        public var unreadable = 0
+        /// What the provider had forgotten before it was read.
+        public var gap: Gap?
+        /// Until when the history is read.
+        @EventTime public var through: Date
+    }
+
+    /// Where a history was left: the end of what is read, and the window that was being read.
+    private struct Progress: Codable {
+        struct Window: Codable {
+            @EventTime var from: Date
+            @EventTime var until: Date
+            var position: String?
+        }
+
+        @EventTime var through: Date
+        var window: Window?
+    }
+
+    /// Reads what a provider has sent since it was last read, and takes in what is not known yet.
+    ///
+    /// After each page the journal notes where it is, so that a process that is killed goes on from there, and reads one page
+    /// twice at most. Only what was never reported becomes news, whichever of webhook and history comes first. Two processes may
+    /// read the same history: one of them ends with a `conflict`.
+    ///
+    /// ```swift
+    /// let report = try await journal.backfill(from: server.history(in: .production), since: launch)
+    /// if let gap = report.gap { alert("nothing is known of \(gap.from) to \(gap.until)") }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - source: which of the host's adapters it is read with, where it has several of one provider; by default the provider.
+    ///   - start: where to begin a history that was never read before; it has no effect later. Without it, such a history begins
+    ///     now, and there is nothing to read: what was sent before you had a journal is no news.
+    ///   - overlap: how much of what was read is read again, for what the provider lists late.
+    ///   - progress: is called after each page.
+    /// - Throws: ``DeliveryError`` where the provider cannot be asked now, and ``JournalError``. Call it again: it goes on where it
+    ///   was.
+    @discardableResult
+    public func backfill(
+        from history: some DeliveryHistory,
+        as source: String? = nil,
+        since start: Date? = nil,
+        overlap: Duration = .seconds(3600),
+        progress report: @Sendable (Backfill) -> Void = { _ in }
+    ) async throws -> Backfill {
+        let time = now()
+        let name = "history/\(history.name)"
+        var mark = try await checkpoint(of: name)
+        var progress =
+            try mark.map { try Self.progress($0) } ?? Progress(through: min(start ?? time, time), window: nil)
+        var result = Backfill(history: history.name, through: progress.through)
+        func note() async throws {
+            let text = String(decoding: try CanonicalJSON.bytes(progress), as: UTF8.self)
+            guard try await setCheckpoint(text, of: name, after: mark) else {
+                throw JournalError(.conflict, "another process reads the history \(history.name)")
+            }
+            mark = try await checkpoint(of: name)
+            result.through = progress.through
+            report(result)
+        }
+        if mark == nil { try await note() }
+        while progress.through < time {
+            var window =
+                progress.window
+                ?? self.window(after: progress.through, overlap: overlap, within: history.reach, noting: &result)
+            // A position that was kept may be too old for the provider; then the window begins again.
+            var mayBeginAgain = window.position != nil
+            var isRead = false
+            while !isRead {
+                let page: DeliveryHistoryPage
+                do {
+                    page = try await history.page(of: window.from..<window.until, at: window.position)
+                } catch {
+                    guard mayBeginAgain else { throw error }
+                    window.position = nil
+                    mayBeginAgain = false
+                    continue
+                }
+                mayBeginAgain = false
+                for entry in page.entries {
+                    try await take(entry, of: source ?? history.provider.rawValue, history.provider, into: &result)
+                }
+                result.pages += 1
+                isRead = page.next == nil || page.next == window.position
+                window.position = page.next
+                progress.window = isRead ? nil : window
+                if isRead { progress.through = max(window.until, progress.through) }
+                try await note()
+            }
+        }
+        return result
+    }
+
+    private static func progress(_ mark: Checkpoint) throws -> Progress {
+        do {
+            return try CanonicalJSON.value(from: Array(mark.value.utf8))
+        } catch {
+            throw JournalError(.corrupt, "the checkpoint \(mark.source) cannot be read", underlying: error)
+        }
+    }
+
+    private func window(
+        after through: Date,
+        overlap: Duration,
+        within reach: Duration,
+        noting result: inout Backfill
+    ) -> Progress.Window {
+        let time = now()
+        let earliest = time.addingTimeInterval(-Double(reach.milliseconds) / 1000)
+        if through < earliest { result.gap = .init(from: through, until: earliest) }
+        let start = through.addingTimeInterval(-Double(overlap.milliseconds) / 1000)
+        // A window has a length, also where the clock was set back.
+        let from = min(max(start, earliest), time.addingTimeInterval(-1))
+        return .init(from: from, until: time, position: nil)
+    }
+
+    private func take(
+        _ entry: DeliveryHistoryPage.Entry,
+        of source: String,
+        _ provider: Provider,
+        into result: inout Backfill
+    ) async throws {
+        result.deliveries += 1
+        guard let delivery = entry.delivery else {
+            switch entry.outcome {
+            case .success(let normalization):
+                let time = now()
+                result.newEvents += try await write { try await apply(normalization, in: $0, at: time) }.newEvents.count
+            case .failure(let error) where error.code.isRetryable: throw error
+            case .failure: result.unreadable += 1
+            }
+            return
+        }
+        let (answer, update) = await settle(delivery, entry.outcome, of: source, provider)
+        result.newEvents += update.newEvents.count
+        switch answer.decision {
+        case .accept: break
+        case .retryLater:
+            throw entry.outcome.failure ?? DeliveryError(.unavailable, "the database could not keep a delivery")
+        default: result.unreadable += 1
+        }
+    }
+}

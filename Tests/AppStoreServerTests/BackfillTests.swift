@@ -1,0 +1,145 @@
+import AppStoreServer
+import AppleJWS
+import Foundation
+import HTTPTransport
+import LifecycleJournal
+import NormalizerTesting
+import NotificationSimulator
+import Synchronization
+import Testing
+
+@Suite("A backfill from Apple's notification history", .timeLimit(.minutes(5))) struct BackfillTests {
+    static let start = World.start.addingTimeInterval(-86_400 * 60)
+
+    /// A world whose server remembers a story, and what the webhook would have brought.
+    func world() throws -> (World, [Delivery]) {
+        let world = try World()
+        world.serve()
+        let story = try World.story(from: Self.start)
+        world.state.withLock { $0.production.sent = story.map { .init($0) } }
+        let apple = world.state.withLock { $0.production.apple }
+        return (world, try story.map { try apple.delivery($0, receivedAt: World.start) })
+    }
+
+    /// What a journal knows, and what it reported.
+    struct Outcome: Equatable {
+        var states: [SubscriptionState] = []
+        var events: Set<EventID> = []
+        var news: [EventID: Int] = [:]
+
+        init(_ journal: Journal) async throws {
+            let feed = try await journal.events(limit: 10_000)
+            events = Set(feed.map(\.event.event.id))
+            for event in feed where event.event.isNews { news[event.event.event.id, default: 0] += 1 }
+            for lineage in Set(feed.compactMap(\.event.event.subscription)).sorted(by: { "\($0)" < "\($1)" }) {
+                if let state = try await journal.state(of: lineage) { states.append(state) }
+            }
+        }
+    }
+
+    @Test("heals any loss: states and events are those of a host that missed nothing, and none is told twice")
+    func losses() async throws {
+        let (world, deliveries) = try world()
+        let adapter = try world.adapter()
+        let history = try world.client().history(in: .production)
+        let whole = Journal(MemoryJournal(), now: { World.start })
+        for delivery in deliveries { #expect(await whole.receive(delivery, with: adapter).status == 200) }
+        let expected = try await Outcome(whole)
+        #expect(expected.events.count > 10)
+
+        for round in 0..<12 {
+            // All are lost in the first round, and none in the second.
+            let kept = deliveries.enumerated().filter { index, _ in
+                round == 1 || round > 1 && (index + 1) * (round + 3) % 11 < 5
+            }
+            .map(\.element)
+            let journal = Journal(MemoryJournal(), now: { World.start })
+            for delivery in kept { _ = await journal.receive(delivery, with: adapter) }
+            let report = try await journal.backfill(from: history, since: Self.start)
+            #expect(report.deliveries == deliveries.count)
+            #expect(report.unreadable == 0 && report.gap == nil && report.through == World.start)
+            let healed = try await Outcome(journal)
+            #expect(healed.events == expected.events)
+            #expect(healed.news.values.allSatisfy { $0 == 1 })
+            for state in expected.states {
+                let stored = try #require(healed.states.first { $0.subscription == state.subscription })
+                for day in stride(from: 0.0, through: 90, by: 1) {
+                    let time = Self.start.addingTimeInterval(day * 86_400)
+                    #expect(
+                        stored.access(at: time).isGranted == state.access(at: time).isGranted,
+                        "round \(round), day \(day)"
+                    )
+                }
+            }
+            // Everything is known now.
+            let again = try await journal.backfill(from: history)
+            #expect(again.newEvents == 0)
+        }
+    }
+
+    @Test("goes on where it was broken off, and notes nothing that is not kept")
+    func interruption() async throws {
+        let (world, deliveries) = try world()
+        let history = try world.client().history(in: .production)
+        let storage = MemoryJournal()
+        for failing in 0..<2 {
+            let broken = Interrupted(base: history, pages: failing)
+            let journal = Journal(storage, now: { World.start })
+            await #expect(throws: DeliveryError.self) { try await journal.backfill(from: broken, since: Self.start) }
+        }
+        let journal = Journal(storage, now: { World.start })
+        let report = try await journal.backfill(from: history, since: Self.start)
+        #expect(report.through == World.start)
+        let outcome = try await Outcome(journal)
+        #expect(outcome.news.values.allSatisfy { $0 == 1 })
+        let whole = Journal(MemoryJournal(), now: { World.start })
+        let adapter = try world.adapter()
+        for delivery in deliveries { _ = await whole.receive(delivery, with: adapter) }
+        #expect(try await Outcome(whole).events == outcome.events)
+    }
+
+    @Test("says what Apple had forgotten, and begins with the present where it was never read")
+    func gap() async throws {
+        let (world, _) = try world()
+        let history = try world.client().history(in: .production)
+        let fresh = Journal(MemoryJournal(), now: { World.start })
+        let report = try await fresh.backfill(from: history)
+        #expect(report.pages == 0 && report.deliveries == 0 && report.through == World.start)
+
+        let old = World.start.addingTimeInterval(-400 * 86_400)
+        let late = Journal(MemoryJournal(), now: { World.start })
+        let gap = try #require(try await late.backfill(from: history, since: old).gap)
+        #expect(gap.from == old)
+        #expect(gap.until == World.start.addingTimeInterval(-180 * 86_400 + 3600))
+    }
+}
+
+/// A history that fails after some pages, as where the process is killed.
+private struct Interrupted: DeliveryHistory {
+    let base: AppStoreHistory
+    let pages: Int
+    private let count = Counter()
+
+    init(base: AppStoreHistory, pages: Int) {
+        self.base = base
+        self.pages = pages
+    }
+
+    var name: String { base.name }
+    var provider: Provider { base.provider }
+    var reach: Duration { base.reach }
+
+    func page(of window: Range<Date>, at position: String?) async throws(DeliveryError) -> DeliveryHistoryPage {
+        guard count.next() <= pages else { throw DeliveryError(.unavailable, "interrupted") }
+        return try await base.page(of: window, at: position)
+    }
+}
+
+private final class Counter: Sendable {
+    private let value = Mutex(0)
+    func next() -> Int {
+        value.withLock { value in
+            value += 1; return value
+        }
+    }
+}
