@@ -30,6 +30,7 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
+                .product(name: "AppStoreServer", package: "swift-lifecycle-events"),
                 .product(name: "AppleJWS", package: "swift-lifecycle-events"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),

@@ -98,6 +98,18 @@ public struct Gateway: Sendable {
             for _ in 0..<configuration.workers {
                 services.append(IntakeWorker(journal: journal, adapters: adapters, logger: logger))
             }
+            if let interval = configuration.backfillInterval {
+                let sources = configuration.sources.filter { !$0.histories.isEmpty }
+                services.append(
+                    BackfillWorker(
+                        journal: journal,
+                        sources: sources,
+                        interval: interval,
+                        metrics: metrics,
+                        logger: logger
+                    )
+                )
+            }
             if configuration.destination != nil { services.append(try newsWorker(transport: CurlTransport())) }
             return services
         }

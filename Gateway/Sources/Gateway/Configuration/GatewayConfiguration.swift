@@ -44,6 +44,8 @@ public struct GatewayConfiguration: Sendable {
     var deliveryRetention: Duration?
     var workers: Int
     var answersAtOnce: Bool
+    /// How often histories are read; nil where they are not.
+    var backfillInterval: Duration?
     var creditPolicy: CreditPolicy?
     var catalog: ProductCatalog?
 
@@ -82,6 +84,11 @@ public struct GatewayConfiguration: Sendable {
         guard !answersAtOnce || workers > 0 else {
             throw SettingError("workers", "must be 1 or more, or set hooks.answer_at_once to false")
         }
+        let minutes = reader.int(forKey: "backfill.minutes", default: 60)
+        guard (0...10_080).contains(minutes) else {
+            throw SettingError("backfill.minutes", "must be 1 to 10080, or 0 to read no history")
+        }
+        backfillInterval = minutes == 0 ? nil : .seconds(minutes * 60)
         creditPolicy = try Self.json(reader, "credits.policy_file")
         catalog = try Self.json(reader, "products.catalog_file")
     }
@@ -142,6 +149,13 @@ public struct GatewayConfiguration: Sendable {
         switch database {
         case .sqlite(let path): lines.append("database: SQLite, \(path)")
         case .postgres: lines.append("database: PostgreSQL")
+        }
+        if let backfillInterval {
+            for source in sources where !source.histories.isEmpty {
+                lines.append(
+                    "source \(source.name): history read every \(backfillInterval.components.seconds / 60) minutes"
+                )
+            }
         }
         lines.append(destination == nil ? "news: feed alone, /v1/events" : "news: posted to news.url, and /v1/events")
         lines.append("tokens: \(tokens.names.joined(separator: ", "))")

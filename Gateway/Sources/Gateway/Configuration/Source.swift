@@ -1,3 +1,4 @@
+import AppStoreServer
 import AppleJWS
 import Configuration
 import CurlTransport
@@ -12,6 +13,12 @@ import Stripe
 struct Source: Sendable {
     let name: String
     let adapter: any ProviderAdapter
+    /// Where the provider remembers what it has sent; none where it does not, or no key for asking is configured.
+    let histories: [any DeliveryHistory]
+
+    init(_ name: String, _ adapter: any ProviderAdapter, _ histories: [any DeliveryHistory]) {
+        (self.name, self.adapter, self.histories) = (name, adapter, histories)
+    }
 
     init(_ name: String, _ reader: ConfigReader) throws {
         guard !name.isEmpty, name.utf8.allSatisfy(Self.isPlain) else {
@@ -25,10 +32,12 @@ struct Source: Sendable {
         let provider = try settings.required("provider")
         do {
             switch provider {
-            case "apple": adapter = try Self.apple(settings)
-            case "google": adapter = try Self.google(settings)
-            case "revenuecat": adapter = try Self.revenuecat(settings)
-            case "stripe": adapter = try Self.stripe(settings)
+            case "apple": (adapter, histories) = try Self.apple(settings)
+            case "google": (adapter, histories) = (try Self.google(settings), [])
+            case "revenuecat": (adapter, histories) = (try Self.revenuecat(settings), [])
+            case "stripe":
+                let stripe = try Self.stripe(settings)
+                (adapter, histories) = (stripe, [stripe.history()].compactMap(\.self))
             default: throw settings.error("provider", "must be apple, google, revenuecat or stripe")
             }
         } catch let error as ConfigurationError {
@@ -81,7 +90,7 @@ struct Source: Sendable {
         }
     }
 
-    private static func apple(_ settings: Settings) throws -> any ProviderAdapter {
+    private static func apple(_ settings: Settings) throws -> (AppleAdapter, [any DeliveryHistory]) {
         let identifiers = try settings.list("bundle_ids")
         let appID = settings.reader.int(forKey: "app_apple_id").map(Int64.init)
         let roots = try settings.file("root_certificates_file")
@@ -89,20 +98,38 @@ struct Source: Sendable {
         let anchors =
             isPEM
             ? try AppleTrustAnchors(pem: String(decoding: roots, as: UTF8.self)) : try AppleTrustAnchors(der: [roots])
-        let environments = try settings.list("environments").map { name -> AppleEnvironment in
+        let environments = try settings.list("environments").map { name -> AppStoreServer.Environment in
             switch name {
             case "production": .production
             case "sandbox": .sandbox
             default: throw settings.error("environments", "must be production, sandbox or both")
             }
         }
-        return try AppleAdapter(
+        let adapter = try AppleAdapter(
             AppleConfiguration(
                 apps: identifiers.map { .init(bundleID: $0, appAppleID: appID) },
-                environments: Set(environments),
+                environments: Set(environments.map { $0 == .production ? .production : .sandbox }),
                 trustAnchors: anchors
             )
         )
+        guard settings.reader.string(forKey: "key_file") != nil else { return (adapter, []) }
+        let key = try AppStoreServerKey(
+            issuerID: try settings.required("issuer_id"),
+            keyID: try settings.required("key_id"),
+            privateKey: Secret(bytes: try settings.file("key_file"))
+        )
+        let transport = try CurlTransport()
+        let histories = try identifiers.flatMap { identifier in
+            var server = try AppStoreServer(
+                .init(key: key, bundleID: identifier, environments: environments),
+                adapter: adapter,
+                transport: transport,
+                now: { Date() }
+            )
+            server.priority = .background
+            return environments.map { server.history(in: $0) }
+        }
+        return (adapter, histories)
     }
 
     private static func google(_ settings: Settings) throws -> any ProviderAdapter {
@@ -144,7 +171,7 @@ struct Source: Sendable {
         return try RevenueCatAdapter(configuration)
     }
 
-    private static func stripe(_ settings: Settings) throws -> any ProviderAdapter {
+    private static func stripe(_ settings: Settings) throws -> StripeAdapter {
         var configuration = StripeAdapter.Configuration(signingSecrets: settings.secrets("signing_secrets"))
         if let key = settings.secret("api_key") {
             configuration.lookup = .init(transport: try CurlTransport(), apiKey: key)

@@ -41,6 +41,17 @@ struct GatewayMetrics: JournalObserver {
         time("lifecycle_receipt_to_news", [], .seconds(max(now.timeIntervalSince(receipt), 0)))
     }
 
+    /// A history that was read to its end.
+    func backfilled(_ source: String, _ report: Journal.Backfill) {
+        count("lifecycle_backfill_events_total", [("source", source)], Int64(report.newEvents))
+        count("lifecycle_backfill_unreadable_total", [("source", source)], Int64(report.unreadable))
+        count("lifecycle_backfill_gaps_total", [("source", source)], report.gap == nil ? 0 : 1)
+    }
+
+    func backfillFailed(_ source: String, because reason: String) {
+        count("lifecycle_backfill_failures_total", [("source", source), ("reason", reason)])
+    }
+
     func postFailed() { count("lifecycle_news_failures_total", []) }
 
     func gauge(_ name: String, _ value: Int) {
