@@ -336,6 +336,45 @@ struct CreditStatementTests {
         }
     }
 
+    @Test(
+        "what is had beside the main product gives its credits beside, once they are paid for, and for the time that it is there"
+    )
+    func items() {
+        var policy = creditPolicy
+        policy.allowances["voice"] = .init(credits: 30)
+        policy.allowances["extra"] = .init(credits: 60)
+        func period(_ product: String, isItem: Bool = true) -> Fact {
+            .period(
+                .init(
+                    ServicePeriod(start: CreditLife.day(0), end: CreditLife.day(30)),
+                    product: product,
+                    phase: .regular,
+                    transaction: nil,
+                    item: isItem ? product : nil
+                )
+            )
+        }
+        var life = CreditLife(store: .stripe)
+        life.state([period("pro", isItem: false), period("voice")], on: 0)
+        let charge = Fact.Charge(
+            transaction: "in_1",
+            price: Price(Money(ExactDecimal(24), "USD"), .charged),
+            at: CreditLife.day(1),
+            periodStart: CreditLife.day(0)
+        )
+        life.state([.charge(charge)], on: 1)
+        #expect([0.5, 1.5].map { life.balance(policy, on: $0) } == [0, 530])
+        // Added at a third of the period, and removed at half.
+        life.state([period("pro", isItem: false), period("voice"), period("extra")], on: 10)
+        #expect(life.balance(policy, on: 11) == 570)
+        life.state([period("pro", isItem: false), period("voice")], on: 15)
+        #expect(life.balance(policy, on: 16) == 530)
+        var refunded = life
+        refunded.refund("in_1", .amount(Money(ExactDecimal(6), "USD")), on: 17, periodStart: 0, endsAccess: false)
+        #expect(refunded.balance(policy, on: 18) == 398, "a quarter of 500 and of 30, rounded down")
+        #expect(life.balance(policy, on: 31) == 0)
+    }
+
     @Test("credits wait for the charge where a store states a period before it is paid")
     func unpaid() {
         var life = CreditLife()

@@ -6,7 +6,10 @@ struct ChargeIndex {
     struct Payment {
         /// From when on the period is paid for; nil where it is not, as far as is known.
         var from: Int64?
+        /// What was charged for it; nil where that is not known of it alone.
         var charge: Money?
+        /// What was charged for it, and for what was paid for with it.
+        var total: Money?
         /// Whether the charge is what was left to pay once the unused part of what was before was set off.
         var isNet = false
         var isTrial = false
@@ -30,6 +33,7 @@ struct ChargeIndex {
         }
         unassigned.sort { $0.at < $1.at }
         for period in timeline.periods { beginnings[period.start, default: 0] += 1 }
+        for item in timeline.items { beginnings[item.start, default: 0] += 1 }
     }
 
     /// The payment for a period.
@@ -39,6 +43,7 @@ struct ChargeIndex {
             return Payment(
                 from: period.fact.isProvisional ? nil : period.start,
                 charge: named.flatMap(Self.money),
+                total: named.flatMap(Self.money),
                 isTrial: period.fact.phase == .trial
             )
         }
@@ -52,6 +57,7 @@ struct ChargeIndex {
         return Payment(
             from: max(period.start, charge.value.at.millisecondsSince1970),
             charge: isShared ? nil : Self.money(charge),
+            total: Self.money(charge),
             isNet: rules.chargesNet && charge.by.authority == .store
         )
     }

@@ -22,9 +22,13 @@ extension CreditPlan {
         var from: Int64?
         /// What the store charged; net of what was set off at the change that it began with, where `isNet`.
         var charge: Money?
+        /// What the whole payment was, where others were paid for with it.
+        var total: Money?
         var isNet = false
         /// Whether it is the rest of a period that began with another product.
         var isRest = false
+        /// Whether it is of an item beside the main product.
+        var isItem = false
         /// How the change that it began with was paid for, where that is stated.
         var proration: LifecycleEvent.ProductChange.Proration?
         var isRestored = false
@@ -184,9 +188,9 @@ extension CreditPlan {
             guard let scope = register.value.scope, let period = reading.timeline.index(of: register.value) else {
                 continue
             }
-            for position in reading.tenuresOfPeriod[period] ?? [] {
+            for position in (reading.tenuresOfPeriod[period] ?? []) + (reading.itemsOfPeriod[period] ?? []) {
                 let tenure = reading.tenures[position]
-                guard let fraction = Self.fraction(scope, of: tenure.charge, register.value.endsAccess) else {
+                guard let fraction = Self.fraction(scope, of: tenure.total, register.value.endsAccess) else {
                     continue
                 }
                 takings.append(

@@ -12,6 +12,8 @@ struct TenureReading {
     private var graces: [(from: Int64, until: Int64)] = []
     /// By the place of their period in the timeline.
     private(set) var tenuresOfPeriod: [Int: [Int]] = [:]
+    /// Those of items beside the main product, by the place of the period that they run with.
+    private(set) var itemsOfPeriod: [Int: [Int]] = [:]
 
     /// Between the end of what was replaced and the beginning of what took its place lie seconds.
     private static let slack: Int64 = 60_000
@@ -51,17 +53,18 @@ struct TenureReading {
                 if let next, let from = tenure.from, from >= next { tenure.from = stretch.start }
                 if number == 0 {
                     tenure.charge = payment.charge
+                    tenure.total = payment.total
                     tenure.isNet = payment.isNet
                     tenure.refunds =
                         refunds[index]?.compactMap { refund in
-                            CreditPlan.fraction(refund.scope, of: payment.charge, refund.endsAccess).map {
+                            CreditPlan.fraction(refund.scope, of: payment.total, refund.endsAccess).map {
                                 (refund.at, $0)
                             }
                         } ?? []
                 }
                 tenure.worth = payment.isTrial ? Money(ExactDecimal(0), "") : tenure.charge ?? tenure.allowance?.price
                 tenure.isRest = number > 0
-                tenure.brokenAt = period.liftedCut.flatMap { $0.reason == .paused ? nil : $0.at }
+                tenure.brokenAt = period.brokenAt
                 tenure.proration = stretch.proration
                 tenure.isRestored =
                     period.transaction.flatMap { state.refund(of: $0) }.map { $0.value.scope == nil } ?? false
@@ -74,11 +77,50 @@ struct TenureReading {
                 tenures.append(tenure)
             }
         }
+        for item in timeline.items { add(item, paidBy: charges, under: policy) }
         graces = Self.graces(of: state, timeline)
         sort()
     }
 
-    /// An end that was stated in grace ends the grace: then, or when it was stated, where nothing but the unpaid time ended.
+    /// An item is paid for with the period that it runs with, and so gives its credits beside that. One that was added in the middle,
+    /// after the store had listed the period without it, is paid for from then on.
+    private mutating func add(_ item: PeriodTimeline.Item, paidBy charges: ChargeIndex, under policy: CreditPolicy) {
+        let fact = item.entry.fact
+        guard item.accessEnd > item.start, let index = timeline.index(transaction: nil, start: item.start),
+            timeline.periods[index].start == item.start,
+            let lineage = item.entry.lineages.min(by: { $0.description < $1.description })
+        else { return }
+        let period = timeline.periods[index]
+        let payment = charges.payment(of: period, lineage.store.rules)
+        var start = item.start
+        if let added = item.entry.firstStated, let listed = period.firstStated, listed < added, added > start {
+            start = added
+        }
+        guard start < item.accessEnd else { return }
+        var tenure = Tenure(
+            product: fact.product,
+            allowance: policy.allowance(of: fact.product, in: lineage.store),
+            phase: payment.isTrial ? .trial : fact.phase == .trial ? .regular : fact.phase,
+            ownership: fact.ownership,
+            transaction: fact.transaction,
+            lineage: lineage,
+            start: start,
+            periodStart: item.start,
+            end: fact.period.endMilliseconds,
+            accessEnd: item.accessEnd,
+            from: payment.from.map { max($0, start) },
+            id: Self.id(of: period, fact.product, number: 0, lineage)
+        )
+        tenure.isRest = start > item.start
+        tenure.isItem = true
+        tenure.total = payment.total
+        tenure.brokenAt = period.brokenAt
+        itemsOfPeriod[index, default: []].append(tenures.count)
+        tenures.append(tenure)
+    }
+
+    /// An end that was stated in grace ends the grace, also if access was given again since: then, or when it was stated, where
+    /// nothing but the unpaid time ended.
     private static func graces(of state: SubscriptionState, _ timeline: PeriodTimeline) -> [(from: Int64, until: Int64)]
     {
         let failed = state.registers.values.compactMap(\.grace).compactMap { grace in
@@ -86,7 +128,8 @@ struct TenureReading {
         }
         guard !failed.isEmpty else { return [] }
         let ends = timeline.periods.compactMap { period in
-            period.cut.map { (stated: $0.by.milliseconds, at: $0.at, periodEnd: period.end) }
+            (period.cut ?? period.liftedCut.flatMap { $0.reason == .paused ? nil : $0 })
+                .map { (stated: $0.by.milliseconds, at: $0.at, periodEnd: period.end) }
         }
         .sorted { $0.stated < $1.stated }
         return failed.map { grace in
@@ -112,6 +155,7 @@ struct TenureReading {
         for (place, index) in order.enumerated() { places[index] = place }
         tenures = order.map { tenures[$0] }
         tenuresOfPeriod = tenuresOfPeriod.mapValues { $0.map { places[$0] } }
+        itemsOfPeriod = itemsOfPeriod.mapValues { $0.map { places[$0] } }
     }
 
     /// The store's name of who paid where it has one, else the second of the beginning; and the product.
@@ -169,7 +213,9 @@ struct TenureReading {
         nextOfFamily = Array(repeating: nil, count: tenures.count)
         for place in tenures.indices.reversed() {
             nextOfFamily[place] = next[tenures[place].family]
-            if tenures[place].isPaid, !tenures[place].isRest { next[tenures[place].family] = place }
+            if tenures[place].isPaid, !tenures[place].isRest, !tenures[place].isItem {
+                next[tenures[place].family] = place
+            }
         }
         for (index, places) in tenuresOfPeriod {
             for (place, next) in zip(places, places.dropFirst()) { link(place, to: next) }
@@ -214,7 +260,8 @@ struct TenureReading {
         let tenure = tenures[place]
         func isTakenPlaceBy(_ other: Int) -> Bool {
             let next = tenures[other]
-            guard next.isPaid, !next.isRenewalOrder, next.proration != .deferred, next.start < tenure.end else {
+            guard next.isPaid, !next.isItem, !next.isRenewalOrder, next.proration != .deferred, next.start < tenure.end
+            else {
                 return false
             }
             guard next.start > tenure.start, next.periodStart != tenure.periodStart else { return false }
@@ -311,6 +358,9 @@ struct TenureReading {
 }
 
 extension PeriodTimeline.Period {
+    /// When it ended, where access was given again since. A pause leaves what is left.
+    fileprivate var brokenAt: Int64? { liftedCut.flatMap { $0.reason == .paused ? nil : $0.at } }
+
     /// When it began, as far as is known. Where the start is the time of a statement about something else, the period had begun when the
     /// store spoke of it first. It is, where the store spoke of the period longer before than it charges ahead, or speaks of the start as of now.
     fileprivate var knownStart: Int64 {
