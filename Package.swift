@@ -198,6 +198,7 @@ let package = Package(
             dependencies: [
                 "ConformanceVectors",
                 "CurlTransport",
+                "CustomerReport",
                 "GooglePubSub",
                 "HTTPTransport",
                 "LifecycleJournal",

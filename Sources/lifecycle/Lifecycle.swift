@@ -12,7 +12,8 @@ struct Lifecycle: AsyncParsableCommand {
             74 where output cannot be written. A subcommand's own are named in its help.
             """,
         subcommands: [
-            Normalize.self, Pull.self, JournalCommand.self, Check.self, State.self, Explain.self, Credits.self,
+            Normalize.self, Pull.self, JournalCommand.self, Check.self, State.self, Explain.self, Report.self,
+            Credits.self,
             Compare.self, Simulate.self,
             ChaosCommand.self, Demo.self, ShowCoverage.self,
         ]
