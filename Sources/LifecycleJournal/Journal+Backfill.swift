@@ -35,6 +35,8 @@ extension Journal {
             @EventTime var from: Date
             @EventTime var until: Date
             var position: String?
+            /// What the provider had forgotten when the window was opened; a kill must not hide it.
+            var gap: Backfill.Gap?
         }
 
         @EventTime var through: Date
@@ -87,7 +89,8 @@ extension Journal {
         while progress.through < time {
             var window =
                 progress.window
-                ?? self.window(after: progress.through, overlap: overlap, within: history.reach, noting: &result)
+                ?? self.window(after: progress.through, overlap: overlap, within: history.reach)
+            result.gap = window.gap ?? result.gap
             // A position that was kept may be too old for the provider; then the window begins again.
             var mayBeginAgain = window.position != nil
             var isRead = false
@@ -127,16 +130,15 @@ extension Journal {
     private func window(
         after through: Date,
         overlap: Duration,
-        within reach: Duration,
-        noting result: inout Backfill
+        within reach: Duration
     ) -> Progress.Window {
         let time = now()
         let earliest = time.addingTimeInterval(-Double(reach.milliseconds) / 1000)
-        if through < earliest { result.gap = .init(from: through, until: earliest) }
+        let gap = through < earliest ? Backfill.Gap(from: through, until: earliest) : nil
         let start = through.addingTimeInterval(-Double(overlap.milliseconds) / 1000)
         // A window has a length, also where the clock was set back.
         let from = min(max(start, earliest), time.addingTimeInterval(-1))
-        return .init(from: from, until: time, position: nil)
+        return .init(from: from, until: time, position: nil, gap: gap)
     }
 
     private func take(

@@ -111,6 +111,14 @@ import Testing
         let gap = try #require(try await late.backfill(from: history, since: old).gap)
         #expect(gap.from == old)
         #expect(gap.until == World.start.addingTimeInterval(-180 * 86_400 + 3600))
+
+        // A kill between two pages does not hide it.
+        let storage = MemoryJournal()
+        let killed = Journal(storage, now: { World.start })
+        await #expect(throws: DeliveryError.self) {
+            try await killed.backfill(from: Interrupted(base: history, pages: 1), since: old)
+        }
+        #expect(try await Journal(storage, now: { World.start }).backfill(from: history).gap == gap)
     }
 }
 
