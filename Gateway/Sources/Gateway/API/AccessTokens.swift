@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import Normalizer
 
-/// What a bearer token opens.
+/// A right that a bearer token gives.
 enum Scope: String, Sendable, CaseIterable {
     /// Access, subscriptions, credits, events, and the page.
     case read
@@ -31,7 +31,7 @@ struct AccessTokens: Sendable {
         guard !names.isEmpty else {
             throw SettingError(
                 "tokens",
-                "names none, so nobody could ask for access. List a name, and set token.<name>.secret"
+                "names none, so no question could be answered. List a name, and set token.<name>.secret"
             )
         }
         tokens = try names.map { name in
@@ -49,7 +49,7 @@ struct AccessTokens: Sendable {
         }
     }
 
-    /// Whether the request shows a token with a scope, as a bearer token or as the password of basic authentication, which
+    /// Checks that the request shows a token with a scope, as a bearer token or as the password of basic authentication, which
     /// browsers offer.
     func check(_ request: Request, for scope: Scope) throws(HTTPError) {
         guard let shown = Self.secret(in: request.headers[.authorization]) else {

@@ -5,9 +5,9 @@ import Hummingbird
 import Normalizer
 import Stripe
 
-/// What an app or a success page hands over: proof of a purchase, and whose it is.
+/// A proof of a purchase that an app or a success page hands over, and the account that it belongs to.
 struct Upload: Decodable {
-    /// Who is signed in; absent, the purchase is bound to whom the store names.
+    /// The account that is signed in. Without it, the purchase is bound to the account that the store names.
     var account: String?
     var accountSource: String?
     /// Apple: a transaction in JWS form, as StoreKit's `jwsRepresentation` gives it.
