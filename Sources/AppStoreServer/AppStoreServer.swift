@@ -88,10 +88,12 @@ public struct AppStoreServer: Sendable {
     /// Prepares the client; nothing is sent.
     ///
     /// - Parameters:
+    ///   - configuration: the app, its environments and keys.
     ///   - adapter: verifies what the answers hold. Its configuration must expect the app and the environments.
+    ///   - transport: sends the requests.
     ///   - clock: takes the waits between attempts and for Apple's rates.
     ///   - now: the time of day, which goes into the token of a request and is the time of receipt of an answer.
-    /// - Throws: ``ConfigurationError`` for a blank bundle id, no environment, or a host that is not a DNS name.
+    /// - Throws: `ConfigurationError` for a blank bundle id, no environment, or a host that is not a DNS name.
     public init(
         _ configuration: Configuration,
         adapter: AppleAdapter,

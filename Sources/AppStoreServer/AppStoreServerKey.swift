@@ -15,8 +15,11 @@ public struct AppStoreServerKey: Sendable {
 
     /// Reads a key.
     ///
-    /// - Parameter privateKey: the contents of the `.p8` file.
-    /// - Throws: ``ConfigurationError`` that names the part that is wrong: an issuer id that is not a UUID, a key id that is
+    /// - Parameters:
+    ///   - issuerID: the UUID that App Store Connect shows as the issuer id.
+    ///   - keyID: the letters and digits in `AuthKey_<keyID>.p8`.
+    ///   - privateKey: the contents of the `.p8` file.
+    /// - Throws: `ConfigurationError` that names the part that is wrong: an issuer id that is not a UUID, a key id that is
     ///   empty or has characters other than letters and digits, or a private key that is not a PKCS #8 key on P-256. No
     ///   message holds anything of the key.
     public init(issuerID: String, keyID: String, privateKey: Secret) throws(ConfigurationError) {

@@ -16,7 +16,7 @@ public struct AppleAdapter: ProviderAdapter {
 
     /// Prepares the adapter.
     ///
-    /// - Throws: ``ConfigurationError`` for a configuration that would verify nothing.
+    /// - Throws: `ConfigurationError` for a configuration that would verify nothing.
     public init(_ configuration: AppleConfiguration) throws(ConfigurationError) {
         verifier = try AppleJWSVerifier(configuration)
         maximumBodyBytes = configuration.maximumBodyBytes
@@ -24,8 +24,8 @@ public struct AppleAdapter: ProviderAdapter {
 
     /// Proves and decodes a notification.
     ///
-    /// - Throws: ``DeliveryError`` with `malformed`, `unauthenticated`, `untrusted`, `stale` or `misdirected`; answer
-    ///   with ``Acknowledgement``.
+    /// - Throws: `DeliveryError` with `malformed`, `unauthenticated`, `untrusted`, `stale` or `misdirected`; answer
+    ///   with `Acknowledgement`.
     public func authenticate(_ delivery: Delivery) throws(DeliveryError) -> Authenticated<AppleNotification> {
         try authenticate(delivery, channel: .webhook)
     }
@@ -35,7 +35,7 @@ public struct AppleAdapter: ProviderAdapter {
     /// A notification of the channel `history` may be of any age: it goes back half a year, and you have it from Apple
     /// over TLS. Give that channel to nothing else.
     ///
-    /// - Throws: ``DeliveryError`` as for ``authenticate(_:)``.
+    /// - Throws: `DeliveryError` as for ``authenticate(_:)``.
     public func authenticate(
         _ delivery: Delivery,
         channel: Origin.Channel
@@ -58,7 +58,7 @@ public struct AppleAdapter: ProviderAdapter {
     ///   - signedTransaction: the octets of a transaction in JWS form, such as `utf8` of StoreKit's `jwsRepresentation`.
     ///   - signedRenewalInfo: the renewal info beside it.
     ///   - receivedAt: when it was received.
-    /// - Throws: ``DeliveryError`` as for ``AppleJWSVerifier/transaction(_:receivedAt:channel:)``, and `misdirected`
+    /// - Throws: `DeliveryError` as for ``AppleJWSVerifier/transaction(_:receivedAt:channel:)``, and `misdirected`
     ///   where the two belong to different lineages.
     public func receive<JWS: Collection<UInt8>>(
         signedTransaction: JWS,

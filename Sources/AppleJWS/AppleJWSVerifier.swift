@@ -20,7 +20,7 @@ public struct AppleJWSVerifier: Sendable {
 
     /// Prepares verification.
     ///
-    /// - Throws: ``ConfigurationError`` for a configuration that would verify nothing, such as no app, no root, or an
+    /// - Throws: `ConfigurationError` for a configuration that would verify nothing, such as no app, no root, or an
     ///   app without `appAppleID` in Production.
     public init(_ configuration: AppleConfiguration) throws(ConfigurationError) {
         try configuration.validate()
@@ -32,7 +32,7 @@ public struct AppleJWSVerifier: Sendable {
 
     /// Proves a signed transaction (`signedTransactionInfo`, or StoreKit's `jwsRepresentation`).
     ///
-    /// - Throws: ``DeliveryError`` with `malformed` for anything but three base64url segments around strict JSON of a
+    /// - Throws: `DeliveryError` with `malformed` for anything but three base64url segments around strict JSON of a
     ///   transaction, `unauthenticated` for another algorithm or a signature that does not hold, `untrusted` for a
     ///   chain that does not lead to a configured root, `stale` outside the time window, `misdirected` for another app
     ///   or environment.
@@ -49,7 +49,7 @@ public struct AppleJWSVerifier: Sendable {
     ///
     /// It names no app, so it is worth only as much as the verified transaction of the same lineage beside it.
     ///
-    /// - Throws: ``DeliveryError`` as for ``transaction(_:receivedAt:channel:)``.
+    /// - Throws: `DeliveryError` as for ``transaction(_:receivedAt:channel:)``.
     public func renewalInfo(
         _ jws: some Collection<UInt8>,
         receivedAt: Date,
@@ -61,7 +61,7 @@ public struct AppleJWSVerifier: Sendable {
 
     /// Proves a signed app transaction (`signedAppTransactionInfo`, or StoreKit's `AppTransaction`).
     ///
-    /// - Throws: ``DeliveryError`` as for ``transaction(_:receivedAt:channel:)``.
+    /// - Throws: `DeliveryError` as for ``transaction(_:receivedAt:channel:)``.
     public func appTransaction(
         _ jws: some Collection<UInt8>,
         receivedAt: Date,
@@ -73,7 +73,7 @@ public struct AppleJWSVerifier: Sendable {
 
     /// Proves a signed notification (`signedPayload`) with everything signed inside it.
     ///
-    /// - Throws: ``DeliveryError`` as for ``transaction(_:receivedAt:channel:)``.
+    /// - Throws: `DeliveryError` as for ``transaction(_:receivedAt:channel:)``.
     public func notification(
         _ jws: some Collection<UInt8>,
         receivedAt: Date,

@@ -32,6 +32,7 @@ public struct CustomerReport: Sendable {
     /// - Parameters:
     ///   - lines: events and statements, in any order.
     ///   - time: the time to explain.
+    ///   - catalog: your products, by which a change is an upgrade or a downgrade.
     public init(_ lines: some Sequence<LogLine>, at time: Date, catalog: ProductCatalog? = nil) {
         var ledger = AccountLedger()
         let lines = Array(lines)

@@ -14,9 +14,10 @@ public struct GooglePlayAdapter: ProviderAdapter {
     /// Prepares the adapter.
     ///
     /// - Parameters:
+    ///   - configuration: the package names, and the push subscription to accept.
     ///   - keys: Google's public keys; nil where messages are only pulled.
     ///   - api: where to ask about purchases; without it nothing is looked up, and no notification gives an event.
-    /// - Throws: ``ConfigurationError`` for a configuration that would verify nothing.
+    /// - Throws: `ConfigurationError` for a configuration that would verify nothing.
     public init(
         _ configuration: GooglePlayConfiguration,
         keys: (any KeySource)?,
@@ -36,8 +37,8 @@ public struct GooglePlayAdapter: ProviderAdapter {
     /// The token proves who calls. Once it holds, whatever is wrong with the body is marked authentic: no redelivery
     /// would make it right.
     ///
-    /// - Throws: ``DeliveryError`` with `malformed`, `unauthenticated`, `untrusted`, `stale`, `misdirected` or
-    ///   `unavailable`, the last also where pushes are not configured; answer with ``Acknowledgement``.
+    /// - Throws: `DeliveryError` with `malformed`, `unauthenticated`, `untrusted`, `stale`, `misdirected` or
+    ///   `unavailable`, the last also where pushes are not configured; answer with `Acknowledgement`.
     public func authenticate(_ delivery: Delivery) async throws(DeliveryError) -> Authenticated<GoogleNotification> {
         guard let push = configuration.push, let keys else {
             throw DeliveryError(.unavailable, "pushes are not configured")
@@ -72,7 +73,7 @@ public struct GooglePlayAdapter: ProviderAdapter {
 
     /// Decodes a message that was pulled from Google over TLS, which is what proves it.
     ///
-    /// - Throws: ``DeliveryError`` with `malformed` or `misdirected`, marked authentic.
+    /// - Throws: `DeliveryError` with `malformed` or `misdirected`, marked authentic.
     public func receive(
         pulled message: PubSubMessage,
         receivedAt: Date
@@ -135,7 +136,7 @@ public struct GooglePlayAdapter: ProviderAdapter {
     /// servers may not agree yet: an answer that does not show what the notification says is asked for again, and does
     /// not count before ``GooglePlayConfiguration/settlingWindow`` is over.
     ///
-    /// - Throws: ``DeliveryError``, marked authentic, with `unavailable` where Google could not be asked or does not
+    /// - Throws: `DeliveryError`, marked authentic, with `unavailable` where Google could not be asked or does not
     ///   show the event yet; `denied` where rights are missing and the event is older than
     ///   ``GooglePlayConfiguration/deniedRetryWindow``. Neither says anything about the purchase.
     public func resolve(
@@ -164,14 +165,14 @@ extension GooglePlayAdapter {
     ///
     /// Facts and identities are those that Google's own notifications give, so that whichever comes first is the news. A
     /// purchase that Google does not know, or keeps no more, gives neither (`purchase_gone`). See
-    /// ``Normalization/claimed(by:at:)`` for a purchase that names no account.
+    /// `Normalization.claimed(by:at:)` for a purchase that names no account.
     ///
     /// - Parameters:
     ///   - purchaseToken: the token, which nobody has vouched for.
     ///   - kind: what the app bought it as.
     ///   - packageName: the app, one of the configured ones.
     ///   - receivedAt: when it is asked for. What Google says of its own time limits it.
-    /// - Throws: ``DeliveryError``, never authentic, with `malformed` for a token that Google refuses and for an answer
+    /// - Throws: `DeliveryError`, never authentic, with `malformed` for a token that Google refuses and for an answer
     ///   that cannot be read; `misdirected` for another app; `unavailable` where Google could not be asked; `denied` where
     ///   rights are missing. None says anything about the purchase.
     public func receive(
@@ -191,7 +192,7 @@ extension GooglePlayAdapter {
     /// ``GooglePlayConfiguration/orderLookup`` is `charged`.
     ///
     /// - Parameters: as for ``receive(purchaseToken:of:packageName:receivedAt:)``.
-    /// - Throws: ``DeliveryError`` with `misdirected`, `unavailable` or `denied`.
+    /// - Throws: `DeliveryError` with `misdirected`, `unavailable` or `denied`.
     public func resolve(
         _ purchaseToken: PurchaseToken,
         of kind: GooglePurchase.Kind,

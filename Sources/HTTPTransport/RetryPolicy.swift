@@ -69,7 +69,10 @@ public struct RetryPolicy: Sendable {
     ///
     /// - Parameters:
     ///   - attempt: Which attempt it was, counted from 1.
+    ///   - request: the request; after some outcomes it is repeated only if it is idempotent.
+    ///   - outcome: the response or error of the attempt.
     ///   - elapsed: How long all attempts and waits have taken so far.
+    ///   - generator: spreads the delay.
     public func delay(
         afterAttempt attempt: Int,
         of request: HTTPTransportRequest,

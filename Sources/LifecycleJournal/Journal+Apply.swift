@@ -16,7 +16,10 @@ extension Journal {
 
     /// Keeps what a delivery came to, in a transaction that the host began and will commit.
     ///
-    /// - Parameter time: the present.
+    /// - Parameters:
+    ///   - result: the adapter's result for the delivery.
+    ///   - transaction: the transaction to write in; you commit it.
+    ///   - time: the present.
     /// - Throws: what the transaction throws, and an error where another transaction was faster: roll back then, and repeat
     ///   everything in a new transaction.
     @discardableResult

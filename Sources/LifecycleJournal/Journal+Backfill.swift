@@ -12,7 +12,7 @@ extension Journal {
             @EventTime public var until: Date
         }
 
-        /// The history, by ``DeliveryHistory/name``.
+        /// The history, by `DeliveryHistory.name`.
         public var history: String
         /// How many pages were read.
         public var pages = 0
@@ -55,12 +55,14 @@ extension Journal {
     /// ```
     ///
     /// - Parameters:
-    ///   - source: which of the host's adapters it is read with, where it has several of one provider; by default the provider.
-    ///   - start: where to begin a history that was never read before; it has no effect later. Without it, such a history begins
-    ///     now, and there is nothing to read: what was sent before you had a journal is no news.
+    ///   - history: the provider's memory of what it sent.
+    ///   - source: which of the host's adapters it is read with, where it has several of one provider; by default the
+    ///     provider.
+    ///   - start: where to begin a history that was never read before; it has no effect later. Without it, such a
+    ///     history begins now, and there is nothing to read: what was sent before you had a journal is no news.
     ///   - overlap: how much of what was read is read again, for what the provider lists late.
-    ///   - progress: is called after each page.
-    /// - Throws: ``DeliveryError`` where the provider cannot be asked now, and ``JournalError``. Call it again: it goes on where it
+    ///   - report: is called after each page.
+    /// - Throws: `DeliveryError` where the provider cannot be asked now, and ``JournalError``. Call it again: it goes on where it
     ///   was.
     @discardableResult
     public func backfill(

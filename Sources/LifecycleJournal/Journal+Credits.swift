@@ -24,6 +24,10 @@ extension Journal {
     /// - Parameters:
     ///   - credits: how many; not less than none.
     ///   - id: the caller's name of the use, such as that of a job.
+    ///   - accounts: the names of the account; give all that you know.
+    ///   - policy: what products give, and what remains after changes and refunds.
+    ///   - environment: production or sandbox, which never mix.
+    ///   - time: the time of the use.
     /// - Returns: the statement after the use; nil where there are fewer credits, and nothing was used.
     /// - Throws: ``JournalError``.
     public func use(

@@ -39,7 +39,7 @@ extension Journal {
     ///
     /// It never throws. What is the provider's and cannot be taken in yet is kept in ``quarantine`` and answered with 200;
     /// what could not be kept is answered with 503, so that the provider sends it again. Of a delivery that is signed in part the
-    /// signed part is kept, ``ProviderAdapter/signedDocument(of:)``.
+    /// signed part is kept, `ProviderAdapter.signedDocument(of:)`.
     ///
     /// - Parameters:
     ///   - delivery: the exact bytes, and when they were received.
@@ -365,7 +365,9 @@ public struct Quarantine: Sendable {
 
     /// The deliveries, in the order in which they were received.
     ///
-    /// - Parameter entry: begin after this one.
+    /// - Parameters:
+    ///   - entry: begin after this one.
+    ///   - limit: the most deliveries to return.
     /// - Throws: ``JournalError``.
     public func list(after entry: Entry? = nil, limit: Int = 100) async throws(JournalError) -> [Entry] {
         var selection = JournalSelection(group: DeliveryPlace.quarantined.rawValue, limit: limit)
@@ -392,8 +394,10 @@ public struct Quarantine: Sendable {
 
     /// Gives a delivery to its adapter once more. It leaves the quarantine when it is accepted.
     ///
-    /// - Parameter adapter: who takes it; its own time of receipt is what signatures are held against.
-    /// - Returns: what a provider would be answered; ``Acknowledgement/Decision/accept`` means that it was taken in.
+    /// - Parameters:
+    ///   - entry: the delivery, from ``list(after:limit:)``.
+    ///   - adapter: who takes it; its own time of receipt is what signatures are held against.
+    /// - Returns: what a provider would be answered; `Acknowledgement.Decision.accept` means that it was taken in.
     public func replay(_ entry: Entry, with adapter: some ProviderAdapter) async -> Acknowledgement {
         await journal.receive(entry.delivery, with: adapter, as: entry.source)
     }

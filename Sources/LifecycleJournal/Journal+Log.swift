@@ -103,7 +103,9 @@ extension Journal {
 
     /// Lines of the log, in their order.
     ///
-    /// - Parameter position: begin after this one.
+    /// - Parameters:
+    ///   - position: begin after this one.
+    ///   - limit: the most lines to return.
     /// - Throws: ``JournalError``.
     public func lines(after position: Int64 = 0, limit: Int = 1000) async throws(JournalError) -> [(
         position: Int64, line: LogLine
@@ -118,7 +120,7 @@ extension Journal {
 
     // MARK: Whether it is whole
 
-    /// What ``Journal/verify(from:)`` has found.
+    /// What ``Journal/verify(known:)`` has found.
     public struct Verification: Hashable, Sendable, Codable {
         /// How many lines were looked at.
         public var lines: Int64 = 0

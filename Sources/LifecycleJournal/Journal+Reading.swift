@@ -7,6 +7,7 @@ extension Journal {
     /// - Parameters:
     ///   - accounts: what the account is called; give all names that you know.
     ///   - environment: the store's world. Production and sandbox never mix.
+    ///   - time: the time to decide for, usually the present.
     /// - Throws: ``JournalError``.
     public func access(
         of accounts: Account.Identifier...,
@@ -85,7 +86,7 @@ extension Journal {
         return try await apply(account.map { result.claimed(by: $0, at: time) } ?? result)
     }
 
-    /// Binds a purchase to an account where no provider names one, see ``StoreStatement/claim(of:by:at:)``.
+    /// Binds a purchase to an account where no provider names one, see `StoreStatement.claim(of:by:at:)`.
     ///
     /// - Throws: ``JournalError``.
     public func claim(_ subscription: SubscriptionID, by account: Account) async throws(JournalError) {

@@ -42,6 +42,7 @@ public struct Journal: Sendable {
     ///
     /// - Parameters:
     ///   - storage: where the rows are.
+    ///   - options: how long deliveries are kept, the catalogue, and how often work is tried again.
     ///   - observer: hears what is done.
     ///   - clock: what the waiting before a repetition is measured by.
     ///   - now: the time of day, which decides about leases and about what is due; never about access or order.

@@ -89,6 +89,7 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
     /// journal's options allow.
     ///
     /// - Parameters:
+    ///   - item: the item, as it was leased.
     ///   - reason: what to note; keep it free of personal data.
     ///   - time: when to try again; by default after a delay that doubles.
     /// - Returns: whether the lease still held.
@@ -187,7 +188,7 @@ public struct DueItem: Hashable, Sendable, Codable, Identifiable {
         /// Keeps a name as it is.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Ask the store about a period that was charged ahead, see ``AppliedEvent/nextCheckAt``.
+        /// Ask the store about a period that was charged ahead, see `AppliedEvent.nextCheckAt`.
         public static let renewalCheck: Kind = "renewal_check"
         /// Acknowledge a purchase before the deadline, or the store gives the money back.
         public static let acknowledgement: Kind = "acknowledgement"
@@ -303,7 +304,10 @@ extension Journal {
 
     /// Notes how far a source was read. Call it when what was read until there is kept.
     ///
-    /// - Parameter previous: what was noted before, as it was read; nil where nothing was.
+    /// - Parameters:
+    ///   - value: the position, in the words of the source.
+    ///   - source: your name for the source.
+    ///   - previous: what was noted before, as it was read; nil where nothing was.
     /// - Returns: whether that was still so; else another process reads the same source.
     /// - Throws: ``JournalError``.
     @discardableResult

@@ -1,6 +1,6 @@
 public import Normalizer
 
-/// Checks what a ``ProviderAdapter`` promises, with deliveries that you give it.
+/// Checks what a `ProviderAdapter` promises, with deliveries that you give it.
 ///
 /// It depends on no test framework: it returns findings, and an adapter that keeps its promises has none. What it cannot
 /// report is a trap, which ends the process that it runs in.

@@ -1,6 +1,6 @@
 public import LifecycleJournal
 
-/// Checks what a ``JournalStorage`` promises, and that a ``Journal`` over it loses nothing when transactions fail before,
+/// Checks what a `JournalStorage` promises, and that a `Journal` over it loses nothing when transactions fail before,
 /// during and after they are committed, when several write at once, and when clocks jump.
 ///
 /// It depends on no test framework: it returns findings, and a storage that keeps its promises has none.

@@ -33,7 +33,10 @@ public final class MemoryJournal: JournalStorage {
 
     /// Makes an empty storage.
     ///
-    /// - Parameter fault: asked before each transaction that writes.
+    /// - Parameters:
+    ///   - losesUpdates: lets the later of two writers win, as a storage without versions does, so that a test can see
+    ///     the loss.
+    ///   - fault: asked before each transaction that writes.
     public init(losesUpdates: Bool = false, fault: @escaping @Sendable () -> Fault? = { nil }) {
         self.losesUpdates = losesUpdates
         self.fault = fault

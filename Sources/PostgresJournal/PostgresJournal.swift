@@ -40,9 +40,11 @@ public final class PostgresJournal: JournalStorage {
 
     /// Connects, and makes the tables where they are missing.
     ///
-    /// - Parameter migrates: whether to bring tables of an earlier version to the present one, which takes the right to make
-    ///   tables. Where they are present, that right is not needed.
-    /// - Throws: ``JournalError``: the server cannot be reached or refuses, or the tables are of a later version.
+    /// - Parameters:
+    ///   - configuration: the server, and the size of the pool.
+    ///   - migrates: whether to bring tables of an earlier version to the present one, which takes the right to make
+    ///     tables. Where they are present, that right is not needed.
+    /// - Throws: `JournalError`: the server cannot be reached or refuses, or the tables are of a later version.
     public init(_ configuration: Configuration, migrates: Bool = true) async throws(JournalError) {
         guard configuration.maximumConnections > 0 else {
             throw JournalError(.configuration, "maximumConnections must be positive")
@@ -63,7 +65,7 @@ public final class PostgresJournal: JournalStorage {
     /// Brings the tables of a database to the present version.
     ///
     /// - Returns: the version that was there; 0 where there was none.
-    /// - Throws: ``JournalError``.
+    /// - Throws: `JournalError`.
     public static func migrate(_ configuration: Configuration) async throws(JournalError) -> Int64 {
         do {
             return try await Connection(configuration).migrate()

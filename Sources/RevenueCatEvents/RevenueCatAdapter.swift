@@ -73,7 +73,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
 
     /// Prepares the adapter.
     ///
-    /// - Throws: ``ConfigurationError`` where a delivery could never, or could always, be authentic: no credential, one
+    /// - Throws: `ConfigurationError` where a delivery could never, or could always, be authentic: no credential, one
     ///   that is blank or has white space at an end, a policy that does not name exactly what is configured, a tolerance
     ///   below zero or beyond a day, an empty set of environments or apps.
     public init(_ configuration: Configuration) throws(ConfigurationError) {
@@ -85,7 +85,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
     ///
     /// Nothing of the body is looked at before.
     ///
-    /// - Throws: ``DeliveryError`` with `unauthenticated` for a missing or wrong credential; `stale` outside the time
+    /// - Throws: `DeliveryError` with `unauthenticated` for a missing or wrong credential; `stale` outside the time
     ///   window; `malformed` for a body that is too long, a signature header of another form, or a proven body that
     ///   cannot be read; `misdirected` for another environment or app, or where a purchase names none. The last two are
     ///   marked authentic.
@@ -166,7 +166,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
 
     /// Asks RevenueCat about a webhook that is only a hint, where a look-up is configured; any other is given back.
     ///
-    /// - Throws: ``DeliveryError`` with `unavailable` when RevenueCat cannot be asked now.
+    /// - Throws: `DeliveryError` with `unavailable` when RevenueCat cannot be asked now.
     public func resolve(
         _ notification: Authenticated<RevenueCatNotification>
     ) async throws(DeliveryError) -> Authenticated<RevenueCatNotification> {

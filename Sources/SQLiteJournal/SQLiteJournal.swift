@@ -14,7 +14,7 @@ public final class SQLiteJournal: JournalStorage {
     ///   - path: the file; two more, ending in `-wal` and `-shm`, lie beside it.
     ///   - busyTimeout: how long to wait for another process that writes.
     ///   - migrates: whether to bring tables of an earlier version to the present one.
-    /// - Throws: ``JournalError``: the file cannot be opened, is no database, or is of a later version.
+    /// - Throws: `JournalError`: the file cannot be opened, is no database, or is of a later version.
     public init(path: String, busyTimeout: Duration = .seconds(10), migrates: Bool = true) async throws(JournalError) {
         let milliseconds = busyTimeout.components.seconds.multipliedReportingOverflow(by: 1000)
         let timeout = Int32(clamping: milliseconds.overflow ? Int64.max : milliseconds.partialValue)
@@ -31,7 +31,7 @@ public final class SQLiteJournal: JournalStorage {
     /// Brings the tables of a file to the present version.
     ///
     /// - Returns: the version that was there; 0 where there was none.
-    /// - Throws: ``JournalError``.
+    /// - Throws: `JournalError`.
     public static func migrate(path: String) async throws(JournalError) -> Int64 {
         do {
             return try await Connection(path: path, busyTimeout: 10_000, writes: true).migrate()

@@ -5,7 +5,7 @@ import SignatureCore
 import WireJSON
 
 /// Takes Stripe's webhook deliveries and event destinations: proves them by their signature and maps them to
-/// ``LifecycleEvent``.
+/// `LifecycleEvent`.
 ///
 /// `authenticate` and `normalize` take no `await`; only `resolve` talks to Stripe, and only for what a delivery names
 /// without containing it.
@@ -185,7 +185,7 @@ public struct StripeAdapter: ProviderAdapter {
 
     /// Makes an adapter.
     ///
-    /// - Throws: ``ConfigurationError`` where a delivery could never, or could always, be authentic: no secret, one that
+    /// - Throws: `ConfigurationError` where a delivery could never, or could always, be authentic: no secret, one that
     ///   is blank or has white space at an end, a negative tolerance; and for a look-up that could not be sent.
     public init(_ configuration: Configuration) throws(ConfigurationError) {
         guard !configuration.signingSecrets.isEmpty else { throw ConfigurationError("no signing secret") }
@@ -210,7 +210,7 @@ public struct StripeAdapter: ProviderAdapter {
     ///
     /// Nothing of the body is looked at before its signature holds.
     ///
-    /// - Throws: ``DeliveryError`` with `malformed` for a body that is too long, a header of another form, or a body that
+    /// - Throws: `DeliveryError` with `malformed` for a body that is too long, a header of another form, or a body that
     ///   is no event; `unauthenticated` without the header or a matching signature; `stale` outside the time window;
     ///   `misdirected` for the other mode or another account. The last of these, and a signed body that is no event, are
     ///   marked authentic.
@@ -284,9 +284,9 @@ public struct StripeAdapter: ProviderAdapter {
     }
 
     /// Fetches what the event is about but does not contain. Without ``Configuration/lookup`` the notification stays as
-    /// it is, and ``normalize(_:)`` says that a look-up is needed.
+    /// it is, and `normalize` says that a look-up is needed.
     ///
-    /// - Throws: ``DeliveryError`` with `unavailable` where Stripe cannot be asked now; `misdirected`, marked authentic,
+    /// - Throws: `DeliveryError` with `unavailable` where Stripe cannot be asked now; `misdirected`, marked authentic,
     ///   where Stripe does not know the object under our key, or the key is of the other mode; `malformed`, marked
     ///   authentic, where the event names a path outside of Stripe's API, for which no request is made, and where the
     ///   answer is another object than the one that was asked for.
@@ -313,7 +313,7 @@ public struct StripeAdapter: ProviderAdapter {
 
     /// Maps an event to canonical events.
     ///
-    /// - Throws: ``DeliveryError`` with `malformed`, marked authentic, where a date, amount or identifier of the event's
+    /// - Throws: `DeliveryError` with `malformed`, marked authentic, where a date, amount or identifier of the event's
     ///   object is not of its documented form.
     public func normalize(_ resolved: Authenticated<StripeNotification>) throws(DeliveryError) -> Normalization {
         do throws(JSONError) {
@@ -344,7 +344,7 @@ extension StripeAdapter {
     ///   - checkoutSession: the session's id, which nobody has vouched for. The result names whose it is.
     ///   - account: the connected account that it belongs to; nil for our own.
     ///   - receivedAt: when it is asked for. What Stripe says of its own time limits it.
-    /// - Throws: ``DeliveryError``, never authentic, with `malformed` for an id that no object has, for which no request is
+    /// - Throws: `DeliveryError`, never authentic, with `malformed` for an id that no object has, for which no request is
     ///   made, and for an answer that cannot be read; `misdirected` where Stripe does not know it under our key, and for the
     ///   other mode or another account; `unavailable` where Stripe could not be asked. None says anything about a purchase.
     public func receive(
@@ -377,7 +377,7 @@ extension StripeAdapter {
 
     /// Asks Stripe about a subscription or a session of Checkout.
     ///
-    /// - Throws: ``DeliveryError`` as ``receive(checkoutSession:account:receivedAt:)``.
+    /// - Throws: `DeliveryError` as ``receive(checkoutSession:account:receivedAt:)``.
     public func resolve(
         _ id: String,
         of kind: StripePurchase.Kind,
@@ -411,7 +411,7 @@ extension StripeAdapter {
 
     /// Maps the answers to canonical events.
     ///
-    /// - Throws: ``DeliveryError`` with `malformed` where a date, amount or identifier is not of its documented form.
+    /// - Throws: `DeliveryError` with `malformed` where a date, amount or identifier is not of its documented form.
     public func normalize(_ resolved: Authenticated<StripePurchase>) throws(DeliveryError) -> Normalization {
         do throws(DeliveryError) {
             return try normalize(resolved.map { StripeNotification(asking: $0) })

@@ -105,7 +105,11 @@ public struct MassExtensionStatus: Hashable, Sendable {
 extension AppStoreServer {
     /// Answers a `CONSUMPTION_REQUEST`. Apple waits twelve hours for it.
     ///
-    /// - Parameter customerConsented: that the customer agreed to sharing this with Apple. Without consent nothing is sent.
+    /// - Parameters:
+    ///   - information: the answers to Apple's questions.
+    ///   - transaction: the transaction that the request names.
+    ///   - customerConsented: that the customer agreed to sharing this with Apple. Without consent nothing is sent.
+    ///   - environment: the server that sent the request.
     /// - Throws: ``AppStoreServerError``; `invalidRequest` without consent, for a share outside 0 to 100 000, for a purchase by
     ///   Family Sharing and for Advanced Commerce.
     public func sendConsumption(
@@ -146,8 +150,11 @@ extension AppStoreServer {
     /// (<https://developer.apple.com/documentation/appstoreserverapi/extend-a-subscription-renewal-date>).
     ///
     /// - Parameters:
+    ///   - transaction: the original transaction of the subscription.
     ///   - days: 1 to 90.
+    ///   - reason: the reason that Apple records.
     ///   - requestIdentifier: yours, at most 128 bytes. Keep it, and use it again when you repeat the call.
+    ///   - environment: the server that knows the subscription.
     /// - Throws: ``AppStoreServerError``; `forbidden` where Apple's rules do not allow it.
     public func extendRenewalDate(
         ofOriginalTransaction transaction: String,

@@ -43,7 +43,7 @@ public struct NotificationHistoryPage: Sendable {
     /// A notification as Apple sent it, or tried to.
     public struct Entry: Sendable {
         /// The notification as a webhook delivers it. Give it to the adapter with the channel `history`:
-        /// ``AppleJWS/AppleAdapter/authenticate(_:channel:)``. It is not verified yet.
+        /// `AppleJWS.AppleAdapter.authenticate(_:channel:)`. It is not verified yet.
         public var delivery: Delivery
         /// When Apple tried to send it and what came of it, at most six times.
         public var attempts: [SendAttempt]
@@ -101,7 +101,9 @@ extension AppStoreServer {
     /// ``subscriptionStatuses(ofTransaction:statuses:in:)`` helps.
     ///
     /// - Parameters:
-    ///   - page: ``NotificationHistoryPage/next`` of the page before, with the very same query; absent for the first page.
+    ///   - query: the time window and filters.
+    ///   - page: ``NotificationHistoryPage/next`` of the page before, with the very same query; absent for the first
+    ///     page.
     ///   - environment: the server to ask. History is asked of one server at a time, since each has its own.
     /// - Throws: ``AppStoreServerError``. `invalidRequest` with number 4000017 means that the page token has expired: begin
     ///   the query's time window again.

@@ -112,8 +112,10 @@ extension AppStoreServer {
     ///
     /// - Parameters:
     ///   - transaction: any transaction of the customer.
-    ///   - revision: ``TransactionPage/revision`` of the page before, or of the last page that was read some time ago, with the
-    ///     same query.
+    ///   - query: the filters and order.
+    ///   - revision: ``TransactionPage/revision`` of the page before, or of the last page that was read some time ago,
+    ///     with the same query.
+    ///   - environment: the server to ask; without it the configured ones, in their order.
     /// - Throws: ``AppStoreServerError``.
     public func transactionHistory(
         ofTransaction transaction: String,

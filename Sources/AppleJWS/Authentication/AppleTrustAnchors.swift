@@ -9,7 +9,7 @@ public struct AppleTrustAnchors: Sendable {
 
     /// Takes certificates in DER.
     ///
-    /// - Throws: ``ConfigurationError`` for an empty list, or one that holds anything but root certificates.
+    /// - Throws: `ConfigurationError` for an empty list, or one that holds anything but root certificates.
     public init(der certificates: [[UInt8]]) throws(ConfigurationError) {
         do throws(SignatureError) {
             anchors = try TrustAnchors(der: certificates)
@@ -20,7 +20,7 @@ public struct AppleTrustAnchors: Sendable {
 
     /// Takes one or more certificates in PEM.
     ///
-    /// - Throws: ``ConfigurationError`` for text that holds anything but root certificates, or none.
+    /// - Throws: `ConfigurationError` for text that holds anything but root certificates, or none.
     public init(pem text: String) throws(ConfigurationError) {
         do throws(SignatureError) {
             anchors = try TrustAnchors(pem: Array(text.utf8).span)

@@ -7,7 +7,7 @@ extension AppleAdapter {
 
     /// Maps a notification to the event that it stands for, with the facts that its data asserts.
     ///
-    /// - Throws: ``DeliveryError`` with `malformed`, marked authentic, where a notification lacks the data that its
+    /// - Throws: `DeliveryError` with `malformed`, marked authentic, where a notification lacks the data that its
     ///   type is about.
     public func normalize(_ notification: Authenticated<AppleNotification>) throws(DeliveryError) -> Normalization {
         let value = notification.value
@@ -59,10 +59,13 @@ extension AppleAdapter {
     /// notification words more exactly, such as an upgrade, is here a renewal of unknown cause; the state tells.
     ///
     /// Renewal info that was signed at another time than the transaction is a statement of its own, among
-    /// ``Normalization/furtherStatements``.
+    /// `Normalization.furtherStatements`.
     ///
-    /// - Parameter status: how the subscription stands, where Apple's server states it beside the transaction (Get All
-    ///   Subscription Statuses).
+    /// - Parameters:
+    ///   - transaction: the verified transaction.
+    ///   - renewalInfo: the renewal info that came with it, of the same subscription.
+    ///   - status: how the subscription stands, where Apple's server states it beside the transaction (Get All
+    ///     Subscription Statuses).
     public func normalize(
         _ transaction: Authenticated<AppleTransaction>,
         renewalInfo: AppleRenewalInfo? = nil,

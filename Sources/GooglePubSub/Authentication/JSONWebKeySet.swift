@@ -25,7 +25,7 @@ public struct JSONWebKeySet: Sendable {
 
     /// Reads a document.
     ///
-    /// - Throws: ``DeliveryError`` with `untrusted` for one that is too large, is not a key set, has two keys of one
+    /// - Throws: `DeliveryError` with `untrusted` for one that is too large, is not a key set, has two keys of one
     ///   id, or none that is fit.
     public init(_ json: [UInt8]) throws(DeliveryError) {
         guard json.count <= Self.maximumBytes else {

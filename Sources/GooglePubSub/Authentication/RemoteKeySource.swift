@@ -60,8 +60,12 @@ public final class RemoteKeySource: KeySource {
 
     /// Prepares the source; nothing is fetched before a key is asked for.
     ///
-    /// - Parameter url: where the key set is; Google's own unless given.
-    /// - Throws: ``ConfigurationError`` for a policy whose times make no sense.
+    /// - Parameters:
+    ///   - url: where the key set is; Google's own unless given.
+    ///   - transport: fetches the key set.
+    ///   - clock: measures the age of keys.
+    ///   - policy: how long keys are used, and for how long an outage is bridged.
+    /// - Throws: `ConfigurationError` for a policy whose times make no sense.
     public init(
         url: HTTPSURL? = nil,
         transport: any HTTPTransport,
@@ -83,7 +87,7 @@ public final class RemoteKeySource: KeySource {
 
     /// The key with this id.
     ///
-    /// - Throws: ``DeliveryError`` with `untrusted` where Google's set, fetched not long ago, has no such key, and
+    /// - Throws: `DeliveryError` with `untrusted` where Google's set, fetched not long ago, has no such key, and
     ///   `unavailable` where there is no such set.
     public func key(_ id: String) async throws(DeliveryError) -> JSONWebKey {
         let flight: Task<Fetched, Never>

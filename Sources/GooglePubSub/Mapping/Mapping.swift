@@ -11,7 +11,7 @@ extension GooglePlayAdapter {
     /// purchase any more, only what a notification says of an end is passed on, without facts. Without an answer there
     /// is no event.
     ///
-    /// - Throws: ``DeliveryError``, marked authentic, where an answer cannot be read, or Google Play refuses to answer.
+    /// - Throws: `DeliveryError`, marked authentic, where an answer cannot be read, or Google Play refuses to answer.
     public func normalize(_ resolved: Authenticated<GoogleResolution>) throws(DeliveryError) -> Normalization {
         try normalize(resolved, prior: nil)
     }
@@ -22,7 +22,7 @@ extension GooglePlayAdapter {
     /// - Parameters:
     ///   - resolved: the notification with its answers.
     ///   - prior: the state of the purchase's lineage, or of the lineages that it is linked to.
-    /// - Throws: ``DeliveryError`` as ``normalize(_:)`` does.
+    /// - Throws: `DeliveryError` as ``normalize(_:)`` does.
     public func normalize(
         _ resolved: Authenticated<GoogleResolution>,
         prior: SubscriptionState?
@@ -37,12 +37,12 @@ extension GooglePlayAdapter {
     /// asked for. It is then a renewal of unknown cause; the state tells.
     ///
     /// A purchase that Google does not know, or keeps no more, gives no event and no statement
-    /// (``Normalization/NoChange/Reason/purchaseGone``).
+    /// (`Normalization.NoChange.Reason.purchaseGone`).
     ///
     /// - Parameters:
     ///   - purchase: the purchase with its answers.
     ///   - prior: the state of the purchase's lineage, or of the lineages that it is linked to.
-    /// - Throws: ``DeliveryError`` with `malformed` for a token that Google refuses, and for an answer that cannot be read.
+    /// - Throws: `DeliveryError` with `malformed` for a token that Google refuses, and for an answer that cannot be read.
     public func normalize(
         _ purchase: Authenticated<GooglePurchase>,
         prior: SubscriptionState? = nil

@@ -179,7 +179,7 @@ extension DeveloperNotification {
 
     /// Decodes a message's data, however long it is.
     ///
-    /// - Throws: ``DeliveryError`` with `malformed` where the JSON is not JSON, or a name, a token or a time is absent
+    /// - Throws: `DeliveryError` with `malformed` where the JSON is not JSON, or a name, a token or a time is absent
     ///   or of the wrong type.
     public init(payload: [UInt8]) throws(DeliveryError) {
         do throws(JSONError) {

@@ -31,10 +31,12 @@ public struct PlayDeveloperAPI: Sendable {
     /// Prepares a client.
     ///
     /// - Parameters:
+    ///   - transport: sends the requests.
+    ///   - tokens: access tokens with the scope of the Play Developer API.
     ///   - base: where the API is; Google's own host unless given.
     ///   - retry: how often and for how long to try; which answers are worth it, the client knows.
     ///   - clock: what waits are taken on.
-    /// - Throws: ``ConfigurationError`` for a `base` without TLS; never without a `base`.
+    /// - Throws: `ConfigurationError` for a `base` without TLS; never without a `base`.
     public init(
         transport: any HTTPTransport,
         tokens: any AccessTokenSource,

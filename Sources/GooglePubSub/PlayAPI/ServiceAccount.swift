@@ -24,7 +24,7 @@ public struct ServiceAccount: Sendable {
 
     /// Reads a key file.
     ///
-    /// - Throws: ``ConfigurationError`` for anything but a service account's key file whose key is an RSA key, and for a
+    /// - Throws: `ConfigurationError` for anything but a service account's key file whose key is an RSA key, and for a
     ///   `token_uri` that is not Google's. No message holds anything of the file.
     public init(keyFile: Secret) throws(ConfigurationError) {
         let members: KeyFile
@@ -48,7 +48,7 @@ public struct ServiceAccount: Sendable {
 
     /// Takes the parts of a key file.
     ///
-    /// - Throws: ``ConfigurationError`` for a key that is not an RSA key in PKCS #8, or an address that is none.
+    /// - Throws: `ConfigurationError` for a key that is not an RSA key in PKCS #8, or an address that is none.
     public init(email: String, keyID: String?, privateKeyPEM: Secret) throws(ConfigurationError) {
         self.email = email
         self.keyID = keyID

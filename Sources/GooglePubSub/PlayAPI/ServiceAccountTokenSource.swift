@@ -62,9 +62,12 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
     /// Prepares the source; nothing is requested before a token is asked for.
     ///
     /// - Parameters:
-    ///   - now: the time of day, which goes into what the account signs.
+    ///   - account: the account whose key signs.
+    ///   - scopes: the scopes of the tokens.
+    ///   - transport: sends the requests for tokens.
     ///   - clock: measures how long tokens are kept.
-    /// - Throws: ``ConfigurationError`` where no scope is given.
+    ///   - now: the time of day, which goes into what the account signs.
+    /// - Throws: `ConfigurationError` where no scope is given.
     public convenience init(
         _ account: ServiceAccount,
         scopes: [Scope] = [.androidPublisher],

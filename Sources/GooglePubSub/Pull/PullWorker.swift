@@ -81,9 +81,12 @@ public final class PullWorker: Sendable {
     /// Prepares a worker, which runs once.
     ///
     /// - Parameters:
+    ///   - configuration: the subscription, and how many messages to take at once.
+    ///   - transport: sends the requests.
     ///   - tokens: access tokens with the scope of Pub/Sub; nil for an emulator, and only for one.
+    ///   - clock: measures waits and deadlines.
     ///   - now: the time of day, which becomes a message's time of receipt.
-    /// - Throws: ``ConfigurationError``.
+    /// - Throws: `ConfigurationError`.
     public init(
         _ configuration: PullConfiguration,
         transport: any HTTPTransport,
@@ -139,7 +142,7 @@ public final class PullWorker: Sendable {
     /// Works with an adapter until ``stop()``.
     ///
     /// Every message is decoded, looked up and mapped, and the outcome handed to `store`, failures too. It is
-    /// acknowledged where ``Acknowledgement`` accepts the outcome, which `store` has then kept; where `store` throws,
+    /// acknowledged where `Acknowledgement` accepts the outcome, which `store` has then kept; where `store` throws,
     /// and where Google could not be asked, it comes again. What cannot even be read as a message is stored as one whose
     /// data are the octets received, with the failure `malformed`.
     ///

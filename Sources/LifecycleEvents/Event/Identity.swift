@@ -3,7 +3,7 @@ import SignatureCore
 /// The lineage that a purchase and all that follows from it belong to: one subscription through its renewals and
 /// product changes, or one one-time purchase.
 ///
-/// It is the key under which a backend keeps one ``SubscriptionState``. `id` is the store's stable identity: Apple's
+/// It is the key under which a backend keeps one `SubscriptionState`. `id` is the store's stable identity: Apple's
 /// `originalTransactionId`, the first purchase token of a Google chain, Stripe's `sub_…`.
 public struct SubscriptionID: Hashable, Sendable, Codable, CustomStringConvertible {
     /// Where the purchase lives.

@@ -84,6 +84,7 @@ public struct RenewalCheck: Hashable, Sendable, Codable, Identifiable {
     ///   - observedProduct: the product that it shows as current.
     ///   - known: the period that was current before the announcement.
     ///   - time: when the provider was asked.
+    ///   - policy: the delays between look-ups, and the margin after the start of a period.
     public func outcome(
         observing observed: ServicePeriod,
         product observedProduct: String,

@@ -31,7 +31,7 @@ public struct CreditPolicy: Hashable, Sendable, Codable {
         }
     }
 
-    /// What each product gives. A key is the product as ``Fact/Period/product`` names it, which names the base plan on Google Play
+    /// What each product gives. A key is the product as `Fact.Period.product` names it, which names the base plan on Google Play
     /// (`pro:yearly`), and a billing plan other than up front on the App Store (`pro_year:MONTHLY`). On Google Play, a key without a plan is for
     /// all plans that have no key. Not on the App Store: there a payment of a month would give what a year gives. Other products give nothing.
     public var allowances: [String: Allowance]

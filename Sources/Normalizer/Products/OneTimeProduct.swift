@@ -32,7 +32,9 @@ extension ProductCatalog {
 
     /// The product of a one-time purchase: by its purchase option, else by its id alone, else by ``unlisted``.
     ///
-    /// - Parameter option: the purchase option, where the store names one.
+    /// - Parameters:
+    ///   - id: the store's identifier of the product.
+    ///   - option: the purchase option, where the store names one.
     public func oneTimeProduct(_ id: String, option: String? = nil) -> OneTimeProduct? {
         option.flatMap { oneTimeProducts["\(id):\($0)"] } ?? oneTimeProducts[id]
             ?? unlisted.map { OneTimeProduct(id: id, type: $0) }

@@ -1,7 +1,7 @@
 /// The host's products: which can take one another's place, which of them ranks higher, how long each lasts, and what
 /// those are that are bought once.
 ///
-/// Products are named as in ``Fact/Period/product``: a subscription on Google Play with its base plan, `pro:monthly`.
+/// Products are named as in `Fact.Period.product`: a subscription on Google Play with its base plan, `pro:monthly`.
 public struct ProductCatalog: Hashable, Sendable, Codable {
     /// A product of the catalogue.
     public struct Product: Hashable, Sendable, Codable {

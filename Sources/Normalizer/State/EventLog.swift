@@ -98,7 +98,9 @@ public enum EventLog: Sendable {
 
     /// Reads one line.
     ///
-    /// - Parameter number: the number of the line, from 1, for the error.
+    /// - Parameters:
+    ///   - bytes: the line without its line feed.
+    ///   - number: the number of the line, from 1, for the error.
     /// - Returns: nil for an empty line.
     /// - Throws: ``InvalidLine``.
     public static func line(_ bytes: some Collection<UInt8>, number: Int) throws(InvalidLine) -> LogLine? {

@@ -112,7 +112,7 @@ extension SubscriptionState: Codable {
         for other in try list(.links) as [SubscriptionID] { link(to: other) }
     }
 
-    /// Writes the form of `docs/state-schema.md`: equal states give equal bytes through ``CanonicalJSON``.
+    /// Writes the form of `docs/state-schema.md`: equal states give equal bytes through `CanonicalJSON`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         func write<Element: Encodable>(_ elements: [Element], _ key: CodingKeys) throws {

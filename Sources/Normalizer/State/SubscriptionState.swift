@@ -7,7 +7,7 @@ import FoundationEssentials
 /// ``merge(_:)`` into the one that saw them all. It is no log: it grows with the number of things that facts are about
 /// (periods, transactions, accounts), not with the number of statements about them.
 ///
-/// Keep one for each ``SubscriptionID``; ``AccountLedger`` keeps many and joins those that turn out to be one purchase.
+/// Keep one for each `SubscriptionID`; ``AccountLedger`` keeps many and joins those that turn out to be one purchase.
 public struct SubscriptionState: Hashable, Sendable {
     /// What the store last said of a lineage as a whole.
     package struct Registers: Hashable, Sendable, Codable {

@@ -69,7 +69,9 @@ public struct AppleSimulator: Sendable {
 
     /// A notification as Apple posts it.
     ///
-    /// - Parameter receivedAt: when it arrives; by default a second after it was signed.
+    /// - Parameters:
+    ///   - notification: the notification to sign.
+    ///   - receivedAt: when it arrives; by default a second after it was signed.
     /// - Throws: ``SimulatorError`` where libcrypto cannot sign.
     public func delivery(_ notification: Notification, receivedAt: Date? = nil) throws(SimulatorError) -> Delivery {
         Self.delivery(

@@ -82,6 +82,8 @@ public struct GoogleSimulator: Sendable {
     ///
     /// - Parameters:
     ///   - data: the notification in JSON, as Google Play publishes it.
+    ///   - messageID: Pub/Sub's id of the message.
+    ///   - publishedAt: the time at which it was published.
     ///   - sentAt: the time that Google's clock shows; the token is valid for an hour around it.
     /// - Throws: ``SimulatorError`` where libcrypto cannot sign.
     public func delivery(

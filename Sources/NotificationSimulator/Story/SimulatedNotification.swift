@@ -48,13 +48,15 @@ public protocol StorySimulator: Sendable {
 
     /// What the provider would send, in the order in which it makes it.
     ///
-    /// - Throws: ``SimulatorError``, with ``SimulatorError/Reason/notOffered`` where the provider has no such thing as an
+    /// - Throws: ``SimulatorError``, with ``SimulatorError/Reason/notOffered(by:)`` where the provider has no such thing as an
     ///   act of the story, and with ``SimulatorError/Reason/nonsense`` where an act makes no sense where it stands.
     func notifications(_ story: Story, from start: Date) throws(SimulatorError) -> [SimulatedNotification]
 
     /// One attempt to deliver it.
     ///
-    /// - Parameter sentAt: the time that the provider's clock shows then. It is also the time of receipt.
+    /// - Parameters:
+    ///   - notification: the notification to send.
+    ///   - sentAt: the time that the provider's clock shows then. It is also the time of receipt.
     /// - Throws: ``SimulatorError`` where libcrypto cannot sign.
     func delivery(of notification: SimulatedNotification, sentAt: Date) throws(SimulatorError) -> Delivery
 

@@ -1,7 +1,7 @@
 /// What becomes of one customer, as data: a list of steps, each an act and the time that it takes place.
 ///
 /// A story knows no provider. Each simulator tells it in its provider's notifications, or says with
-/// ``SimulatorError/Reason/notOffered`` that its provider has nothing of the kind. Times are virtual: they follow from
+/// ``SimulatorError/Reason/notOffered(by:)`` that its provider has nothing of the kind. Times are virtual: they follow from
 /// where the story starts, and no clock is read.
 public struct Story: Sendable, Hashable {
     /// A stable name, such as `trial-converts`.

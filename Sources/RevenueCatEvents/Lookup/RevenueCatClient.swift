@@ -60,7 +60,7 @@ public struct RevenueCatClient: Sendable {
 
     /// Makes a client.
     ///
-    /// - Throws: ``ConfigurationError`` for a blank key, or one with characters that none has, and for a blank project.
+    /// - Throws: `ConfigurationError` for a blank key, or one with characters that none has, and for a blank project.
     public init(transport: any HTTPTransport, apiKey: Secret, api: API) throws(ConfigurationError) {
         guard !apiKey.isBlank else { throw ConfigurationError("API key is blank") }
         guard apiKey.bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
@@ -83,7 +83,7 @@ public struct RevenueCatClient: Sendable {
     /// Ask only for ids from webhooks that were proven, never for one from a request: the older version makes a customer
     /// of every id.
     ///
-    /// - Throws: ``DeliveryError`` with `unavailable` where no usable answer comes; `malformed` for an id that cannot
+    /// - Throws: `DeliveryError` with `unavailable` where no usable answer comes; `malformed` for an id that cannot
     ///   stand in a URL.
     public func customer(_ id: String) async throws(DeliveryError) -> Customer {
         switch api {
@@ -108,7 +108,7 @@ public struct RevenueCatClient: Sendable {
     ///
     /// Ask only for ids from webhooks that were proven, as for ``customer(_:)``.
     ///
-    /// - Throws: ``DeliveryError`` as for ``customer(_:)``.
+    /// - Throws: `DeliveryError` as for ``customer(_:)``.
     public func purchases(ofCustomer id: String) async throws(DeliveryError) -> Purchases {
         switch api {
         case .v1:
@@ -127,7 +127,7 @@ public struct RevenueCatClient: Sendable {
 
     /// The one-time purchases with a transaction or order of the store; none where RevenueCat knows none.
     ///
-    /// - Throws: ``DeliveryError`` as for ``subscriptions(withTransaction:)``.
+    /// - Throws: `DeliveryError` as for ``subscriptions(withTransaction:)``.
     public func purchases(withTransaction transaction: String) async throws(DeliveryError) -> [RevenueCatPurchase] {
         try await list(
             try projectPath("purchases"),
@@ -138,7 +138,7 @@ public struct RevenueCatClient: Sendable {
 
     /// The subscriptions that a transaction or order belongs to, be it a past one; none where RevenueCat knows none.
     ///
-    /// - Throws: ``DeliveryError`` with `unavailable` where no usable answer comes, and for the older version of the
+    /// - Throws: `DeliveryError` with `unavailable` where no usable answer comes, and for the older version of the
     ///   API, which cannot be asked for a transaction.
     public func subscriptions(
         withTransaction transaction: String
@@ -153,7 +153,7 @@ public struct RevenueCatClient: Sendable {
     /// The store's id of a product; nil where RevenueCat knows no such product. Keep it: the limit on these requests is
     /// tight.
     ///
-    /// - Throws: ``DeliveryError`` as for ``subscriptions(withTransaction:)``.
+    /// - Throws: `DeliveryError` as for ``subscriptions(withTransaction:)``.
     public func storeIdentifier(ofProduct reference: String) async throws(DeliveryError) -> String? {
         guard case .v2(let project) = api else { throw Self.unsupported }
         let response = try await get([
@@ -172,7 +172,7 @@ public struct RevenueCatClient: Sendable {
     ///   - product: the product; required for Google Play.
     ///   - customer: whom it is for.
     ///   - platform: RevenueCat's `X-Platform`: `ios`, `android`, `stripe`, …
-    /// - Throws: ``DeliveryError`` with `unavailable` where no usable answer comes.
+    /// - Throws: `DeliveryError` with `unavailable` where no usable answer comes.
     public func submit(
         token: Secret,
         product: String? = nil,

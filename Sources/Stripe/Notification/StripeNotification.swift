@@ -6,7 +6,7 @@ import WireJSON
 /// A Stripe event that is proven: a snapshot event with the object it is about, or a thin event that only names it.
 ///
 /// It keeps the body as received and every answer that was fetched for it, and writes both when it is encoded, so that
-/// a queue carries all that ``StripeAdapter/normalize(_:)`` reads.
+/// a queue carries all that ``StripeAdapter`` reads.
 public struct StripeNotification: Sendable {
     /// What Stripe told us to ask for.
     public struct RelatedObject: Hashable, Sendable {
