@@ -39,6 +39,19 @@ struct ReadmeTests {
         #expect(Set(blocks(try lines(page)[...])).isSuperset(of: compiled))
     }
 
+    @Test("A guide shows only code that a snippet compiles")
+    func guides() throws {
+        let files = FileManager.default
+        let snippets = try files.contentsOfDirectory(atPath: Self.root.appendingPathComponent("Snippets").path)
+        let compiled = Set(try snippets.flatMap { try self.compiled("Snippets/\($0)") })
+        let paths = try files.subpathsOfDirectory(atPath: Self.root.appendingPathComponent("Sources").path)
+        let shown = try paths.filter { $0.contains(".docc/") && $0.hasSuffix(".md") }
+            .flatMap { blocks(try lines("Sources/\($0)")[...]) }
+            .filter { $0.first?.hasPrefix(".package(") == false }
+        #expect(!shown.isEmpty)
+        #expect(shown.filter { !compiled.contains($0) } == [])
+    }
+
     private func blocks(_ lines: ArraySlice<String>) -> [[String]] {
         lines.split(separator: "```swift", omittingEmptySubsequences: false).dropFirst().map {
             Array($0.prefix { $0 != "```" })

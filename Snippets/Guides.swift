@@ -1,0 +1,128 @@
+// The code that the guides show.
+
+import AppleJWS
+import Foundation
+import LifecycleJournal
+import Normalizer
+import NormalizerTesting
+import NotificationSimulator
+import SQLiteJournal
+import ShadowComparison
+import Stripe
+
+func start(stripeSecret: String) async throws -> (Journal, StripeAdapter) {
+    // snippet.show
+    let stripe = try StripeAdapter(.init(signingSecrets: [Secret(stripeSecret)]))
+    let journal = Journal(try await SQLiteJournal(path: "billing.sqlite"), now: { Date() })
+    // snippet.hide
+    return (journal, stripe)
+}
+
+func handle(
+    body: [UInt8],
+    headerFields: [(String, String)],
+    _ stripe: StripeAdapter,
+    _ journal: Journal
+) async -> Int {
+    // snippet.show
+    let delivery = Delivery(headers: Delivery.Headers(headerFields), body: body, receivedAt: Date())
+    let answer = await journal.receive(delivery, with: stripe)
+    return answer.status
+    // snippet.hide
+}
+
+func act(_ journal: Journal, _ send: (NormalizedEvent, String) async throws -> Void) async throws {
+    // snippet.show
+    for item in try await journal.outbox.next(10, lease: .seconds(60)) {
+        do {
+            try await send(item.value.event, item.id)
+            try await journal.outbox.done(item)
+        } catch {
+            try await journal.outbox.failed(item, because: "receiver refused")
+        }
+    }
+    // snippet.hide
+}
+
+func access(of userID: String, _ journal: Journal) async throws -> String {
+    // snippet.show
+    let access = try await journal.access(of: .init(userID, .appAccountToken), .init(userID, .appUserID), at: Date())
+    switch access.decision {
+    case .granted(let until, _): return "until \(until.map { "\($0)" } ?? "further notice")"
+    case .denied(let since, _): return "not since \(since.map { "\($0)" } ?? "ever")"
+    @unknown default: return access.decision.isGranted ? "yes" : "no"
+    }
+    // snippet.hide
+}
+
+func claim(_ jws: String, by userID: String, _ apple: AppleAdapter, _ journal: Journal) async throws {
+    // snippet.show
+    let result = try apple.receive(signedTransaction: jws.utf8, receivedAt: Date())
+    try await journal.upload(result, by: Account(userID, .appAccountToken))
+    // snippet.hide
+}
+
+func spend(_ userID: String, _ journal: Journal) async throws -> Bool {
+    // snippet.show
+    let policy = CreditPolicy([
+        "basic": .init(credits: 200, price: Money(ExactDecimal(10), "USD")),
+        "pro": .init(credits: 500, price: Money(ExactDecimal(20), "USD")),
+    ])
+    let user = Account.Identifier(userID, .appUserID)
+    let before = try await journal.credits(of: user, under: policy, at: Date()).balance
+    let after = try await journal.use(30, id: "job-1", of: user, under: policy, at: Date())
+    print(before, after?.balance ?? "fewer than 30")
+    // snippet.hide
+    return after != nil
+}
+
+func work(_ stripe: StripeAdapter, _ delivery: Delivery, _ journal: Journal) async throws -> Int {
+    // snippet.show
+    let answer = await journal.accept(delivery, with: stripe)
+    while try await journal.work(with: ["stripe": stripe]) > 0 {}
+    // snippet.hide
+    return answer.status
+}
+
+func catchUp(_ history: some DeliveryHistory, _ journal: Journal) async throws {
+    // snippet.show
+    let report = try await journal.backfill(from: history)
+    if let gap = report.gap { print("unknown from \(gap.from) to \(gap.until)") }
+    // snippet.hide
+}
+
+func compare(revenuecat: [NormalizedEvent], apple: [NormalizedEvent]) {
+    // snippet.show
+    let comparison = ChannelComparison(revenuecat, apple)
+    for difference in comparison.access {
+        print(difference.subscription, difference.isFirstGranting, difference.from)
+    }
+    print(comparison.summary.isAgreement)
+    // snippet.hide
+}
+
+func play() async throws -> Bool {
+    // snippet.show
+    let simulator = StripeSimulator(seed: "42")
+    let stripe = try StripeAdapter(.init(signingSecrets: [simulator.signingSecret]))
+    let journal = Journal(MemoryJournal(), now: { Date() })
+    for notification in try simulator.notifications(.life, from: Date(timeIntervalSince1970: 1_767_225_600)) {
+        let delivery = try simulator.delivery(of: notification, sentAt: notification.occurredAt)
+        guard await journal.receive(delivery, with: stripe).status == 200 else { return false }
+    }
+    // snippet.hide
+    return true
+}
+
+func check(_ adapter: some ProviderAdapter, genuine: Delivery, forged: Delivery, unknown: Delivery) async -> Bool {
+    // snippet.show
+    let conformance = AdapterConformance(
+        adapter,
+        proof: .body,
+        genuine: [.init("purchase", genuine)],
+        forged: [.init("another secret", forged)],
+        unknown: [.init("a type of next year", unknown)]
+    )
+    return await conformance.findings().isEmpty
+    // snippet.hide
+}
