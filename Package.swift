@@ -18,6 +18,8 @@ let strict = checked + [.strictMemorySafety()]
 
 let package = Package(
     name: "swift-lifecycle-events",
+    // Linux is built and tested. `Span` of a string's UTF-8 needs this on Apple's systems, where nothing is tested.
+    platforms: [.macOS(.v26), .iOS(.v26), .tvOS(.v26), .watchOS(.v26), .visionOS(.v26)],
     products: [
         .library(name: "LifecycleEvents", targets: ["LifecycleEvents"]),
         .library(name: "LifecycleJournal", targets: ["LifecycleJournal"]),

@@ -1,6 +1,13 @@
 import CLifecycleCurl
-import Glibc
 import HTTPTransport
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
 
 /// Which connections a new request may use.
 ///

@@ -1,5 +1,12 @@
 import CLoopbackTLS
+
+#if canImport(Glibc)
 import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
 
 /// One accepted connection, plain or TLS. Its thread alone uses it.
 final class Connection {

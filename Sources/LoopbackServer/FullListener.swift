@@ -1,4 +1,10 @@
+#if canImport(Glibc)
 import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
 
 /// A port that neither takes connections nor refuses them, as behind a firewall that drops everything.
 package final class FullListener: Sendable {

@@ -1,6 +1,13 @@
 import CLoopbackTLS
-import Glibc
 import HTTPTransport
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
 
 /// An HTTP server on the loopback interface that does what a test has scripted, good or bad.
 ///

@@ -1,6 +1,13 @@
 import CLifecyclePostgres
-import Glibc
 import LifecycleJournal
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
 
 /// The only owner of one `PGconn *`, connected and set up.
 @safe final class Session: SQLJournalConnection {
