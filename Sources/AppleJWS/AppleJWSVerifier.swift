@@ -329,7 +329,7 @@ extension AppleJWSVerifier {
         }
     }
 
-    /// Whether a payload is a notification of a configured app and environment. One that names neither is no one's to keep.
+    /// True if a payload is a notification of a configured app and environment. One that names neither is no one's to keep.
     private func recognize(_ payload: JSONValue) throws(DeliveryError) -> Bool {
         guard !AppleNotification.isOfAnotherKind(payload) else {
             throw misdirected("notification: the signed data is of another kind")

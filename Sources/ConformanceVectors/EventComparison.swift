@@ -3,7 +3,7 @@ package import WireJSON
 
 /// Compares events with what a vector expects, member by member.
 package struct EventComparison {
-    /// Whether an event may have members that the expectation does not name.
+    /// True if an event may have members that the expectation does not name.
     package let allowsMore: Bool
 
     package init(allowsMore: Bool) { self.allowsMore = allowsMore }

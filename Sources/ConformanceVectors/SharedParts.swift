@@ -3,7 +3,7 @@ import ReceiverConfiguration
 import SignatureCore
 package import WireJSON
 
-/// What the lines of a file refer to: its first line may have it, `{"shared":{"objects":{…},"texts":{…}}}`.
+/// The parts to which the lines of a file refer. Its first line may have them: `{"shared":{"objects":{…},"texts":{…}}}`.
 ///
 /// Root certificates, key sets and tokens are the same in hundreds of cases, and a megabyte each time if written out.
 package struct SharedParts: Sendable {

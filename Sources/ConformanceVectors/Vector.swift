@@ -24,9 +24,9 @@ package struct Vector: Sendable {
     package let expect: Outcome?
     package let code: DeliveryError.Code?
     package let events: [JSONValue]?
-    /// Whether `events` are partial objects.
+    /// True if `events` are partial objects.
     package let matchesSubset: Bool
-    /// Whether refusing is as good as accepting.
+    /// True if refusing is as good as accepting.
     package let orReject: Bool
 
     package var delivery: Delivery {
@@ -74,7 +74,7 @@ package struct RecordedAnswer: Sendable {
 
 /// Reads the lines of a file, one after the other.
 package struct VectorReader: Sendable {
-    /// What the lines from here on refer to.
+    /// The parts to which the lines from here on refer.
     package private(set) var shared = SharedParts()
 
     package init() {}

@@ -2,14 +2,14 @@ import FoundationEssentials
 package import Normalizer
 import ReceiverConfiguration
 
-/// What became of a vector.
+/// The result of a vector.
 package struct VectorOutcome: Sendable {
     package let id: String
     package let result: Result<Normalization, DeliveryError>
     package let answer: Int
-    /// Whether it is as expected; nil where nothing was.
+    /// True if it is as expected; nil where nothing was.
     package let matched: Bool?
-    /// What differs from the expectation, for people.
+    /// The differences from the expectation, for people.
     package let difference: String?
 
     /// The line that `lifecycle check` prints.
@@ -37,7 +37,7 @@ package struct VectorOutcome: Sendable {
         var message: String?
         var answer: Int
         var events: [NormalizedEvent] = []
-        /// What the store asserted without an event.
+        /// The store's statements without an event.
         var statements: [StoreStatement]?
         var matched: Bool?
     }

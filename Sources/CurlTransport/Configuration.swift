@@ -1,7 +1,7 @@
 import HTTPTransport
 
 extension CurlTransport {
-    /// What a transport is made with.
+    /// The settings of a transport.
     public struct Configuration: Sendable {
         /// The certificates that a server's chain has to end in.
         public enum TrustRoots: Sendable {

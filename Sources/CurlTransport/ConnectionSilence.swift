@@ -1,6 +1,6 @@
 /// How long requests have waited in vain on each connection since it last brought anything.
 ///
-/// Where the network loses a connection nobody is told. A caller who gives up before the request's own time-out leaves nothing
+/// If the network loses a connection, neither end learns of it. A caller who gives up before the request's own time-out leaves nothing
 /// but this to tell such a connection by. Only the loop's thread touches it, and libcurl's callbacks, which run there too.
 final class ConnectionSilence {
     /// One origin's connections differ in the port at this end.
@@ -16,7 +16,7 @@ final class ConnectionSilence {
         var waited: Duration
     }
 
-    /// More than an answer takes as a rule. What is thrown away by mistake costs a handshake.
+    /// Longer than an answer usually takes. A connection that is thrown away by mistake costs a handshake.
     private static let patience: Duration = .seconds(1)
     /// More connections than are of interest at once; those that were not heard of for longest are forgotten.
     private static let capacity = 1024
@@ -34,7 +34,7 @@ final class ConnectionSilence {
     func isTooLong(on connection: Connection, since start: ContinuousClock.Instant) -> Bool {
         let now = ContinuousClock.now
         let known = records[connection]
-        // What several requests wait for at the same time counts once.
+        // Time during which several requests wait counts once.
         let begin = max(start, known?.instant ?? start)
         let waited = (known?.waited ?? .zero) + begin.duration(to: now)
         guard waited < Self.patience else {

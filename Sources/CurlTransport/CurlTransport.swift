@@ -27,7 +27,7 @@ public final class CurlTransport: HTTPTransport {
     /// - Throws: `connectionFailed`, `connectionLost`, `tls`, `timeout`, `responseTooLarge`, `protocolError`,
     ///   `canceled`, `shutDown`, `transportFailure`.
     public func send(_ request: HTTPTransportRequest) async throws(HTTPTransportError) -> HTTPTransportResponse {
-        // Whoever calls may hold the last reference, and without one the loop ends.
+        // The caller may hold the last reference, and without one the loop ends.
         defer { withExtendedLifetime(self) {} }
         let ticket = Ticket()
         let outcome: Result<HTTPTransportResponse, HTTPTransportError> = await withTaskCancellationHandler {

@@ -17,7 +17,7 @@ import HTTPTransport
     }
 
     deinit {
-        // The handle came from curl_easy_init and nobody else frees it.
+        // The handle came from curl_easy_init and is freed here alone.
         unsafe curl_easy_cleanup(handle)
     }
 
@@ -87,7 +87,7 @@ import HTTPTransport
         if let pool { try unsafe set(CURLOPT_SHARE, target: pool.pointer) }
     }
 
-    /// What holds for every request, whatever the configuration.
+    /// The options of every request, whatever the configuration.
     func secure() throws(HTTPTransportError) {
         try check(unsafe lifecycle_curl_allow_https_only(handle), CURLOPT_URL)
         try set(CURLOPT_FOLLOWLOCATION, 0)

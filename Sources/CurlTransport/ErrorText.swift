@@ -20,7 +20,7 @@ import CLifecycleCurl
     /// Valid as long as the owner is.
     var pointer: UnsafeRawPointer { unsafe UnsafeRawPointer(octets) }
 
-    /// Whether a handshake was cut off rather than refused, which libcurl's numbers do not tell apart.
+    /// True if a handshake was cut off rather than refused, which have the same number in libcurl.
     var saysConnectionEnded: Bool {
         // libcurl ends the text with a zero within the size.
         let text = unsafe String(cString: octets)

@@ -12,13 +12,13 @@ import HTTPTransport
             let isEmpty = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
             try append(isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
         }
-        // What libcurl would add by itself.
+        // Fields that libcurl would add by itself.
         if headers["Content-Type"] == nil { try append("Content-Type:") }
         try append("Expect:")
     }
 
     deinit {
-        // The list came from curl_slist_append and nobody else frees it.
+        // The list came from curl_slist_append and is freed here alone.
         unsafe curl_slist_free_all(list)
     }
 

@@ -26,7 +26,7 @@ import HTTPTransport
                 "libcurl refused option \(option.rawValue) of a transport"
             )
         }
-        // Without a descriptor for it libcurl makes a handle that nobody can wake, and says so here only.
+        // Without a descriptor for it libcurl makes a handle that cannot be woken, and reports it here only.
         try require(unsafe curl_multi_wakeup(pointer), "libcurl has no descriptor to be woken by")
     }
 
@@ -36,7 +36,7 @@ import HTTPTransport
         throw HTTPTransportError(.transportFailure, message, libraryCode: Int(code.rawValue))
     }
 
-    /// Closes every connection. No transfer may be left, and nobody may use the handle afterwards.
+    /// Closes every connection. No transfer may be left, and the handle may not be used afterwards.
     func destroy() {
         unsafe curl_multi_cleanup(pointer)
     }

@@ -6,7 +6,7 @@ import Musl
 import Darwin
 #endif
 
-/// Starts a thread that nobody joins and that takes no signals.
+/// Starts a detached thread that takes no signals.
 ///
 /// The body gets `context`, which must stay valid until the body has taken it over. Signals are the application's: its
 /// handlers should not run between libcurl's calls, and a broken connection must show as an error, not as `SIGPIPE`.

@@ -16,7 +16,7 @@ final class Transfer {
     private let continuation: Continuation
     private let silence: ConnectionSilence
     private let start = ContinuousClock.now
-    /// Whether no kept connection may carry it.
+    /// True if no kept connection may carry it.
     private let isOnNewConnection: Bool
     private let url: HTTPSURL
     private let limit: Int
@@ -185,7 +185,7 @@ final class Transfer {
             isHeaderComplete = true
             return true
         }
-        // What comes behind the header is a trailer, and nobody asked for one.
+        // Fields after the header are trailers, which are not used.
         if isHeaderComplete { return true }
         guard let colon = line.firstIndex(of: 0x3A), colon > line.startIndex,
             !line.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7F }),
@@ -227,7 +227,7 @@ final class Transfer {
         return start + .microseconds(microseconds)
     }
 
-    /// Whether the connection that it is on is not to be used any more, now that it is given up.
+    /// True if the connection that it is on is not to be used any more, now that it is given up.
     func findsConnectionSilent() -> Bool {
         sentAt.map { silence.isTooLong(on: connection, since: $0) } ?? false
     }
@@ -277,7 +277,7 @@ extension HTTPTransportError.Code {
         switch code {
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT, CURLE_PROXY,
             CURLE_INTERFACE_FAILED, CURLE_OPERATION_TIMEDOUT:
-            // The only time-out that libcurl is told is the one for the connection.
+            // libcurl gets one time-out only: that for the connection.
             self = .connectionFailed
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM,
             CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS,

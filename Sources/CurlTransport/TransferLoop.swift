@@ -11,7 +11,7 @@ import Darwin
 
 /// Which connections a new request may use.
 ///
-/// Of a network that has lost a connection nobody is told, and HTTP/2 would put every further request on it for a quarter of an
+/// If the network has lost a connection, neither end learns of it, and HTTP/2 would put every further request on it for a quarter of an
 /// hour. Where a request has waited in vain on a connection that others are waiting on still, those keep it, and all that are
 /// begun from then on share others.
 private struct ConnectionPools {
@@ -23,7 +23,7 @@ private struct ConnectionPools {
     /// Nil for those that the transport keeps otherwise.
     subscript(origin: String) -> ConnectionPool? { pools[origin] }
 
-    /// Has nobody use the transfer's connection any more but who is on it. Call it before the transfer leaves the multi handle.
+    /// Keeps new requests off the transfer's connection. Call it before the transfer leaves the multi handle.
     mutating func giveUp(the transfer: Transfer, others: some Sequence<Transfer>) {
         transfer.giveConnectionUp()
         let origin = transfer.origin
@@ -59,7 +59,7 @@ final class TransferLoop: Sendable {
         /// There until the thread destroys it; see ``MultiHandle``.
         var multi: MultiHandle?
 
-        /// Where there is mail already, whoever put it there has woken the thread.
+        /// If there is mail already, its sender has woken the thread.
         func wakeUpIfEmpty() {
             if starts.isEmpty, cancellations.isEmpty { multi?.wakeUp() }
         }

@@ -7,7 +7,7 @@ extension CustomerReport {
     public struct Search: Sendable {
         /// The address that the form asks.
         public var action: String
-        /// What was searched for.
+        /// The text that was searched for.
         public var query: String
 
         /// Describes the form.

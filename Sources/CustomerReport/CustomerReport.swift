@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import Normalizer
 
-/// What a customer's purchases went through, and why there is or is no access at a time: a page for support and engineers.
+/// The history of a customer's purchases, and the reason for access or none at a time: a page for support and engineers.
 ///
 /// It is read from a log of events and statements alone. The page is one HTML document without scripts and without anything
 /// from elsewhere; serve it with ``contentSecurityPolicy``.
@@ -16,7 +16,7 @@ public struct CustomerReport: Sendable {
     public struct Purchase: Sendable {
         /// Its state.
         public var state: SubscriptionState
-        /// What it was joined from, in the order of the times at which the providers stated it.
+        /// The lines that it was joined from, in the order of the times at which the providers stated them.
         public var lines: [LogLine]
     }
 

@@ -77,7 +77,7 @@ struct PurchasePicture {
         self.marks = marks.filter { $0.at >= start }
     }
 
-    /// Whether an event is worth a mark, and whether it takes something away.
+    /// True if an event takes something away; nil if it is not worth a mark.
     private static func isBad(_ kind: LifecycleEvent.Kind) -> Bool? {
         switch kind {
         case .expired, .refunded, .revoked, .billingIssue, .gracePeriodExpired, .chargeback, .paused: true
@@ -131,7 +131,7 @@ struct PurchasePicture {
         product.count > 18 ? "…" + product.suffix(17) : product
     }
 
-    /// What a reader who does not see the picture hears.
+    /// The text for readers who do not see the picture.
     private var label: String {
         let dates = [first, last].map { String(Date(millisecondsSince1970: $0).text.prefix(10)) }
         return

@@ -4,7 +4,7 @@
 public struct ReportTable: Sendable {
     /// A button that posts a form.
     public struct Action: Sendable {
-        /// What the button says.
+        /// The text of the button.
         public var label: String
         /// Where the form is posted to.
         public var address: String

@@ -61,7 +61,7 @@ enum ASCII {
         return UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
     }
 
-    /// Whether it is `.` or `..`, with any dot written as `%2E` too (RFC 3986, section 6.2.2.2).
+    /// True if it is `.` or `..`, with any dot written as `%2E` too (RFC 3986, section 6.2.2.2).
     static func isDotSegment(_ segment: ArraySlice<UInt8>) -> Bool {
         var rest = segment
         var dots = 0

@@ -12,7 +12,7 @@ package struct HTTPDate: Hashable {
         case 4 where words[0].hasSuffix(",") && words[3] == "GMT":
             let date = words[1].split(separator: "-", omittingEmptySubsequences: false).map(String.init)
             guard date.count == 3, date[2].utf8.count == 2, let year = Self.number(date[2]) else { return nil }
-            // RFC 850 wrote two digits; nobody sends a date from before 1970.
+            // RFC 850 wrote two digits; no server sends a date before 1970.
             fields = (date[0], date[1], String(year < 70 ? 2000 + year : 1900 + year), words[2])
         case 5:
             fields = (words[2], words[1], words[4], words[3])

@@ -58,7 +58,7 @@ public struct HTTPSURL: Sendable, Hashable {
     public let path: String
     /// The encoded query without `?`.
     public let query: String?
-    /// Whether it is an emulator on this host, spoken to without TLS. Only ``emulator(host:port:path:)`` makes such a URL.
+    /// True if it is an emulator on this host, spoken to without TLS. Only ``emulator(host:port:path:)`` makes such a URL.
     public let isEmulator: Bool
 
     /// Builds a URL.
@@ -176,7 +176,7 @@ public struct HTTPSURL: Sendable, Hashable {
     /// `https`, unless it is an emulator's.
     public var scheme: String { isEmulator ? "http" : "https" }
 
-    /// Whether the path is made of these segments, however each is encoded (RFC 3986, section 6.2.2.2).
+    /// True if the path is made of these segments, however each is encoded (RFC 3986, section 6.2.2.2).
     package func leads(to segments: [PathSegment]) -> Bool {
         let parts = Array(path.utf8).dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         return parts.count == segments.count

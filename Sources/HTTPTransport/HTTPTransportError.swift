@@ -31,7 +31,7 @@ public struct HTTPTransportError: Error, Sendable {
         /// The transport has no memory, threads or descriptors left, or is set up wrongly.
         public static let transportFailure = Code(rawValue: "transportFailure")
 
-        /// Whether the same request can succeed later without anybody changing anything.
+        /// True if the same request can succeed later without a change on your side.
         public var isRetryable: Bool {
             switch self {
             case .connectionFailed, .connectionLost, .timeout, .protocolError: true
@@ -45,7 +45,7 @@ public struct HTTPTransportError: Error, Sendable {
 
     /// The cause.
     public var code: Code
-    /// What exactly went wrong.
+    /// The details, for a log.
     public var message: String
     /// The number that the transport's own library gave, for looking up.
     public var libraryCode: Int?
@@ -57,7 +57,7 @@ public struct HTTPTransportError: Error, Sendable {
         self.libraryCode = libraryCode
     }
 
-    /// Whether the same request can succeed later without anybody changing anything.
+    /// True if the same request can succeed later without a change on your side.
     public var isRetryable: Bool { code.isRetryable }
 }
 

@@ -18,7 +18,7 @@ public struct HTTPTransportRequest: Sendable, Hashable {
         /// Removes.
         public static let delete = Method(name: "DELETE")
 
-        /// Whether sending it twice does what sending it once does (RFC 9110, section 9.2.2).
+        /// True if sending it twice does what sending it once does (RFC 9110, section 9.2.2).
         public var isIdempotent: Bool { self != .post && self != .patch }
 
         /// As it is sent.
@@ -37,7 +37,7 @@ public struct HTTPTransportRequest: Sendable, Hashable {
     public private(set) var timeout: Duration
     /// The largest body of an answer, in octets after content decoding.
     public let maximumResponseBytes: Int
-    /// Whether it may be sent again when nobody knows whether the server has acted on it.
+    /// True if it may be sent again when it is unknown if the server has acted on it.
     ///
     /// The method decides, unless you know better: a `POST` with an idempotency key, or one that only reads. It pays
     /// to say so, since a kept connection can end just when it is used again, and a request that must not be repeated

@@ -14,7 +14,7 @@ public struct HTTPTransportResponse: Sendable, Hashable {
         self.body = body
     }
 
-    /// Whether the status is one of 200 to 299.
+    /// True if the status is one of 200 to 299.
     public var isSuccess: Bool { (200..<300).contains(status) }
 }
 

@@ -3,10 +3,10 @@
 /// Exponential back-off with full jitter, `Retry-After` (RFC 9110, section 10.2.3), a number of attempts and a
 /// deadline over all of them.
 public struct RetryPolicy: Sendable {
-    /// What became of one attempt.
+    /// The response or the error of one attempt.
     public typealias Outcome = Result<HTTPTransportResponse, HTTPTransportError>
 
-    /// Whether an outcome is worth another attempt.
+    /// The decision about another attempt.
     public enum Verdict: Sendable, Hashable {
         /// It is final.
         case stop

@@ -51,7 +51,7 @@ package struct CompactJWS: Sendable {
         try self.init(bytes, in: bytes.indices)
     }
 
-    /// What is signed: the encoded header, the dot and the encoded payload, as received (RFC 7515 §5.2).
+    /// The signed octets: the encoded header, the dot and the encoded payload, as received (RFC 7515 §5.2).
     package var signingInputRange: Range<Int> { headerRange.lowerBound..<payloadRange.upperBound }
 
     /// The encoded header, which all JWS of one signer share and a cache of chains can be keyed with.

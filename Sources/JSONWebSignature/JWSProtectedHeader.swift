@@ -11,7 +11,7 @@ package struct JWSProtectedHeader: Sendable {
         case rs256 = "RS256"
     }
 
-    /// What becomes of `x5c` (RFC 7515 §4.1.6).
+    /// The handling of `x5c` (RFC 7515 §4.1.6).
     package enum CertificateRule: Sendable, Hashable {
         case ignored
         /// Has to be there with this many entries.

@@ -8,7 +8,7 @@ package enum Gzip {
             + little(UInt32(octets.count))
     }
 
-    /// 1 + 258 × `runs` zero octets in 13 bits a run, and a checksum that nobody will come to.
+    /// 1 + 258 × `runs` zero octets in 13 bits a run, and a checksum that no reader reaches.
     package static func bomb(runs: Int) -> [UInt8] {
         var output = header
         var pending: UInt32 = 0

@@ -1,6 +1,6 @@
 /// As much of HTTP/2 (RFC 9113) as it takes to see streams open and close and to answer them.
 package struct HTTP2Connection: ~Copyable {
-    /// What a client did.
+    /// The events that a client caused.
     package enum Event: Sendable, Hashable {
         /// It has sent a whole request.
         case request(stream: UInt32)

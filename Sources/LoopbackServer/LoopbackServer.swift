@@ -82,7 +82,7 @@ package final class LoopbackServer: Sendable {
 
     package typealias Script = @Sendable (inout Exchange) -> Void
 
-    /// What TLS is spoken with.
+    /// The certificate and key for TLS.
     package struct TLS: Sendable {
         package var identity: TestAuthority.Identity
         package var offersHTTP2: Bool
@@ -178,7 +178,7 @@ package final class LoopbackServer: Sendable {
         }
     }
 
-    /// Starts a server that sends `greeting` to whoever has sent anything, and closes.
+    /// Starts a server that sends `greeting` to each client that has sent anything, and closes.
     package convenience init(_ tls: TLS?, greeting: [UInt8]) throws {
         try self.init(tls) { (_: LoopbackServer, connection) in
             if connection.readSome() != nil { connection.write(greeting) }

@@ -8,7 +8,7 @@ public import Normalizer
 /// Give it every kind of notification that the adapter maps, at least one forgery for each way of proving, and a
 /// notification of a type that the provider has not invented yet.
 public struct AdapterConformance<Adapter: ProviderAdapter>: Sendable {
-    /// What was promised.
+    /// The promise that was checked.
     @nonexhaustive
     public enum Check: String, Hashable, Sendable, CaseIterable {
         /// There is something to check: genuine deliveries, forgeries, and one of an unknown type; and in those that are
@@ -46,7 +46,7 @@ public struct AdapterConformance<Adapter: ProviderAdapter>: Sendable {
         public var check: Check
         /// The name of the delivery.
         public var sample: String
-        /// What was there instead. It may show what an adapter gives away, so that the leak can be found.
+        /// The result instead. It may show what an adapter gives away, so that the leak can be found.
         public var message: String
 
         /// `check: sample: message`
@@ -55,7 +55,7 @@ public struct AdapterConformance<Adapter: ProviderAdapter>: Sendable {
 
     /// A delivery with a name.
     public struct Sample: Sendable {
-        /// What findings call it.
+        /// Its name in findings.
         public var name: String
         /// The delivery.
         public var delivery: Delivery
@@ -71,7 +71,7 @@ public struct AdapterConformance<Adapter: ProviderAdapter>: Sendable {
         }
     }
 
-    /// What an adapter's proof covers, and where octets are therefore changed.
+    /// The part of a delivery that the proof covers, whose octets are therefore changed.
     @nonexhaustive
     public enum Proof: Hashable, Sendable {
         /// The whole body.
@@ -84,11 +84,11 @@ public struct AdapterConformance<Adapter: ProviderAdapter>: Sendable {
     public var adapter: Adapter
     /// The same adapter where the provider cannot be reached; nil where nothing is asked.
     public var unreachable: Adapter?
-    /// What the proof covers.
+    /// The part that the proof covers.
     public var proof: Proof
     /// Deliveries that have to be accepted.
     public var genuine: [Sample]
-    /// Deliveries that somebody else made.
+    /// Deliveries that another sender made.
     public var forged: [Sample]
     /// Genuine deliveries of a type that the provider has not invented yet.
     public var unknown: [Sample]

@@ -95,7 +95,7 @@ struct ConformanceRun<Adapter: ProviderAdapter> {
             return
         }
         require(.deterministic, sample.name, Self.says(repeated, first), "repeated, it gives other events or ids")
-        // What a provider is asked, it may say anew each time.
+        // A provider may word the answer to a look-up differently each time.
         guard sample.repetition == nil, conformance.unreachable == nil else { return }
         require(.deterministic, sample.name, Self.isSame(repeated, first), "later, the same bytes say something else")
     }
@@ -221,7 +221,7 @@ struct ConformanceRun<Adapter: ProviderAdapter> {
         }
     }
 
-    /// Whether two results say the same, whenever and from whichever bytes.
+    /// True if two results say the same, whenever and from whichever bytes.
     private static func says(_ lhs: Normalization, _ rhs: Normalization) -> Bool {
         lhs.noChange?.reason == rhs.noChange?.reason && lhs.events.count == rhs.events.count
             && zip(lhs.events, rhs.events).allSatisfy { lhs, rhs in
@@ -231,7 +231,7 @@ struct ConformanceRun<Adapter: ProviderAdapter> {
             }
     }
 
-    /// Whether two results of the same bytes differ in nothing but the time of receipt. Above all they were asserted at one
+    /// True if two results of the same bytes differ in nothing but the time of receipt. Above all they were asserted at one
     /// time: taken from the receipt, it would make the state depend on the order of arrival.
     private static func isSame(_ lhs: Normalization, _ rhs: Normalization) -> Bool {
         var lhs = lhs

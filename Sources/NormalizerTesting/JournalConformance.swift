@@ -5,10 +5,10 @@ public import LifecycleJournal
 ///
 /// It depends on no test framework: it returns findings, and a storage that keeps its promises has none.
 public struct JournalConformance: Sendable {
-    /// What was promised.
+    /// The promise that was checked.
     @nonexhaustive
     public enum Check: String, Hashable, Sendable, CaseIterable {
-        /// What is written is read again, octet for octet, and an existing key is not written over.
+        /// A row reads as it was written, octet for octet, and an existing key is not written over.
         case rows
         /// Selections come in their order, page by page.
         case selections
@@ -30,7 +30,7 @@ public struct JournalConformance: Sendable {
         public var check: Check
         /// The history in which it was not kept: run that one alone to see it again. 0 where no history is involved.
         public var seed: UInt64
-        /// What was there instead.
+        /// The result instead.
         public var message: String
 
         /// `check: seed: message`

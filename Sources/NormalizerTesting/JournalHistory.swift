@@ -3,9 +3,9 @@ import Normalizer
 
 /// Some customers' purchases, made up from a seed: results as adapters would make them, in the order in which things happened.
 struct JournalHistory {
-    /// What was delivered.
+    /// The results, in the order of delivery.
     private(set) var results: [Normalization] = []
-    /// Whom the purchases belong to.
+    /// The owner of the purchases.
     private(set) var accounts: [Account.Identifier] = []
     /// After the last period.
     private(set) var end = Date(timeIntervalSince1970: 0)

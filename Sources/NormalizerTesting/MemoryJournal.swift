@@ -5,10 +5,10 @@ public import LifecycleJournal
 ///
 /// To try how a program bears failures, inject a ``Fault``.
 public final class MemoryJournal: JournalStorage {
-    /// What goes wrong with a transaction.
+    /// A failure of a transaction.
     @nonexhaustive
     public enum Fault: Hashable, Sendable, CaseIterable {
-        /// It cannot begin: nobody can reach the database.
+        /// It cannot begin: the database is unreachable.
         case beforeBegin
         /// It breaks off in the middle.
         case beforeCommit
@@ -28,7 +28,7 @@ public final class MemoryJournal: JournalStorage {
     private let rows = Locked(Rows())
     private let turns = Turns()
     private let fault: @Sendable () -> Fault?
-    /// Whether an update forgets to look at the version: a mistake that `JournalConformance` has to find.
+    /// True if an update forgets to look at the version: a mistake that `JournalConformance` has to find.
     private let losesUpdates: Bool
 
     /// Makes an empty storage.

@@ -1,8 +1,8 @@
 import Normalizer
 
-/// Deliveries that nobody sent.
+/// Deliveries that no provider sent.
 enum Tampering {
-    /// Bytes that are no notification of anybody's.
+    /// Bytes that are no provider's notification.
     static let garbage: [(name: String, body: [UInt8])] = [
         ("empty body", []),
         ("not UTF-8", [0xFF, 0xFE, 0x00, 0xC0, 0x80]),
@@ -103,7 +103,7 @@ enum Tampering {
         return runs
     }
 
-    /// Whether a run that ends here is the name of a member.
+    /// True if a run that ends here is the name of a member.
     private static func isName(_ bytes: ArraySlice<UInt8>, _ end: Int) -> Bool {
         end + 1 < bytes.count && bytes[end] == UInt8(ascii: "\"") && bytes[end + 1] == UInt8(ascii: ":")
     }

@@ -2,7 +2,7 @@ import HTTPTransport
 
 /// A clock that stands still until a test moves it.
 ///
-/// `TestClock(jumping: true)` moves by itself: whoever sleeps wakes at once, and the time is then what it should be.
+/// `TestClock(jumping: true)` moves by itself: a sleeper wakes at once, at the time for which it slept.
 public final class TestClock: Clock, Sendable {
     /// A point on the clock: the time since it was made.
     public struct Instant: InstantProtocol {
@@ -96,7 +96,7 @@ public final class TestClock: Clock, Sendable {
         state.withLock { _ = $0.canceled.remove(id) }
     }
 
-    /// Moves the clock and wakes whoever has slept long enough, the earliest first.
+    /// Moves the clock and wakes the sleepers whose time has come, the earliest first.
     public func advance(by duration: Duration) {
         let woken = state.withLock { state in
             state.now = state.now.advanced(by: duration)

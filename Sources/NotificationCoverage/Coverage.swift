@@ -5,12 +5,12 @@ import NotificationSimulator
 import SignatureCore
 import WireJSON
 
-/// What every notification of a provider becomes, found out by sending it through the adapter.
+/// The events of every notification of a provider, found by sending each through the adapter.
 package struct Coverage: Sendable {
     /// One case, with everything that its deliveries came to.
     package struct Row: Sendable {
         package let native: NativeCase
-        /// What came of it, and how often, in the order of its text.
+        /// The results and their numbers, in the order of their texts.
         package let outcomes: [(text: String, count: Int)]
         /// Why there is no event of its own, where there is none.
         package let explanation: String?
@@ -18,7 +18,7 @@ package struct Coverage: Sendable {
 
     package let provider: Provider
     package let rows: [Row]
-    /// What is documented and was never tried, and what came to nothing without a reason.
+    /// Documented notifications that were never tried, and those that gave nothing without a reason.
     package let unexplained: [String]
 
     private static let reasons: [Normalization.NoChange.Reason: String] = [

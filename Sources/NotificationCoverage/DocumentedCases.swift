@@ -1,9 +1,9 @@
 package import Normalizer
 
-/// What a provider documents, so that it can be seen what nobody has tried.
+/// The cases that a provider documents, so that untried ones show.
 package struct DocumentedCase: Sendable {
     package let native: NativeCase
-    /// Whether the subtype has to be this one; otherwise any will do.
+    /// True if the subtype has to be this one; otherwise any will do.
     let isExact: Bool
     /// Why it may become `unmapped`, where it does.
     package let explanation: String?

@@ -4,14 +4,14 @@ package import Normalizer
 import SignatureCore
 import WireJSON
 
-/// What a provider says in its own words, as far as it decides what a notification becomes: one row of its table.
+/// The provider's own words that decide the result of a notification: one row of its table.
 package struct NativeCase: Hashable, Sendable {
     package let provider: Provider
     /// The provider's type.
     package let type: String
-    /// What tells notifications of one type apart; empty where nothing does.
+    /// The difference between notifications of one type; empty if there is none.
     package let subtype: String
-    /// What the provider answered when it was asked; empty where it is not asked.
+    /// The provider's answer to the look-up; empty if there is none.
     package let state: String
 
     package init(_ provider: Provider, _ type: String, _ subtype: String = "", state: String = "") {

@@ -7,7 +7,7 @@ package import WireJSON
 
 /// Apple's adapter as a configuration in JSON sets it up.
 package struct AppleReceiver: ConfiguredReceiver {
-    /// What a body holds: a notification, or what a client uploads.
+    /// The content of a body: a notification, or an upload of a client.
     private enum Kind: String {
         case notification, transaction, renewalInfo, appTransaction
     }

@@ -33,7 +33,7 @@ package struct GoogleReceiver: ConfiguredReceiver {
             api = try PlayDeveloperAPI(
                 transport: answers,
                 tokens: FixedAccessToken(Secret("recorded")),
-                // What was recorded answers at once or never.
+                // A recorded answer comes at once or never.
                 retry: RetryPolicy(maximumAttempts: 1),
                 clock: StandingClock()
             )
@@ -76,7 +76,7 @@ package struct GoogleReceiver: ConfiguredReceiver {
         )
     }
 
-    /// What stands in a body `{"kind":"subscription","packageName":"…","purchaseToken":"…"}`.
+    /// The content of a body `{"kind":"subscription","packageName":"…","purchaseToken":"…"}`.
     private func upload(
         _ delivery: Delivery
     ) throws(DeliveryError) -> (kind: GooglePurchase.Kind, packageName: String, purchaseToken: String) {

@@ -39,7 +39,7 @@ package enum Receivers {
         }
     }
 
-    /// The members that a provider's configuration may have. `now` is for whoever delivers: the time of receipt.
+    /// The members that a provider's configuration may have. `now` is the time of receipt, for the caller that delivers.
     package static func memberNames(for provider: Provider) -> Set<String> {
         let common: Set = ["now", "maxBodyBytes"]
         return switch provider {

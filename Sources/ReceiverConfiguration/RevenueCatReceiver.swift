@@ -36,7 +36,7 @@ package struct RevenueCatReceiver: ConfiguredReceiver {
                 apiKey: Secret("sk_recorded"),
                 api: .v2(project: "proj_recorded")
             )
-            // What was recorded answers at once or never.
+            // A recorded answer comes at once or never.
             client.maximumAttempts = 1
             configuration.lookup = client
         }

@@ -7,7 +7,7 @@ package import WireJSON
 /// Stripe's adapter as a configuration in JSON sets it up.
 package struct StripeReceiver: ConfiguredReceiver {
     private let adapter: StripeAdapter
-    /// Whether the body says what to ask about, and is no event.
+    /// True if the body says what to ask about, and is no event.
     private let isQuestion: Bool
 
     /// - Parameter answers: what the provider answers, at once or never; nil where nothing is looked up.
@@ -33,7 +33,7 @@ package struct StripeReceiver: ConfiguredReceiver {
         }
         if let answers {
             var lookup = StripeAdapter.Lookup(transport: answers, apiKey: Secret("rk_recorded"))
-            // What was recorded answers at once or never.
+            // A recorded answer comes at once or never.
             lookup.maximumAttempts = 1
             lookup.completesSnapshots = true
             configuration.lookup = lookup

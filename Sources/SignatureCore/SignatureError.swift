@@ -4,7 +4,7 @@ import CLifecycleOpenSSL
 ///
 /// The message names lengths, counts and algorithm names, never content.
 package struct SignatureError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What was wrong, coarse enough to decide what to answer.
+    /// The kind of failure, coarse enough to decide what to answer.
     package enum Kind: Sendable, Hashable, CaseIterable {
         /// Not in the encoding it has to be in.
         case malformed

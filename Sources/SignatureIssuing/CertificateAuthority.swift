@@ -61,7 +61,7 @@ package struct CertificateAuthority: Sendable {
         )
     }
 
-    /// The certificate of somebody who signs data, in DER.
+    /// A leaf certificate for signing data, in DER.
     ///
     /// - Parameter adjust: changes what the certificate says before it is signed.
     package func leaf(

@@ -1,7 +1,7 @@
 import CLifecycleOpenSSL
 package import SignatureCore
 
-/// What a certificate is to say; nothing stops it from saying what no honest authority would.
+/// The content of a certificate, which may be one that no honest authority would issue.
 package struct CertificateTemplate: Sendable {
     package enum Digest: String, Sendable {
         case sha1 = "SHA1"

@@ -54,7 +54,7 @@ enum DeterministicLibrary {
     }
 }
 
-/// What everything issued is derived from: the same seed gives the same keys, certificates and signatures.
+/// The seed of everything issued: the same seed gives the same keys, certificates and signatures.
 package struct Seed: Sendable, Hashable {
     private let octets: [UInt8]
 

@@ -62,7 +62,7 @@ package final class SigningKey: Sendable {
         try signature(over: message)
     }
 
-    /// What libcrypto signs by default, over SHA-256: DER for EC keys.
+    /// libcrypto's default signature, over SHA-256: DER for EC keys.
     package func signature(over message: [UInt8]) throws(SignatureError) -> [UInt8] {
         let purpose = "signature \(label) \(SHA256.hash(message.span).hexadecimal)"
         return try DeterministicLibrary.withEntropy(from: seed, for: purpose, count: 4096) {
@@ -157,7 +157,7 @@ extension SigningKey.Algorithm {
     }
 }
 
-/// What an `i2d` function writes, which is asked for its length first.
+/// The output of an `i2d` function, which is asked for its length first.
 func encoded(
     _ what: String,
     _ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt

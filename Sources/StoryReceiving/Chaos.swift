@@ -17,14 +17,14 @@ package struct Chaos: Sendable {
         case late
     }
 
-    /// What came of one order.
+    /// The result of one order.
     package struct Outcome: Sendable {
         package var ledger = AccountLedger()
         var credits = StoryCredits()
-        /// What happened, by its identity, in the words in which it was told first.
+        /// The events by their ids, as they were first reported.
         package var events: [EventID: LifecycleEvent.Kind] = [:]
 
-        /// What this outcome knows and another does not, for people.
+        /// The differences of this outcome from another, for people.
         func events(missingIn other: Outcome, except kinds: Set<LifecycleEvent.Kind> = []) -> [String] {
             events.filter { other.events[$0.key] == nil && !kinds.contains($0.value) }
                 .map { "\($0.value.rawValue) \($0.key)" }.sorted()
@@ -38,7 +38,7 @@ package struct Chaos: Sendable {
         /// The notifications as they arrived, by their places in the story, from 1 on.
         package let order: [Int]
         package let types: [String]
-        /// What differs.
+        /// The difference.
         package let what: String
 
         package var description: String {
@@ -201,7 +201,7 @@ package struct Chaos: Sendable {
         return nil
     }
 
-    /// What gives access, and until when. What gives none need not be known.
+    /// The purchases that give access, and until when. The others need not be known.
     private static func access(_ ledger: AccountLedger, at time: Date) -> [String] {
         ledger.states.compactMap { state in
             guard case .granted(let until, let grant) = state.access(at: time) else { return nil }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Normalizer
 
-/// What the products of a story give: each of them something, others than most other products.
+/// The allowances of a story's products. Each gives credits, and most give different numbers.
 struct StoryCredits: Sendable {
     private var policy = CreditPolicy([:])
 
@@ -18,7 +18,7 @@ struct StoryCredits: Sendable {
         }
     }
 
-    /// What is left at a time, of which a third was used each week.
+    /// The balance at a time, if a third was used each week.
     func statement(of ledger: AccountLedger, at time: Date) -> CreditStatement {
         let uses = (0..<12).map { week in
             CreditUse(id: "\(week)", credits: 100, at: time.addingTimeInterval(-604_800 * Double(week)))

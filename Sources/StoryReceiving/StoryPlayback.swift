@@ -7,13 +7,13 @@ import ReceiverConfiguration
 import Stripe
 import WireJSON
 
-/// A story told by a provider's simulator and taken in by that provider's own adapter.
+/// A story that a provider's simulator plays and that provider's adapter receives.
 package struct StoryPlayback: Sendable {
     /// A notification, and what came of it.
     package struct Taken: Sendable {
         package let notification: SimulatedNotification
         package let delivery: Delivery
-        /// What the provider answered where it was asked.
+        /// The provider's answers to look-ups.
         package let answers: [RecordedAnswer]?
         package let result: Normalization
     }
@@ -25,7 +25,7 @@ package struct StoryPlayback: Sendable {
     /// Every event, in that order.
     package var events: [NormalizedEvent] { taken.flatMap(\.result.events) }
 
-    /// What happened in each step, each fact once: a provider may report it in several notifications, under one id, or
+    /// The events of each step, each fact once: a provider may report it in several notifications, under one id, or
     /// under several of which a state knows the second to be a duplicate.
     package var kinds: [Int: [LifecycleEvent.Kind]] {
         var ledger = AccountLedger()
@@ -174,7 +174,7 @@ package struct StoryReceiver: Sendable {
         return try await receiver.receive(delivery)
     }
 
-    /// What the provider answers when it has made so many notifications; nil where nobody asks.
+    /// The provider's answers after so many notifications; nil if there are no look-ups.
     func answers(upTo index: Int, at time: Date) -> [RecordedAnswer]? {
         Self.answers(notifications.resources(upTo: index), by: simulator, at: time)
     }

@@ -1,4 +1,4 @@
-/// Thirty-one bits drawn from both ends of a member name, so that most unequal names are told apart
+/// Thirty-one bits drawn from both ends of a member name, so that most unequal names differ in it
 /// without looking at them again.
 ///
 /// Anyone can make names that share one; nothing here relies on that being hard.

@@ -36,7 +36,7 @@ struct Indentation {
         if last < count, count < Self.maximum { step = Int(count &- last) }
     }
 
-    /// Whether at least as many spaces are there.
+    /// True if at least as many spaces are there.
     @inline(__always)
     func begins(_ words: (UInt64, UInt64)) -> Bool {
         (words.0 ^ Self.spaces) & first | (words.1 ^ Self.spaces) & second == 0

@@ -1,4 +1,4 @@
-/// What the index keeps of an array or object beside its node: where it lies in the one around it, and where its
+/// The index's record of an array or object, next to its node: where it lies in the one around it, and where its
 /// members are listed.
 struct JSONContainer {
     static let none = UInt32.max

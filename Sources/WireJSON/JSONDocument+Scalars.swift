@@ -1,4 +1,4 @@
-// What the scalar at a node says. Here rather than on `JSONValue`, so that a member can be read without making a value of
+// The value of a scalar at a node. Here rather than on `JSONValue`, so that a member can be read without making a value of
 // it, which holds on to the document.
 extension JSONDocument {
     @inline(__always)

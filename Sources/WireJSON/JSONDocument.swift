@@ -1,7 +1,7 @@
 /// A document that was checked from end to end and can be read by reference.
 ///
 /// It keeps the received octets, without copying them, and a flat index of what lies where. A string is decoded when
-/// it is read; a member nobody asks for costs nothing further.
+/// it is read; a member that is never read costs nothing further.
 package final class JSONDocument: Sendable {
     let bytes: [UInt8]
     let nodes: [JSONNode]
@@ -10,7 +10,7 @@ package final class JSONDocument: Sendable {
 
     /// Checks and indexes a document.
     ///
-    /// The whole of it has to be UTF-8 and RFC 8259, including what nobody will read. Beyond the RFC's grammar are
+    /// The whole of it has to be UTF-8 and RFC 8259, including members that are never read. Beyond the RFC's grammar are
     /// refused: a byte order mark, a member name that occurs twice in one object (after unescaping), an escaped
     /// surrogate without its other half, and whatever exceeds `limits`.
     ///
@@ -104,7 +104,7 @@ package final class JSONDocument: Sendable {
         return path(to: node, in: container.parent, at: container.position, iterated: iterated)
     }
 
-    /// Whether the name at a node is exactly these octets.
+    /// True if the name at a node is exactly these octets.
     @inline(__always)
     private func isName(_ node: Int, _ name: MemberName) -> Bool {
         let entry = nodes[node]
@@ -117,7 +117,7 @@ package final class JSONDocument: Sendable {
         return name.count <= 16 || isLongText(text, name.text.utf8.span)
     }
 
-    /// Whether the string in `range` decodes to exactly these octets.
+    /// True if the string in `range` decodes to exactly these octets.
     func isText(_ range: Range<Int>, hasEscape: Bool, _ wanted: Span<UInt8>) -> Bool {
         if hasEscape { return isEscapedText(range, wanted) }
         guard range.count == wanted.count else { return false }
@@ -127,7 +127,7 @@ package final class JSONDocument: Sendable {
         return wanted.count <= 16 || isLongText(text, wanted)
     }
 
-    /// Whether texts whose ends are equal are equal between them, too.
+    /// True if texts whose ends are equal are equal between them, too.
     @inline(never)
     private func isLongText(_ text: Span<UInt8>, _ wanted: Span<UInt8>) -> Bool {
         var distance = 8

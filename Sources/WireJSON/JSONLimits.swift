@@ -1,4 +1,4 @@
-/// What a document may cost before it is refused.
+/// The limits beyond which a document is refused.
 ///
 /// Size is compared before anything is allocated; depth and node count while the document is indexed.
 package struct JSONLimits: Sendable, Hashable {

@@ -89,7 +89,7 @@ package struct JSONValue: Sendable {
         return entry.range
     }
 
-    /// Whether this is a string of exactly these octets: unlike `String`'s `==`, canonically equivalent text differs.
+    /// True if this is a string of exactly these octets: unlike `String`'s `==`, canonically equivalent text differs.
     package func isString(_ text: String) -> Bool {
         entry.kind == .string && document.isText(entry.range, hasEscape: entry.flag, text.utf8.span)
     }
@@ -102,7 +102,7 @@ package struct JSONValue: Sendable {
 
     /// A number written without fraction and exponent that fits 64 bits.
     ///
-    /// `1.0` and `1e3` are not accepted; whoever means to accept them asks for `decimal().int64`.
+    /// `1.0` and `1e3` are not accepted; to accept them, use `decimal().int64`.
     package func int64() throws(JSONError) -> Int64 {
         try read { (document, node) throws(JSONError.Reason) in try document.int64(at: node) }
     }

@@ -1,7 +1,7 @@
 /// The name of a member that the caller knows and asks for, written as a literal.
 ///
 /// It is a type of its own because error paths are made of these: a name that came out of a document does not become
-/// one by accident. Who asks for a name often keeps it in a static property, and what it is found by is computed once.
+/// one by accident. Keep a name that you read often in a static property, so that its fingerprint is computed once.
 package struct MemberName: ExpressibleByStringLiteral, Hashable, Sendable {
     package let text: String
     let ends: NameEnds

@@ -17,7 +17,7 @@ struct NameEnds: Equatable {
         if count >= 16 {
             self.init(of: name, 0, count)
         } else if count >= 8 {
-            // What both words hold is shifted out of the second.
+            // Octets that both words hold are shifted out of the second.
             let last = name.word(at: count &- 8)
             self.init(name.word(at: 0), last >> (UInt64(truncatingIfNeeded: 16 &- count) &* 8))
         } else if count >= 4 {

@@ -103,7 +103,7 @@ enum StringSyntax {
         // With its second bit changed, a quotation mark is a space, and what comes before the space stays there.
         let quotesAndControls = (word ^ (ones &* 0x02)) &- (ones &* 0x21)
         let solidi = (word ^ (ones &* 0x5C)) &- ones
-        // What is not ASCII has its top bit in the one or the other.
+        // An octet that is not ASCII has its top bit in one of the two words.
         return (quotesAndControls | solidi) & (ones &* 0x80)
     }
 
@@ -171,7 +171,7 @@ enum StringSyntax {
     }
 }
 
-/// What a reverse solidus starts.
+/// The escape that a reverse solidus starts.
 enum Escape {
     case scalar(UInt32, next: Int)
     case truncated

@@ -1,4 +1,4 @@
-/// What lies where in a document.
+/// Finds the position of each value in a document.
 struct DocumentIndex {
     /// Values and member names, in the order of the document.
     private(set) var nodes: [JSONNode] = []
@@ -66,7 +66,7 @@ struct DocumentIndex {
     }
 }
 
-/// The grammar of RFC 8259. What is open is kept in the index itself, so depth takes no stack.
+/// The grammar of RFC 8259. Open arrays and objects are kept in the index itself, so depth takes no stack.
 enum StructureIndexer {
     /// Appends all of a document to an index.
     ///

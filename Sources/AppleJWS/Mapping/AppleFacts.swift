@@ -167,7 +167,7 @@ extension AppleSnapshot {
 
     var graceUntil: Date? { renewal?.graceUntil }
 
-    /// Whether a renewal failed, and the App Store does not try again: the subscription is over, whatever the notification is
+    /// True if a renewal failed, and the App Store does not try again: the subscription is over, whatever the notification is
     /// called.
     var isGivenUp: Bool {
         guard notification?.type == .didFailToRenew, renewalInfo?.isInBillingRetryPeriod != true else { return false }
@@ -209,7 +209,7 @@ extension AppleSnapshot {
         return "\(purchaseID)*\(fraction)"
     }
 
-    /// Whether what was refunded is not taken away: money can go back for items that are left to who bought them.
+    /// True if what was refunded is not taken away: money can go back for items that are left to who bought them.
     var isKept: Bool {
         guard transaction.revocationDate == nil, let items = transaction.advancedCommerce?.items else { return false }
         return items.contains { $0.revocationDate == nil }
@@ -234,7 +234,7 @@ extension AppleSnapshot {
         return refunded > 0 && refunded < price ? Int64(refunded * 100_000 / price) : nil
     }
 
-    /// Whether another product renews than the one that was paid for last.
+    /// True if another product renews than the one that was paid for last.
     var plansChange: Bool { renewal?.nextProduct.map { $0 != productName } ?? false }
 
     /// What Apple says in one place and leaves out in the one where it belongs: worth a look-up.
@@ -465,10 +465,10 @@ extension AppleTransaction {
     /// The product, without its billing plan.
     var catalogProduct: String { sku ?? productID }
 
-    /// Whether the customer brought it about, and no renewal did. Older payloads do not say; the first of a lineage is a purchase.
+    /// True if the customer brought it about, and no renewal did. Older payloads do not say; the first of a lineage is a purchase.
     var isPurchase: Bool { transactionReason.map { $0 == .purchase } ?? isFirst }
 
-    /// Whether it began its lineage.
+    /// True if it began its lineage.
     var isFirst: Bool { transactionID == originalTransactionID }
 
     /// As in ``AppleSnapshot/beganAt``.
@@ -556,7 +556,7 @@ final class AppleRenewalSnapshot {
         return (isSame ? transaction?.sku ?? id : id).naming(plan)
     }
 
-    /// Whether Apple says that grace runs, and not until when.
+    /// True if Apple says that grace runs, and not until when.
     var isGraceOpen: Bool {
         renewalInfo.gracePeriodExpiresDate == nil && isLatest
             && (status == .gracePeriod || notification.map { $0 == (.didFailToRenew, .gracePeriod) } ?? false)

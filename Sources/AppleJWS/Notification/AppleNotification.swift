@@ -174,7 +174,7 @@ public struct AppleNotification: Sendable, Hashable {
         /// Revoked.
         public static let revoked: Status = 5
 
-        /// Whether the customer has access.
+        /// True if the customer has access.
         var givesAccess: Bool { self == .active || self == .gracePeriod }
     }
 
@@ -334,7 +334,7 @@ extension AppleNotification {
         return (notification, nested)
     }
 
-    /// Whether a payload is of another kind than a notification. Nothing else that Apple signs has a member of these names; one
+    /// True if a payload is of another kind than a notification. Nothing else that Apple signs has a member of these names; one
     /// that has any is a notification, whatever is wrong with it.
     static func isOfAnotherKind(_ root: JSONValue) -> Bool {
         guard let reader = try? ObjectReader(root) else { return false }

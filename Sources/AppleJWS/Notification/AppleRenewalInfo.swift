@@ -17,9 +17,9 @@ public struct AppleRenewalInfo: Sendable, Hashable {
     public let productID: String?
     /// The product that renews next.
     public let autoRenewProductID: String?
-    /// Whether it renews.
+    /// If it renews.
     public let autoRenewStatus: AutoRenewStatus?
-    /// Whether the App Store is trying to charge again.
+    /// True if the App Store is trying to charge again.
     public let isInBillingRetryPeriod: Bool?
     /// Why the subscription expired; only once it has.
     public let expirationIntent: ExpirationIntent?

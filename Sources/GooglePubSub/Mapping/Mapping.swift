@@ -109,7 +109,7 @@ struct ResolutionMapping {
         }
     }
 
-    /// Whether a proven notification made us ask, and not a token that nobody vouched for.
+    /// True if a proven notification caused the look-up, and not an uploaded token.
     private var isAuthentic: Bool {
         if case .notification = subject { true } else { false }
     }
@@ -333,7 +333,7 @@ extension ResolutionMapping {
 }
 
 extension SubscriptionPurchase.LineItem {
-    /// Whether another item has taken this one's place: it is listed for a while beside what a deferred change put
+    /// True if another item has taken this one's place: it is listed for a while beside what a deferred change put
     /// there, and paid for. On hold every date is in the past, and says nothing.
     fileprivate func isOutlived(
         in purchase: SubscriptionPurchase,
@@ -352,7 +352,7 @@ extension SubscriptionPurchase.LineItem {
         }
     }
 
-    /// Whether a deferred change left it until its date, and was charged ahead: what it turns into is no more to come.
+    /// True if a deferred change left it until its date, and was charged ahead: what it turns into is no more to come.
     private func isLeftOver(in purchase: SubscriptionPurchase, after predecessor: SubscriptionPurchase?) -> Bool {
         guard deferredReplacement == nil, !isRemovalDeferred, let orderID = latestSuccessfulOrderID,
             let former = predecessor?.lineItems, former.contains(where: { $0.latestSuccessfulOrderID == orderID })

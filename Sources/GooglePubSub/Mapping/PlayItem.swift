@@ -17,9 +17,9 @@ struct PlayItem {
 
     let purchase: SubscriptionPurchase
     let item: SubscriptionPurchase.LineItem
-    /// Whether the purchase's lineage is this item's. Further items have lineages of their own beside it.
+    /// True if the purchase's lineage is this item's. Further items have lineages of their own beside it.
     let isMain: Bool
-    /// Whether another item has taken its place.
+    /// True if another item has taken its place.
     let isOutlived: Bool
     let token: PurchaseToken
     let reason: Reason
@@ -65,7 +65,7 @@ extension PlayItem {
         item.latestSuccessfulOrderID.map { isMain ? $0 : $0.transaction(ofItem: item.productID) }
     }
 
-    /// Whether it was paid for by an order of the purchase before: what a deferred change leaves until its date, and what
+    /// True if it was paid for by an order of the purchase before: what a deferred change leaves until its date, and what
     /// a change leaves as it is. That purchase ends at once, and with it the period that it named by the order.
     var isContinued: Bool {
         guard purchase.linkedPurchaseToken != nil, let orderID = item.latestSuccessfulOrderID else { return false }
@@ -160,10 +160,10 @@ extension PlayItem {
 
     private var priorPeriod: Fact.Period? { priorEntry?.statement.value }
 
-    /// Whether the last paid order was known before.
+    /// True if the last paid order was known before.
     var isOrderKnown: Bool { priorEntry != nil }
 
-    /// Whether its charge was told of before. What tells of the order since, such as a deferral that was delivered first,
+    /// True if its charge was told of before. What tells of the order since, such as a deferral that was delivered first,
     /// does not tell of the charge.
     var isChargeKnown: Bool {
         guard let entry = priorEntry else { return false }
@@ -253,16 +253,16 @@ extension PlayItem {
         return Price(recurring, .list)
     }
 
-    /// Whether its time is over.
+    /// True if its time is over.
     var isOver: Bool { item.expiryTime.map { $0 <= assertedAt } ?? false }
 
-    /// Whether its time is over in a purchase that goes on.
+    /// True if its time is over in a purchase that goes on.
     var isEndedBesideOthers: Bool {
         guard isOver, purchase.state == .active || purchase.state == .canceled else { return false }
         return purchase.lineItems.contains { other in other.expiryTime.map { $0 > assertedAt } ?? false }
     }
 
-    /// Whether the time that its last order paid for was over when the money of it went back. What is taken away with its
+    /// True if the time that its last order paid for was over when the money of it went back. What is taken away with its
     /// money ends within minutes of it.
     ///
     /// Of a purchase that another took the place of, that is not said: what was left goes on there, or was set off.
@@ -275,7 +275,7 @@ extension PlayItem {
         return paidEnd <= end.addingTimeInterval(Self.refundSlack)
     }
 
-    /// Whether access ended with the money of the last order, and not by itself or by what took the purchase's place.
+    /// True if access ended with the money of the last order, and not by itself or by what took the purchase's place.
     var isTakenAway: Bool {
         guard case .voided = reason else { return false }
         return purchase.state == .expired && purchase.cancellation != .replacement && !isUsedUp
@@ -368,7 +368,7 @@ extension PlayItem {
         }
     }
 
-    /// Whether what was known before names another purchase of the same chain that began before this one's end, and goes on
+    /// True if what was known before names another purchase of the same chain that began before this one's end, and goes on
     /// beyond it. Who subscribes again some time after the end has replaced nothing.
     private var isReplacedByKnownPurchase: Bool {
         guard let prior else { return false }

@@ -441,7 +441,7 @@ extension SubscriptionMapping {
 }
 
 extension SubscriptionNotificationType {
-    /// Whether this version knows what the number means.
+    /// True if this version knows what the number means.
     var isKnown: Bool {
         switch self {
         case .recovered, .renewed, .canceled, .purchased, .onHold, .inGracePeriod, .restarted, .priceChangeConfirmed,
@@ -454,7 +454,7 @@ extension SubscriptionNotificationType {
 }
 
 extension SubscriptionPurchase.State {
-    /// Whether this version knows what the state means.
+    /// True if this version knows what the state means.
     var isKnown: Bool {
         switch self {
         case .pending, .active, .paused, .inGracePeriod, .onHold, .canceled, .expired, .pendingPurchaseCanceled: true

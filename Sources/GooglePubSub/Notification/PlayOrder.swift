@@ -93,7 +93,7 @@ public struct PlayOrder: Sendable, Hashable {
         public let createTime: Date?
         /// When it went back.
         public let processTime: Date?
-        /// Whether it has gone back yet.
+        /// True if it has gone back yet.
         public let isProcessed: Bool
         /// How much went back.
         public let total: Money?

@@ -14,13 +14,13 @@ public struct ProductPurchase: Sendable, Hashable {
     public let orderID: String?
     /// When it was paid; absent until then.
     public let completionTime: Date?
-    /// Whether the developer has acknowledged it.
+    /// If the developer has acknowledged it.
     public let acknowledgementState: AcknowledgementState?
     /// The account that the app named at purchase.
     public let obfuscatedAccountID: String?
     /// The profile that the app named at purchase.
     public let obfuscatedProfileID: String?
-    /// Whether a licence tester bought it.
+    /// True if a licence tester bought it.
     public let isTestPurchase: Bool
     /// What was bought.
     public let lineItems: [LineItem]
@@ -51,13 +51,13 @@ public struct ProductPurchase: Sendable, Hashable {
         public let quantity: Int64?
         /// How many of them were not given back.
         public let refundableQuantity: Int64?
-        /// Whether it was used up.
+        /// If it was used up.
         public let consumptionState: ConsumptionState?
-        /// Whether it is rented.
+        /// True if it is rented.
         public let isRental: Bool
         /// When a pre-ordered product is released.
         public let preorderReleaseTime: Date?
-        /// Whether it was pre-ordered.
+        /// True if it was pre-ordered.
         public let isPreorder: Bool
     }
 

@@ -33,7 +33,7 @@ public struct SubscriptionPurchase: Sendable, Hashable {
     public let accountIdentifiers: AccountIdentifiers?
     /// What was there before a repurchase from the Play Store; gone once the purchase is acknowledged.
     public let outOfAppPurchase: OutOfAppPurchase?
-    /// Whether a licence tester bought it.
+    /// True if a licence tester bought it.
     public let isTestPurchase: Bool
     /// The version of the resource.
     public let etag: String?
@@ -105,7 +105,7 @@ public struct SubscriptionPurchase: Sendable, Hashable {
         public let latestSuccessfulOrderID: String?
         /// How it renews; absent for prepaid plans.
         public let autoRenewingPlan: AutoRenewingPlan?
-        /// Whether it was paid in advance.
+        /// True if it was paid in advance.
         public let isPrepaid: Bool
         /// From when on it can be topped up.
         public let allowExtendAfterTime: Date?
@@ -119,7 +119,7 @@ public struct SubscriptionPurchase: Sendable, Hashable {
         public let signupPromotion: SignupPromotion?
         /// The product that takes its place when it expires.
         public let deferredReplacement: String?
-        /// Whether it goes when it expires.
+        /// True if it goes when it expires.
         public let isRemovalDeferred: Bool
         /// What it has replaced.
         public let replacement: Replacement?
@@ -127,7 +127,7 @@ public struct SubscriptionPurchase: Sendable, Hashable {
 
     /// `autoRenewingPlan`
     public struct AutoRenewingPlan: Sendable, Hashable {
-        /// Whether it renews.
+        /// True if it renews.
         public let isAutoRenewEnabled: Bool
         /// The regular price, without tax and discounts.
         public let recurringPrice: Money?
@@ -213,7 +213,7 @@ public struct SubscriptionPurchase: Sendable, Hashable {
         public let subsequentCommittedPayments: Int64?
         /// Payments that are still owed.
         public let remainingCommittedPayments: Int64?
-        /// Whether the customer has canceled, with effect from the end of the commitment.
+        /// True if the customer has canceled, with effect from the end of the commitment.
         public let isCancellationPending: Bool
     }
 

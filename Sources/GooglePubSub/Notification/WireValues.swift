@@ -76,7 +76,7 @@ extension ObjectReader {
         try optionalWireInteger(name).map(Value.init(rawValue:))
     }
 
-    /// Whether an empty message is there: presence is all that it says.
+    /// True if an empty message is there: presence is all that it says.
     func isPresent(_ name: MemberName) -> Bool {
         optionalValue(name) != nil
     }

@@ -20,7 +20,7 @@ extension AccessTokenSource {
 
 /// Why there is no access token.
 public struct AccessTokenError: Error, Sendable, CustomStringConvertible {
-    /// Whether the same can succeed later without anybody changing anything.
+    /// True if the same request can succeed later without a change on your side.
     public var isRetryable: Bool
     /// What went wrong; never a token or a key.
     public var message: String

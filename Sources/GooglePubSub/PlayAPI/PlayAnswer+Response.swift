@@ -46,7 +46,7 @@ extension PlayAnswer {
         }
     }
 
-    /// Whether the same request may fare better later.
+    /// True if the same request may fare better later.
     static func isTransient(_ response: HTTPTransportResponse) -> Bool {
         switch response.status {
         case 408, 409, 429, 499, 500, 502, 503, 504: true
@@ -55,7 +55,7 @@ extension PlayAnswer {
         }
     }
 
-    /// Whether an access token was refused, or there was none: then Google has said nothing of our rights.
+    /// True if an access token was refused, or there was none: then Google has said nothing of our rights.
     var isAboutAccessToken: Bool {
         guard outcome == .denied else { return false }
         return status == 0 || status == 401 && reason.map(APIErrorBody.tokenReasons.contains) ?? true

@@ -8,7 +8,7 @@ struct Outstanding {
         var attempt: Int
         /// When Pub/Sub would deliver it again.
         var deadline: Duration
-        /// Whether its deadline can be moved; not once Pub/Sub has said that it has passed.
+        /// True if its deadline can be moved; not once Pub/Sub has said that it has passed.
         var isHeld = true
     }
 

@@ -11,7 +11,7 @@ enum Expectation: Hashable {
     case voidedProduct(DeveloperNotification.RefundType?)
     case voidedOrder
 
-    /// Whether the answer shows what the notification says, or what can only have come after it.
+    /// True if the answer shows what the notification says, or what can only have come after it.
     ///
     /// An answer that is no resource of Google's, or that cannot be read, does not become another by waiting; one that
     /// Google does not know the purchase may.
@@ -40,7 +40,7 @@ enum Expectation: Hashable {
 }
 
 extension SubscriptionPurchase {
-    /// Whether it goes on by its state, with access or without.
+    /// True if it goes on by its state, with access or without.
     fileprivate var isRunning: Bool {
         switch state {
         case .active, .canceled, .inGracePeriod, .onHold, .paused: true
@@ -50,12 +50,12 @@ extension SubscriptionPurchase {
 
     private var isUnpaid: Bool { state == .pending || state == .pendingPurchaseCanceled }
 
-    /// Whether an item gives access beyond a time.
+    /// True if an item gives access beyond a time.
     private func isLive(at time: Date) -> Bool {
         (state == .active || state == .canceled) && lineItems.contains { $0.expiryTime.map { $0 > time } ?? false }
     }
 
-    /// Whether an item has ended by a time, beside others that have not.
+    /// True if an item has ended by a time, beside others that have not.
     private func hasLostItem(at time: Date) -> Bool {
         isLive(at: time) && lineItems.contains { $0.expiryTime.map { $0 <= time } ?? false }
     }
@@ -98,7 +98,7 @@ extension ProductPurchase {
         }
     }
 
-    /// Whether the quantities show that so much went back.
+    /// True if the quantities show that so much went back.
     fileprivate func shows(_ type: DeveloperNotification.RefundType?) -> Bool {
         guard state == .purchased else { return true }
         return lineItems.contains { item in
@@ -110,6 +110,6 @@ extension ProductPurchase {
 }
 
 extension PlayOrder {
-    /// Whether the order says that nothing went back: it is older than the refund, or there was none.
+    /// True if the order says that nothing went back: it is older than the refund, or there was none.
     var isPaidInFull: Bool { state == .processed && refund == nil && partialRefunds.isEmpty }
 }

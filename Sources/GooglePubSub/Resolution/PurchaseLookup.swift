@@ -137,7 +137,7 @@ struct PurchaseLookup {
         }
     }
 
-    /// Whether the event was new at the time of an answer. That is Google's time where it is stated: a notification may
+    /// True if the event was new at the time of an answer. That is Google's time where it is stated: a notification may
     /// have waited here since it was received, and a clock of ours may be ahead.
     private func isSettling(_ eventTime: Date, at answer: PlayAnswer) -> Bool {
         let time = answer.answeredAt ?? receivedAt
@@ -204,14 +204,14 @@ struct PurchaseLookup {
         }
     }
 
-    /// Whether the event is old enough that rights would have been granted by now. Who asks by themselves is not asked to come again.
+    /// True if the event is old enough that rights would have been granted by now. Who asks by themselves is not asked to come again.
     private var isHopeless: Bool {
         guard let eventTime else { return true }
         let age = receivedAt.millisecondsSince1970 - eventTime.millisecondsSince1970
         return age.magnitude > configuration.deniedRetryWindow.wholeMilliseconds.magnitude
     }
 
-    /// Whether a proven notification made us ask, and not a token that nobody vouched for.
+    /// True if a proven notification caused the look-up, and not an uploaded token.
     private var isAuthentic: Bool { eventTime != nil }
 
     /// Keeps what needs a right of its own, and without which something is missing, and nothing else.

@@ -25,7 +25,7 @@ public struct DeliveryError: Error, Sendable {
         /// The provider refuses what has to be asked, until somebody changes the set-up.
         public static let denied: Code = "denied"
 
-        /// Whether the same delivery can succeed later without anybody changing anything.
+        /// True if the same delivery can succeed later without a change on your side.
         public var isRetryable: Bool { self == .unavailable }
     }
 
@@ -44,7 +44,7 @@ public struct DeliveryError: Error, Sendable {
     public var code: Code
     /// What exactly is wrong.
     public var message: String
-    /// Whether the delivery was proven to be the provider's before it failed. Such a delivery is worth keeping.
+    /// True if the delivery was proven to be the provider's before it failed. Such a delivery is worth keeping.
     public var isAuthentic: Bool
     /// The error behind this one.
     public var underlying: (any Error)?

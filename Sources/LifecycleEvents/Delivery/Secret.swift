@@ -12,12 +12,12 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
         self.bytes = bytes
     }
 
-    /// Whether there is nothing in it but white space. Such a secret authenticates nobody, and adapters refuse it.
+    /// True if there is nothing in it but white space. Such a secret proves nothing, and adapters refuse it.
     public var isBlank: Bool {
         bytes.allSatisfy { $0 == 0x20 || (0x09...0x0D).contains($0) }
     }
 
-    /// Whether it begins or ends with white space, which no header keeps and which is mostly pasted by mistake.
+    /// True if it begins or ends with white space, which no header keeps and which is mostly pasted by mistake.
     package var hasWhiteSpaceAtAnEnd: Bool {
         [bytes.first, bytes.last].contains { $0 == 0x20 || (0x09...0x0D).contains($0 ?? 0) }
     }

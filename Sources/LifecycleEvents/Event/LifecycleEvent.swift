@@ -221,7 +221,7 @@ extension LifecycleEvent {
         public var access: Access
         /// Until when the store tries again, where stated.
         @OptionalEventTime public var retryUntil: Date?
-        /// Whether the customer has to do something beyond having money, such as confirm with their bank.
+        /// True if the customer has to do something beyond having money, such as confirm with their bank.
         public var actionRequired: Bool
 
         /// Makes the detail of a failed charge.
@@ -483,7 +483,7 @@ extension LifecycleEvent {
         public var new: Money?
         /// From when the new price is charged, where stated.
         @OptionalEventTime public var effectiveAt: Date?
-        /// Whether the subscription ends unless the customer agrees.
+        /// True if the subscription ends unless the customer agrees.
         public var consentRequired: Bool
 
         /// Makes the detail of a price change.
@@ -545,7 +545,7 @@ extension LifecycleEvent {
         public var price: Price?
         /// When access ends, where the store says so.
         @OptionalEventTime public var expires: Date?
-        /// Whether it came through Family Sharing.
+        /// True if it came through Family Sharing.
         public var familyShared: Bool
 
         /// Makes the detail of a one-time purchase.
@@ -630,7 +630,7 @@ extension LifecycleEvent {
         public var scope: Scope
         /// Why.
         public var reason: Reason
-        /// Whether the refund takes the access of now: true only where that rests on the refunded transaction and ends with
+        /// True if the refund takes the access of now: true only where that rests on the refunded transaction and ends with
         /// it. Absent where the provider does not say and the state has to decide, and where nothing is taken, as by Stripe.
         public var affectsCurrentPeriod: Bool?
         /// What the store calls the refund, where a transaction can have several and each has a name, as on Stripe.

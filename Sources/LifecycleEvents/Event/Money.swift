@@ -71,7 +71,7 @@ public struct ExactDecimal: Hashable, Sendable, Comparable {
     /// The number with its sign turned.
     package var negated: ExactDecimal { ExactDecimal(coefficient: -coefficient, scale: scale) ?? self }
 
-    /// Whether the number on the left is smaller.
+    /// True if the number on the left is smaller.
     public static func < (lhs: ExactDecimal, rhs: ExactDecimal) -> Bool {
         if lhs.scale == rhs.scale { return lhs.coefficient < rhs.coefficient }
         if lhs.coefficient.signum() != rhs.coefficient.signum() { return lhs.coefficient < rhs.coefficient }

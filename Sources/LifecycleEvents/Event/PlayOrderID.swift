@@ -32,6 +32,6 @@ extension String {
     /// The order that paid for a period, also where the name is of what goes on of it.
     package var paidOrder: Substring { prefix { $0 != "@" } }
 
-    /// Whether it names what goes on of an order's period, and not that period itself.
+    /// True if it names what goes on of an order's period, and not that period itself.
     package func goesOn(of order: String) -> Bool { self != order && paidOrder == order }
 }

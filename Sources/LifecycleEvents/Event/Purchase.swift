@@ -268,7 +268,7 @@ extension Account.Source {
 }
 
 extension String {
-    /// Whether this is the text of a UUID, RFC 9562 §4, in either case.
+    /// True if this is the text of a UUID, RFC 9562 §4, in either case.
     fileprivate var isUUID: Bool {
         guard utf8.count == 36 else { return false }
         for (index, octet) in utf8.enumerated() {
@@ -305,7 +305,7 @@ extension Account.Identifier: CustomStringConvertible, CustomReflectable {
 
 /// What will happen at the end of the period, as last stated.
 public struct RenewalTerms: Hashable, Sendable, Codable {
-    /// Whether the store will try to renew.
+    /// True if the store will try to renew.
     public var willRenew: Bool
     // `Optional` in full: as in `NormalizedEvent`.
 

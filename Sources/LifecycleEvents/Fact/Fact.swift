@@ -64,9 +64,9 @@ extension Fact {
         /// Names an item that a subscription has in addition to its main product, such as an add-on: by its product.
         /// Nil for the main product. An item's period runs with the main product's period of the same start, and ends with it.
         public var item: Optional<String>
-        /// Whether it was bought or shared.
+        /// Bought, or shared by a family member.
         public var ownership: Ownership
-        /// Whether it is only inferred from a statement about something else, such as an end or a failed charge. Any
+        /// True if it is only inferred from a statement about something else, such as an end or a failed charge. Any
         /// statement of the period itself takes its place, also an earlier one.
         public var isProvisional: Bool
         /// The commitment to several payments that it is paid under.
@@ -241,7 +241,7 @@ extension Fact {
         @OptionalEventTime public var graceUntil: Date?
         /// Until when the store tries again, where stated.
         @OptionalEventTime public var retryUntil: Date?
-        /// Whether the statement may leave out some of the grace that the failed charge led to. Several such statements
+        /// True if the statement may leave out some of the grace that the failed charge led to. Several such statements
         /// tell of one failed charge, and the latest end that any of them states counts.
         public var isPartial: Bool
         /// The charge that failed, where the store names it.
@@ -253,7 +253,7 @@ extension Fact {
             public var transaction: String
             /// The number of the attempt, from 1.
             public var attempt: Int64
-            /// Whether the customer has to confirm the payment.
+            /// True if the customer has to confirm the payment.
             public var actionRequired: Bool
 
             /// Makes the description of an attempt.
@@ -410,7 +410,7 @@ extension Fact {
         @EventTime public var at: Date
         /// The start of the period that the transaction paid for, where it paid for one.
         @OptionalEventTime public var periodStart: Date?
-        /// Whether access to that period ended with the money.
+        /// True if access to that period ended with the money.
         public var endsAccess: Bool
 
         /// Makes the fact.

@@ -2,15 +2,15 @@ import FoundationEssentials
 
 /// The charges of a state by what they paid for.
 struct ChargeIndex {
-    /// What is known of the payment for a period.
+    /// The known charges for a period.
     struct Payment {
         /// From when on the period is paid for; nil where it is not, as far as is known.
         var from: Int64?
-        /// What was charged for it; nil where that is not known of it alone.
+        /// The charge for this period alone; nil if it is not known.
         var charge: Money?
-        /// What was charged for it, and for what was paid for with it.
+        /// The charge of the whole payment, which may cover more than this period.
         var total: Money?
-        /// Whether the charge is what was left to pay once the unused part of what was before was set off.
+        /// True if the charge is what was left to pay once the unused part of what was before was set off.
         var isNet = false
         var isTrial = false
     }

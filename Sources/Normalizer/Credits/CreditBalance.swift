@@ -2,7 +2,7 @@ public import FoundationEssentials
 
 /// A balance as versions before 0.1 stored it, to be converted once.
 public struct CreditBalance: Hashable, Sendable, Codable {
-    /// What was left of the credits that the subscription includes.
+    /// The credits that were left of the current period.
     public var included: Int64
     /// Credits that were bought, or carried over.
     public var bought: Int64
@@ -33,7 +33,7 @@ extension CreditBalance {
             let id = ["converted", grant?.rawValue].compactMap(\.self).joined(separator: ":")
             uses.append(CreditUse(id: id, credits: credits, at: time, subscription: state.subscription, grant: grant))
         }
-        // What is left of a kind is taken off the grants of that kind, the last of which are used last.
+        // The remainder of a kind is set against its grants, the last of which are used last.
         func settle(_ left: Int64, _ grants: [CreditGrant]) -> Int64 {
             var left = max(0, left)
             for grant in grants.sorted(by: CreditGrant.isUsedBefore).reversed() {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What becomes of planned grants: ends, refunds and uses, one after the other in the order of time.
+/// Applies ends, refunds and uses to planned grants, in the order of time.
 struct CreditFold {
     private(set) var grants: [CreditGrant] = []
     private(set) var endings: [CreditEnding] = []
@@ -12,7 +12,7 @@ struct CreditFold {
     private let policy: CreditPolicy
     /// The grant that holds what is left of a planned one now: its own, or the one that its rest was carried over to.
     private var holders: [Int?]
-    /// What was used of each planned grant and can still be owed.
+    /// The credits of each planned grant that were used and can still be owed.
     private var usedOf: [Int64]
     /// The planned grants of a payment that have begun.
     private var begun: [[Int]]
@@ -25,7 +25,7 @@ struct CreditFold {
     private var debts: [(grant: Int, credits: Int64)] = []
     private var firstDebt = 0
 
-    /// What is left of one purchase, in the order in which it is used.
+    /// The remaining grants of one purchase, in the order of use.
     private struct Purse {
         /// Grants with an end. There are few at a time.
         var ending: [Int] = []

@@ -10,7 +10,7 @@ public struct CreditGrant: Hashable, Sendable, Codable, Identifiable {
         /// Keeps a text as it is.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Whether the text on the left sorts first.
+        /// True if the text on the left sorts first.
         public static func < (lhs: ID, rhs: ID) -> Bool { lhs.rawValue < rhs.rawValue }
     }
 

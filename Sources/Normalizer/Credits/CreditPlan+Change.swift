@@ -1,9 +1,9 @@
 import FoundationEssentials
 
 extension CreditPlan {
-    /// What a product costs and gives that takes the place of another at once.
+    /// The price and the credits of a product that replaces another at once.
     struct Change {
-        /// What the new product is worth when it begins; nil where that is not known.
+        /// The worth of the new product when it begins; nil if it is not known.
         var worth: Money?
         /// Which share of that was paid, and not set off.
         var share = ExactFraction.whole
@@ -11,7 +11,7 @@ extension CreditPlan {
         var setOff = ExactFraction.none
         /// Which share of the old payment went back in money, since what was unused was worth more than the new product.
         var returned = ExactFraction.none
-        /// Whether it was charged at nothing: the credits of the old product go on, and there are no new ones.
+        /// True if it was charged at nothing: the credits of the old product go on, and there are no new ones.
         var keepsCredits = false
 
         init(from old: Tenure, to new: Tenure, _ policy: CreditPolicy) {
@@ -142,7 +142,7 @@ extension CreditPlan {
 }
 
 extension CreditPlan.Tenure {
-    /// Whether the store charged nothing for the change that it began with: then it can be made again and again, and must give nothing.
+    /// True if the store charged nothing for the change that it began with: then it can be made again and again, and must give nothing.
     fileprivate var isChargedAtNothing: Bool {
         switch proration {
         case .timeCredit?, .deferred?, LifecycleEvent.ProductChange.Proration.none?: true
@@ -151,7 +151,7 @@ extension CreditPlan.Tenure {
         }
     }
 
-    /// What it was worth, without what went back before a moment.
+    /// Its worth, less the money that went back before a moment.
     fileprivate func worth(by moment: Int64) -> Money? {
         guard let worth else { return nil }
         return refunds.reduce(worth) { worth, refund in

@@ -20,25 +20,25 @@ extension CreditPlan {
         var brokenAt: Int64?
         /// When credits begin to count; nil where they wait for a payment.
         var from: Int64?
-        /// What the store charged; net of what was set off at the change that it began with, where `isNet`.
+        /// The store's charge, net of the amount that was set off at the change that it began with, where `isNet`.
         var charge: Money?
-        /// What the whole payment was, where others were paid for with it.
+        /// The whole payment, if it paid for others too.
         var total: Money?
         var isNet = false
-        /// Whether it is the rest of a period that began with another product.
+        /// True if it is the rest of a period that began with another product.
         var isRest = false
-        /// Whether it is of an item beside the main product.
+        /// True if it is of an item beside the main product.
         var isItem = false
         /// How the change that it began with was paid for, where that is stated.
         var proration: LifecycleEvent.ProductChange.Proration?
         var isRestored = false
-        /// What of its money went back, and when.
+        /// Its refunds: how much, and when.
         var refunds: [(at: Int64, share: ExactFraction)] = []
         /// Whether it goes on with what another tenure's payment paid for.
         var root: Int?
         /// When it had ended for another reason than a change; nil where a change may set off what is unused of it.
         var overSince: Int64?
-        /// Whether its order is that of a renewal.
+        /// True if its order is that of a renewal.
         var isRenewalOrder = false
         var id: CreditGrant.ID
 
@@ -47,11 +47,11 @@ extension CreditPlan {
         var before: Int?
         /// The tenure that took its place at once.
         var after: Int?
-        /// What it was worth when it began; nil where no price is known.
+        /// Its worth when it began; nil if no price is known.
         var worth: Money?
         /// Which share of that was paid, and not set off.
         var share = ExactFraction.whole
-        /// Whether it goes on with the credits of what it took the place of.
+        /// True if it goes on with the credits of what it took the place of.
         var keepsCredits = false
         var payment = 0
         /// When its credits end, and whether what is left is kept then.
@@ -228,7 +228,7 @@ extension CreditPlan {
 }
 
 extension CreditPlan.Tenure {
-    /// What it gives in full; nil where its product gives nothing.
+    /// Its credits in full; nil if its product gives none.
     var credits: Int64? {
         guard let allowance else { return nil }
         if ownership == .familyShared { return allowance.familySharedCredits }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension CreditPlan {
-    /// What was bought once gives its credits until they are used.
+    /// A one-time purchase gives its credits until they are used.
     mutating func addPurchases(
         of state: SubscriptionState,
         at index: Int,
@@ -42,7 +42,7 @@ extension CreditPlan {
         }
     }
 
-    /// What of a purchase went back, or was shared and is shared no more.
+    /// The part of a purchase that was refunded, or is not shared any more.
     private func lost(
         _ purchase: Fact.OneTimePurchase,
         _ statement: Citation,

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What states give under a policy: a reading of the facts, in which no use and no order of arrival has a part.
+/// The grants of states under a policy: a reading of the facts, on which uses and the order of arrival have no effect.
 struct CreditPlan {
     /// Credits that a period, a part of it, or a purchase gives.
     struct Grant {
@@ -15,9 +15,9 @@ struct CreditPlan {
         var reason: CreditGrant.Reason
         /// The payment that it was given for, by its place in ``payments``.
         var payment: Int
-        /// Whether what is left at the end is kept.
+        /// True if what is left at the end is kept.
         var isCarriedOver = false
-        /// Whether it is what a change gives.
+        /// True if it is what a change gives.
         var isOfChange = false
     }
 
@@ -33,9 +33,9 @@ struct CreditPlan {
         var payment: Int
         var at: Int64
         var fraction: ExactFraction
-        /// Whether it is of a change to something that costs less than what was unused.
+        /// True if it is of a change to something that costs less than what was unused.
         var isOfChange = false
-        /// Whether it takes of what was set off as well.
+        /// True if it takes of what was set off as well.
         var reachesBack = false
     }
 

@@ -1,6 +1,6 @@
-/// What products give: with the states, the uses and a time it makes a ``CreditStatement``.
+/// The credits that products give. With the states, the uses and a time, it makes a ``CreditStatement``.
 public struct CreditPolicy: Hashable, Sendable, Codable {
-    /// What a product gives.
+    /// The credits that a product gives.
     public struct Allowance: Hashable, Sendable, Codable {
         /// The credits of a period, of an instalment where ``every`` is set, or of one item of a product bought once.
         public var credits: Int64
@@ -31,15 +31,15 @@ public struct CreditPolicy: Hashable, Sendable, Codable {
         }
     }
 
-    /// What each product gives. A key is the product as `Fact.Period.product` names it, which names the base plan on Google Play
+    /// The allowance of each product. A key is the product as `Fact.Period.product` names it, which names the base plan on Google Play
     /// (`pro:yearly`), and a billing plan other than up front on the App Store (`pro_year:MONTHLY`). On Google Play, a key without a plan is for
     /// all plans that have no key. Not on the App Store: there a payment of a month would give what a year gives. Other products give nothing.
     public var allowances: [String: Allowance]
     /// How shares of credits become whole numbers.
     public var rounding: Rounding
-    /// Whether credits that are left at an immediate product change are kept until they are used.
+    /// True if credits that are left at an immediate product change are kept until they are used.
     public var carriesOver: Bool
-    /// Whether used credits are owed when their money goes back. Then a balance may be below zero, and what is granted next
+    /// True if used credits are owed when their money goes back. Then a balance may be below zero, and what is granted next
     /// makes up for it. If false, no balance is ever below zero.
     public var owes: Bool
 
@@ -72,7 +72,7 @@ public struct CreditPolicy: Hashable, Sendable, Codable {
 }
 
 extension CreditPolicy {
-    /// What a product gives: by its name, and where relays leave out the plan, by the name without it.
+    /// The allowance of a product: by its name, and where relays leave out the plan, by the name without it.
     func allowance(of product: String, in store: Store) -> Allowance? {
         allowances[product] ?? (store.rules.relaysOmitPlans ? allowances[product.subscriptionFamily] : nil)
     }

@@ -16,7 +16,7 @@ public struct CreditStatement: Hashable, Sendable, Codable {
     @EventTime public private(set) var at: Date
     /// The grants that had begun by then, in the order of their beginnings.
     public private(set) var grants: [CreditGrant]
-    /// What ended without having been used, in the order of time.
+    /// Credits that ended unused, in the order of time.
     public private(set) var endings: [CreditEnding]
     /// The uses that count, in the order of time.
     public private(set) var uses: [CreditUse]
@@ -106,7 +106,7 @@ extension CreditStatement {
 
 // MARK: Wallets
 
-/// What to post to a wallet of the host's own.
+/// A posting to a wallet of the host's own.
 public struct CreditPosting: Hashable, Sendable, Codable {
     /// The grant that it is for.
     public var grant: CreditGrant.ID
@@ -121,7 +121,7 @@ public struct CreditPosting: Hashable, Sendable, Codable {
 }
 
 extension CreditStatement {
-    /// What to post so that a wallet agrees with the statement: where the wallet takes off the uses by itself, its balance is then ``balance``.
+    /// The postings that make a wallet agree with the statement: if the wallet takes off the uses by itself, its balance is then ``balance``.
     ///
     /// There is nothing to post to a wallet that agrees, so it does no harm to ask again.
     ///

@@ -379,7 +379,7 @@ extension CreditPlan.Tenure {
     /// What is renewed as one product. A relay may know a product without its base plan.
     var family: String { rules.relaysOmitPlans ? product.subscriptionFamily : product }
 
-    /// Whether another is of another product, or of another base plan where both name theirs.
+    /// True if another is of another product, or of another base plan where both name theirs.
     func isChanged(to other: Self) -> Bool {
         family != other.family
             || (product != other.product && product.namesBasePlan && other.product.namesBasePlan)

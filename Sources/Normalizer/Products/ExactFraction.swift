@@ -60,7 +60,7 @@ public struct ExactFraction: Hashable, Sendable, Codable, Comparable, CustomStri
         return amount < 0 ? -whole : whole
     }
 
-    /// Whether the share on the left is smaller.
+    /// True if the share on the left is smaller.
     public static func < (lhs: ExactFraction, rhs: ExactFraction) -> Bool {
         let left = lhs.numerator.magnitude.multipliedFullWidth(by: rhs.denominator.magnitude)
         let right = rhs.numerator.magnitude.multipliedFullWidth(by: lhs.denominator.magnitude)

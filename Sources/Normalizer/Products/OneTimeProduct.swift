@@ -8,7 +8,7 @@ extension ProductCatalog {
         /// The store's product id; with a colon and the purchase option where the options of a product differ, such as
         /// `film:rent`.
         public var id: String
-        /// What it is.
+        /// The kind of product.
         public var type: LifecycleEvent.OneTimePurchase.ProductType
         /// How long it gives access, for what is lent or does not renew.
         public var duration: CalendarDuration?
@@ -96,7 +96,7 @@ extension Fact {
 }
 
 extension LifecycleEvent.OneTimePurchase {
-    /// Whether it is not known what was bought, or until when.
+    /// True if it is not known what was bought, or until when.
     fileprivate var isUnknown: Bool {
         switch type {
         case .unknown: true

@@ -1,4 +1,4 @@
-/// What a change from one product to another is, and when a store carries it out.
+/// The kind of a change from one product to another, and the time at which a store carries it out.
 public struct ProductChangeClass: Hashable, Sendable, Codable {
     /// When a change takes effect.
     @nonexhaustive
@@ -13,10 +13,10 @@ public struct ProductChangeClass: Hashable, Sendable, Codable {
     public var direction: LifecycleEvent.ProductChange.Direction
     /// When it takes effect.
     public var timing: Timing
-    /// What happens to the money of the unused part.
+    /// The use of the money for the unused part.
     public var proration: LifecycleEvent.ProductChange.Proration
 
-    /// Whether the store gives the money of the unused part back. A refund that comes with such a change is no churn.
+    /// True if the store gives the money of the unused part back. A refund that comes with such a change is no churn.
     public var isRefundExpected: Bool { proration == .refund }
 
     /// Makes a classification.

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// What the unused part of a period is worth when another product takes its place.
+/// The worth of a period's unused part when another product takes its place.
 ///
 /// All is exact until the caller's own rounding; times count in milliseconds, so a sandbox period of three minutes is
 /// prorated as well as a year.
@@ -16,7 +16,7 @@ public struct Proration: Hashable, Sendable {
         public static let unboundedPeriod: Failure = "unbounded_period"
         /// The two prices are in different currencies.
         public static let currencyMismatch: Failure = "currency_mismatch"
-        /// What was paid is negative, or the new price is not positive.
+        /// The amount paid is negative, or the new price is not positive.
         public static let priceOutOfRange: Failure = "price_out_of_range"
         /// The numbers have no exact 128-bit form.
         public static let tooLarge: Failure = "too_large"
@@ -38,7 +38,7 @@ public struct Proration: Hashable, Sendable {
         self.unused = unused
     }
 
-    /// What the unused part cost: price × unused, rounded to `decimals` places.
+    /// The cost of the unused part: price × unused, rounded to `decimals` places.
     ///
     /// It is an estimate of what the store gives back; what it gave back is stated by the store alone.
     ///

@@ -88,9 +88,9 @@ public struct AppStoreServerSimulator: Sendable {
     public let keyID: String
     /// The private key in PEM, for the backend.
     public let privateKey: [UInt8]
-    /// Whether the app is on the App Store. Before that, Production answers with a bare `401`.
+    /// True if the app is on the App Store. Before that, Production answers with a bare `401`.
     public var isReleased = true
-    /// Whether a URL for notifications is configured.
+    /// True if a URL for notifications is configured.
     public var hasNotificationURL = true
     /// What was sent, the oldest first.
     public var sent: [Sent] = []

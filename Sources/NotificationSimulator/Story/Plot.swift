@@ -40,7 +40,7 @@ struct Plot {
     private let provider: Provider
     private var now: Milliseconds
     private var standing: Standing?
-    /// Whether what was paid for last does not renew, so that its refund is none of the subscription.
+    /// True if what was paid for last does not renew, so that its refund is none of the subscription.
     private var isItemLatest = false
 
     static func scenes(

@@ -8,7 +8,7 @@ public struct RedeliverySchedule: Sendable, Hashable {
     public let timeout: Duration
     private let accepted: Set<Int>
 
-    /// Whether an answer ends the deliveries.
+    /// True if an answer ends the deliveries.
     public func accepts(status: Int) -> Bool { accepted.contains(status) }
 
     /// A provider's schedule.

@@ -12,7 +12,7 @@ extension Story {
         return nil
     }
 
-    /// Whether an act that only Google Play has makes it a story of Google Play, also where a relay tells it.
+    /// True if an act that only Google Play has makes it a story of Google Play, also where a relay tells it.
     var isOfGooglePlay: Bool {
         steps.contains { $0.act.absence(at: .apple) != nil && $0.act.absence(at: .google) == nil }
     }

@@ -101,7 +101,7 @@ package struct StripeSubscription: Sendable {
     package var pendingUpdate: JSONText = nil
     package var statusDetails: JSONText?
     package var metadata: JSONText = [:]
-    /// Whether only the plan is written, as before the Prices API.
+    /// True if only the plan is written, as before the Prices API.
     package var hasPlansOnly = false
 
     package init(
@@ -221,7 +221,7 @@ package struct StripeInvoice: Sendable {
         package var start: Int64
         package var end: Int64
         package var isProration = false
-        /// Whether it is no line of the subscription's, such as a fee at the start.
+        /// True if it is no line of the subscription's, such as a fee at the start.
         package var isOneOff = false
 
         package init(

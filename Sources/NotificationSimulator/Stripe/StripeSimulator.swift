@@ -31,7 +31,7 @@ public struct StripeSimulator: Sendable {
     public let signingSecret: Secret
     /// The shape of snapshots.
     public let version: Version
-    /// Whether it is about real money.
+    /// True if it is about real money.
     public let isLive: Bool
     /// The connected account that everything is about.
     public let account: String?

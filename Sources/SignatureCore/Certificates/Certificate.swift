@@ -98,7 +98,7 @@ extension Certificate {
     /// 1, 2 or 3.
     package var version: Int { unsafe X509_get_version(object.pointer) + 1 }
 
-    /// Whether basic constraints say that this is a certification authority (RFC 5280 §4.2.1.9).
+    /// True if basic constraints say that this is a certification authority (RFC 5280 §4.2.1.9).
     package var isAuthority: Bool { flags & UInt32(EXFLAG_CA) != 0 }
 
     /// How many authorities may follow below this one; nil for any number.
@@ -107,21 +107,21 @@ extension Certificate {
         return length < 0 ? nil : length
     }
 
-    /// Whether the key may sign certificates, as far as key usage limits it (RFC 5280 §4.2.1.3).
+    /// True if the key may sign certificates, as far as key usage limits it (RFC 5280 §4.2.1.3).
     package var mayIssue: Bool { allowsKeyUsage(UInt32(KU_KEY_CERT_SIGN)) }
 
-    /// Whether the key may sign data, as far as key usage limits it (RFC 5280 §4.2.1.3).
+    /// True if the key may sign data, as far as key usage limits it (RFC 5280 §4.2.1.3).
     package var maySignData: Bool { allowsKeyUsage(UInt32(KU_DIGITAL_SIGNATURE)) }
 
-    /// Whether there is a critical extension that path building does not understand.
+    /// True if there is a critical extension that path building does not understand.
     package var hasUnknownCriticalExtension: Bool { flags & UInt32(EXFLAG_CRITICAL) != 0 }
 
-    /// Whether it carries an extension with exactly this identifier, whatever its value.
+    /// True if it carries an extension with exactly this identifier, whatever its value.
     package func hasExtension(_ identifier: ObjectIdentifier) -> Bool {
         unsafe X509_get_ext_by_OBJ(object.pointer, identifier.object.pointer, -1) >= 0
     }
 
-    /// Whether it is signed over SHA-256, SHA-384 or SHA-512.
+    /// True if it is signed over SHA-256, SHA-384 or SHA-512.
     package var isSignedWithStrongDigest: Bool {
         var digest: CInt = 0
         guard unsafe X509_get_signature_info(object.pointer, &digest, nil, nil, nil) == 1 else {
@@ -131,7 +131,7 @@ extension Certificate {
         return [NID_sha256, NID_sha384, NID_sha512].contains(digest)
     }
 
-    /// Whether both name the same subject and hold the same key, algorithm and parameters included; two issues
+    /// True if both name the same subject and hold the same key, algorithm and parameters included; two issues
     /// of one root certificate do.
     package func hasSubjectAndKey(of other: Certificate) -> Bool {
         guard let own = publicKeyInfo, let theirs = other.publicKeyInfo, own == theirs else { return false }

@@ -32,7 +32,7 @@ package struct TrustAnchors: Sendable {
     }
 }
 
-/// What libcrypto looks issuers up in: one root, and no default paths.
+/// The store in which libcrypto looks issuers up: one root, and no default paths.
 final class CertificateStore: Sendable {
     let object: Owned<CertificateStoreObject>
 
@@ -46,7 +46,7 @@ final class CertificateStore: Sendable {
 }
 
 extension Certificate {
-    /// Whether it can head a path: issued by its own subject, and an authority as far as its version can say so.
+    /// True if it can head a path: issued by its own subject, and an authority as far as its version can say so.
     fileprivate var isSelfIssuedAuthority: Bool {
         unsafe X509_get_extension_flags(object.pointer) & UInt32(EXFLAG_SI) != 0 && X509_check_ca(object.pointer) > 0
     }

@@ -1,4 +1,4 @@
-/// What a certificate path that led to a trust anchor vouches for.
+/// The key that a certificate path to a trust anchor vouches for, with the path's dates.
 ///
 /// A class, because all that one signer signs shares it, on all threads.
 package final class ValidatedChain: Sendable {
@@ -15,7 +15,7 @@ package final class ValidatedChain: Sendable {
         self.leafFingerprint = leafFingerprint
     }
 
-    /// Whether the path is valid at this time.
+    /// True if the path is valid at this time.
     package func isValid(at milliseconds: Int64) -> Bool {
         validity.contains { $0.contains(milliseconds) }
     }

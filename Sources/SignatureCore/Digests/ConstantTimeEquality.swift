@@ -1,6 +1,6 @@
 import CLifecycleOpenSSL
 
-/// Whether both hold the same octets, in a time that depends on the length alone; unequal lengths are unequal.
+/// True if both hold the same octets, in a time that depends on the length alone; unequal lengths are unequal.
 package func constantTimeEquals(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
     guard left.count == right.count else { return false }
     guard left.count > 0 else { return true }

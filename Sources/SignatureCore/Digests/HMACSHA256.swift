@@ -4,15 +4,15 @@ import Synchronization
 /// HMAC with SHA-256 (RFC 2104) under one key, set up once and used from any thread.
 package final class HMACSHA256: Sendable {
     private let keyed: Owned<MACContextObject>
-    /// Contexts of computations that are finished, for the next ones to begin anew in: a copy takes eleven pieces of
+    /// Contexts of computations that are finished, for the next ones to restart: a copy takes eleven pieces of
     /// memory. As many as there usually are threads that compute at once.
     private let spares = Mutex<InlineArray<8, Owned<MACContextObject>?>>(InlineArray { _ in nil })
-    /// Whether a finished context begins anew. Providers of libcrypto before 3.0.3, which a later libcrypto may load, say
+    /// True if a finished context can be restarted. Providers of libcrypto before 3.0.3, which a later libcrypto may load, say
     /// so and go on where they were (openssl/openssl#17811); there each computation has a copy.
     private let beginsAnew: Bool
 
-    /// - Parameter beginsAnew: whether to begin anew in a finished context; by default, where that was tried out and works.
-    /// - Throws: `key` for an empty key, under which anybody can authenticate.
+    /// - Parameter beginsAnew: restarts a finished context; by default, if a trial has shown that it works.
+    /// - Throws: `key` for an empty key, with which every sender could authenticate.
     package init(key: Span<UInt8>, beginsAnew: Bool? = nil) throws(SignatureError) {
         guard key.count > 0 else { throw SignatureError(.key, "empty HMAC key") }
         let algorithm = try unsafe Owned<MACObject>(EVP_MAC_fetch(nil, "HMAC", nil), "libcrypto offers no HMAC")

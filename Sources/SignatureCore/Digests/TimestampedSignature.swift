@@ -3,7 +3,7 @@
 ///     field = part *( "," part )
 ///     part  = "t=" seconds / "v1=" 64HEXDIG / other
 ///
-/// White space around names and values is passed over, and so are other parts: nobody can talk us into another scheme.
+/// White space around names and values is skipped, and so are other parts: a sender cannot choose another scheme.
 package struct TimestampedSignature: Sendable {
     /// Seconds since 1970.
     package let timestamp: Int64

@@ -7,7 +7,7 @@ import Darwin
 #endif
 
 extension String {
-    /// Whether both are the same octets: canonical equivalents, which are equal to `==`, differ.
+    /// True if both are the same octets: canonical equivalents, which are equal to `==`, differ.
     package func hasOctets(of other: String) -> Bool {
         utf8.span.elementsEqual(other.utf8.span)
     }
@@ -31,7 +31,7 @@ extension Span where Element == UInt8 {
         }
     }
 
-    /// Whether both hold the same octets. Their time tells how many, so nothing secret is compared with it.
+    /// True if both hold the same octets. Its time reveals how many, so compare no secrets with it.
     package func elementsEqual(_ other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         return unsafe withUnsafeBytes { left in

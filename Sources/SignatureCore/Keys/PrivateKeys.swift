@@ -77,7 +77,7 @@ extension Owned where Object == KeyObject {
         return signature
     }
 
-    /// Whether this is an EC key on the curve with this name.
+    /// True if this is an EC key on the curve with this name.
     func isOnCurve(_ name: String) -> Bool {
         guard unsafe EVP_PKEY_get_base_id(pointer) == EVP_PKEY_EC else { return false }
         var octets = [CChar](repeating: 0, count: 64)

@@ -1,6 +1,6 @@
 package import CLifecycleOpenSSL
 
-/// The named parameters by which libcrypto is told what to make, with the memory they point at.
+/// Named parameters for libcrypto, with the memory that they point at.
 @safe
 package struct Parameters: ~Copyable {
     package enum Value {
