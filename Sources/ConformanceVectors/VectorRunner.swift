@@ -18,8 +18,8 @@ package struct VectorOutcome: Sendable {
         switch result {
         case .success(let normalization):
             output.events = normalization.events
-            let statements = normalization.logLines.compactMap {
-                if case .statement(let statement) = $0 { statement } else { nil }
+            let statements = normalization.logLines.filter {
+                if case .statement = $0 { true } else { false }
             }
             output.statements = statements.isEmpty ? nil : statements
         case .failure(let error):
@@ -37,8 +37,8 @@ package struct VectorOutcome: Sendable {
         var message: String?
         var answer: Int
         var events: [NormalizedEvent] = []
-        /// The store's statements without an event.
-        var statements: [StoreStatement]?
+        /// The store's statements without an event, as lines of a log, so that they can go into one as they are.
+        var statements: [LogLine]?
         var matched: Bool?
     }
 }

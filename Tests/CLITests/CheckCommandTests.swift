@@ -27,6 +27,21 @@ struct CheckCommandTests {
         #expect(one.errors == eight.errors)
     }
 
+    @Test("Events and statements that it prints go into a log as they are")
+    func areLines() throws {
+        let file = try #require(Self.files.first { $0.hasSuffix("stripe/invoice.jsonl") })
+        let results = try CommandLineRun(["check", file]).output.split(separator: "\n").map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+        let statements = results.flatMap { $0["statements"] as? [Any] ?? [] }
+        #expect(!statements.isEmpty)
+        let lines = try (results.flatMap { $0["events"] as? [Any] ?? [] } + statements).map {
+            String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self)
+        }
+        let state = try CommandLineRun(["state", "-"], input: Data(lines.joined(separator: "\n").utf8))
+        #expect(state.status == 0, "\(state.errors)")
+    }
+
     private func run(_ lines: [String]) throws -> CommandLineRun {
         try CommandLineRun(["check", "-"], input: Data(lines.joined(separator: "\n").utf8))
     }
