@@ -124,6 +124,23 @@ struct PaymentJoinTests {
         #expect(detail.transaction == "in_1" && detail.affectsCurrentPeriod == false)
     }
 
+    @Test("a refund is full once all that was paid has gone back, also in parts", arguments: versions)
+    func fullScope(_ version: StripeSimulator.Version) throws {
+        let payment = try Self.payment(version)
+        func refund(_ id: String, _ amount: Int64, day: Int64) -> RareFlowTests.Taken {
+            Self.refund(id, amount, of: payment, at: created + day * 86_400, version)
+        }
+        func scopes(_ refunds: [RareFlowTests.Taken]) throws -> [LifecycleEvent.Refund.Scope?] {
+            try played(try Self.purchase(version) + refunds, try adapter(version)).news.compactMap {
+                guard case .refunded(let refund) = $0.event else { return nil }
+                return refund.scope
+            }
+        }
+        let part = LifecycleEvent.Refund.Scope.amount(Money(ExactDecimal(4), "USD"))
+        #expect(try scopes([refund("re_1", Self.sold, day: 5)]) == [.full])
+        #expect(try scopes([refund("re_1", 400, day: 5), refund("re_2", Self.sold - 400, day: 6)]) == [part, .full])
+    }
+
     @Test("a lost dispute ends the period that was paid for, with a key or without", arguments: versions)
     func dispute(_ version: StripeSimulator.Version) throws {
         let dispute: JSONText = [

@@ -107,10 +107,12 @@ public struct AccountLedger: Hashable, Sendable {
     private mutating func update(_ lineage: SubscriptionID, _ change: (inout SubscriptionState) -> Void) {
         let name = names[lineage] ?? lineage
         if let known = statesByName[name].map({ ($0.links, $0.claims.count) }),
-            statesByName[name]?.registers[lineage] != nil
+            let wasStated = statesByName[name]?.registers[lineage].map({ $0 != SubscriptionState.Registers() })
         {
             statesByName[name, default: SubscriptionState(lineage)].apply(change)
-            if statesByName[name]?.links == known.0 {
+            // The first word on a lineage as a whole may give the state its name.
+            let isNamed = wasStated || statesByName[name]?.subscription == name
+            if isNamed, statesByName[name]?.links == known.0 {
                 if let state = statesByName[name], state.claims.count != known.1 || state.transfer != nil {
                     index(state, named: name)
                 }

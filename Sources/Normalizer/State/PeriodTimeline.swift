@@ -290,6 +290,12 @@ struct PeriodTimeline {
     // so that no order of the two matters.
     private func lifts(_ cut: Cut, _ period: Period, in state: SubscriptionState) -> Bool {
         if let charge = cut.outstandingCharge, state.isPaid(charge) { return true }
+        // One that leaves nothing of the period can only be for want of the period's own charge, also where it does not name that.
+        if cut.reason == .billing, cut.outstandingCharge == nil, cut.at <= period.start,
+            state.isPaid(from: period.start, before: period.end, since: cut.by)
+        {
+            return true
+        }
         if cut.reason == .refunded, let transaction = period.transaction,
             state.isRestored(transaction, since: cut.by)
         {

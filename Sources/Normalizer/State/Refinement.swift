@@ -54,6 +54,8 @@ struct Refinement {
                 refund.affectsCurrentPeriod = affectsCurrentPeriod(refund)
             }
             refund.transaction = reading.transaction ?? refund.transaction
+            // All that was paid may have gone back, be it in parts.
+            if case .amount = refund.scope, reading.refundStood.now?.value.scope == .full { refund.scope = .full }
             refined.event = .refunded(refund)
         case .extended(var extended):
             if extended.from == nil {

@@ -49,6 +49,15 @@ extension SubscriptionState {
         charges[transaction] != nil || charges[self.transaction(named: transaction)] != nil
     }
 
+    /// Whether a charge for a period was stated after a statement: one that names the period, or none and was made in it.
+    func isPaid(from start: Int64, before end: Int64, since statement: Citation) -> Bool {
+        charges.values.contains { charge in
+            guard charge.by.milliseconds > statement.milliseconds else { return false }
+            if let paid = charge.value.periodStart?.millisecondsSince1970 { return paid == start }
+            return (start..<max(start, end)).contains(charge.value.at.millisecondsSince1970)
+        }
+    }
+
     /// All that is said of the refunds of a transaction.
     private func refunds(of transaction: String) -> [Register<Fact.RefundState>] {
         guard !refunds.isEmpty else { return [] }

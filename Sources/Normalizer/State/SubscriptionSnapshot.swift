@@ -108,8 +108,9 @@ extension SubscriptionState {
         case .granted(_, let grant):
             if grant.basis == .grace { return .grace }
             // A store may let a period begin before it is paid for: the grace of its failed charge lies within it.
-            if let newest = timeline.newest, newest.grants(at: time), let grace = newest.grace,
-                grace.by.milliseconds <= time, time < grace.until, grace.until <= newest.end
+            if let newest = timeline.newest, newest.grants(at: time), let charge = billing(timeline),
+                charge.value.status == .grace, charge.by.milliseconds <= time,
+                let until = charge.value.graceUntil?.millisecondsSince1970, time < until, until <= newest.end
             {
                 return .grace
             }

@@ -239,11 +239,15 @@ public struct SubscriptionState: Hashable, Sendable {
     /// The lineages whose facts are joined here, in the order of their names; one unless linked states were merged.
     public var lineages: [SubscriptionID] { registers.keys.inOrder }
 
-    /// The name of the state: the first of ``lineages``.
+    /// The name of the state: the first of ``lineages`` that a store has stated something of as a whole, such as its renewal.
+    /// The name of a payment is a lineage, too, and names the state only until its purchase is known.
     public var subscription: SubscriptionID {
+        let first = registers.min { lhs, rhs in
+            let (left, right) = (lhs.value == Registers(), rhs.value == Registers())
+            return left == right ? lhs.key.description < rhs.key.description : right
+        }
         // A state is made with one lineage and loses none.
-        registers.keys.min { $0.description < $1.description }
-            ?? SubscriptionID(store: .unknown, environment: .unknown, id: "")
+        return first?.key ?? SubscriptionID(store: .unknown, environment: .unknown, id: "")
     }
 
     /// The store's world that the purchase lives in.
