@@ -49,12 +49,18 @@ extension Journal {
                 try await Self.link(statement.subscription, other, transaction)
             }
         }
-        let rows = try await StateRows(linkedTo: result.lineages, transaction)
+        var rows = try await StateRows(linkedTo: result.lineages, transaction)
+        let siblings = try await rows.readSiblings(of: result.statements, transaction)
         var ledger = AccountLedger(rows.states)
         for applied in ledger.apply(result, catalog: options.catalog) {
             update.applied.append(applied)
             guard let line = first[applied.event.id] else { continue }
             if try await insert(applied, of: line, transaction, at: time) { update.newEvents.insert(applied.event.id) }
+        }
+        for lineage in result.lineages {
+            for sibling in siblings where ledger[lineage]?.lineages.contains(sibling) == true {
+                try await Self.link(lineage, sibling, transaction)
+            }
         }
         try await rows.write(ledger, of: result.lineages, transaction)
         for transfer in ledger.transfers { try await Self.insert(transfer, transaction) }
@@ -142,6 +148,45 @@ struct StateRows {
             states.append(state)
             accounts[lineage] = Set(AccountLedger([state]).accounts)
         }
+    }
+
+    /// Reads what else an account has in a store whose relays name no link between a purchase and the one that takes its place.
+    ///
+    /// - Returns: the names of the states that were not read before.
+    mutating func readSiblings(
+        of statements: [StoreStatement],
+        _ transaction: any JournalTransaction
+    ) async throws -> Set<SubscriptionID> {
+        let known = AccountLedger(states)
+        let telling = statements.filter { $0.mayTellSuccessor(of: known[$0.subscription]) }
+        let owners = Set(telling.flatMap(\.accounts).map { JournalKey.text($0) }).sorted()
+        var siblings: Set<SubscriptionID> = []
+        for owner in owners {
+            try await Self.takeTurn(owner, transaction)
+            let lineages = try await Self.lineages(in: .account, of: owner, transaction)
+            siblings.formUnion(
+                lineages.filter { lineage in
+                    records[lineage] == nil && telling.contains { $0.subscription.store == lineage.store }
+                }
+            )
+        }
+        let others = try await StateRows(linkedTo: siblings.sorted { $0.description < $1.description }, transaction)
+        records.merge(others.records) { known, _ in known }
+        states += others.states
+        accounts.merge(others.accounts) { known, _ in known }
+        return Set(others.states.map(\.subscription))
+    }
+
+    /// Lets one transaction at a time join what an account has: what two of them tell may be one purchase.
+    private static func takeTurn(_ owner: String, _ transaction: any JournalTransaction) async throws {
+        let key = JournalKey.text("purchases", owner)
+        let isOurs =
+            if let row = try await transaction.record(key, in: .link) {
+                try await transaction.update(row, in: .link)
+            } else {
+                try await transaction.insert(JournalRecord(key: key, group: owner), into: .link)
+            }
+        guard isOurs else { throw Conflict() }
     }
 
     /// The lineages that the rows of a group name.

@@ -67,7 +67,7 @@ extension Journal {
             }
             try await Self.eraseUses(Self.useGroup(account), transaction)
             let selection = JournalSelection(group: JournalKey.text(account), limit: 500)
-            for table in [JournalTable.account, .transfer] {
+            for table in [JournalTable.account, .link, .transfer] {
                 for record in try await transaction.allRecords(selection, in: table) {
                     _ = try await transaction.delete(record, from: table)
                 }

@@ -32,14 +32,20 @@ struct JournalHistory {
                 if Bool.random(using: &generator) { results.append(Self.canceled(month, lineage)) }
                 if Bool.random(using: &generator) { results.append(Self.stated(month, lineage)) }
             }
+            results += Self.upgrade("GPA_\(seed)_\(customer)", .owner(account))
         }
         end = Self.start.addingTimeInterval(Self.month * 3.5)
     }
 
-    private static func period(_ month: Int, of lineage: SubscriptionID, _ facts: [Fact]) -> Normalization {
+    private static func period(
+        _ month: Int,
+        of lineage: SubscriptionID,
+        _ facts: [Fact],
+        product: String = "basic"
+    ) -> Normalization {
         let begin = start.addingTimeInterval(Self.month * Double(month))
         let period = ServicePeriod(start: begin, end: begin.addingTimeInterval(Self.month))
-        let transaction = "in_\(lineage.id)_\(month)"
+        let transaction = lineage.store == .playStore ? lineage.id : "in_\(lineage.id)_\(month)"
         let event: LifecycleEvent =
             month == 0
             ? .started(.init(origin: .new, phase: .regular, period: period))
@@ -50,9 +56,24 @@ struct JournalHistory {
                 event,
                 lineage,
                 at: begin,
-                facts + [.period(.init(period, product: "basic", phase: .regular, transaction: transaction))]
+                facts + [.period(.init(period, product: product, phase: .regular, transaction: transaction))]
             )
         ])
+    }
+
+    /// A purchase and the one that takes its place, of a store whose relay names no link between the two.
+    private static func upgrade(_ name: String, _ owner: Fact) -> [Normalization] {
+        let old = SubscriptionID(store: .playStore, environment: .production, id: name)
+        let new = SubscriptionID(store: .playStore, environment: .production, id: name + "_next")
+        let moment = start.addingTimeInterval(month)
+        let change = event(
+            EventID(old, .notified, "changed"),
+            .notice(.init(.productChange)),
+            old,
+            at: moment,
+            [owner, .succession(.init(at: moment, from: "small"))]
+        )
+        return [period(0, of: old, [owner], product: "small"), Normalization([change]), period(1, of: new, [owner])]
     }
 
     private static func canceled(_ month: Int, _ lineage: SubscriptionID) -> Normalization {
@@ -91,8 +112,8 @@ struct JournalHistory {
         NormalizedEvent(
             id: id,
             event: event,
-            provider: .stripe,
-            store: .stripe,
+            provider: lineage.store == .playStore ? .revenuecat : .stripe,
+            store: lineage.store,
             environment: .production,
             subscription: lineage,
             occurredAt: time,

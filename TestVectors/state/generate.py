@@ -406,10 +406,11 @@ story("immediate-change", "App Store: the change is announced and the new produc
       [so(U - 1, "active", product="basic"), so(U + DAY, "active", product="pro", until=U + MONTH, pending_product=None)],
       kinds=["started/new", "product_change_scheduled", "product_changed/immediate"])
 a, b = Lineage("GPA.1", "play_store"), Lineage("GPA.2", "play_store")
-story("immediate-change-new-lineage", "Play as a relay tells it: another lineage begins, the old one ends.",
+story("immediate-change-new-lineage", "Play as a relay tells it: another base plan begins under another name, and is the same purchase.",
       [a.begin(T0, T0, T1, "GPA.1", "s:basic"), b.begin(U, U, U + MONTH, "GPA.2", "s:pro"),
        a.expire(U + 5000, T0, T1, "GPA.1", "unknown", "s:basic")],
-      [so(U + DAY, "expired", lineage=P), so(U + DAY, "active", lineage="play_store/production/GPA.2", product="s:pro"),
+      [so(U + DAY, "active", lineage=P, product="s:pro"),
+       so(U + DAY, "active", lineage="play_store/production/GPA.2", product="s:pro"),
        holds(U - 1, "u1", True), holds(U, "u1", True), holds(U + 5000, "u1", True), holds(U + DAY, "u1", True)],
       kinds=["started/new", "product_changed/immediate", "expired/replaced"])
 S = "stripe/production/sub_1"

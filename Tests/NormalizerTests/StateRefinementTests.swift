@@ -188,10 +188,10 @@ struct StateRefinementTests {
         }
     }
 
-    /// A relay names what replaces a purchase on Google Play as another lineage.
+    /// A relay names what replaces a purchase on Google Play as another lineage, which has the name of its first order.
     @Test(
         "what begins long after an end has replaced nothing, and the end takes the credits",
-        arguments: [(Store.appStore, "L1"), (.playStore, "L2")]
+        arguments: [(Store.appStore, "L1"), (.playStore, "t2")]
     )
     func endBeforeAnother(_ store: Store, _ lineage: String) throws {
         let isPlay = store == .playStore

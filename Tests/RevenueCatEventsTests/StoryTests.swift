@@ -148,7 +148,15 @@ struct StoryTests {
         .init("S2-10", t0 + 8 * day, .active, until: t0 + 38 * day),
         .init("S2-11", t0 + 41 * day, .active, until: t0 + 71 * day),
         .init("S2-12a", upgrade + day, .active, until: upgrade + 31 * day),
-        .init("S2-12b", upgrade + day, .expired, lineage: "GPA.1", store: .playStore, product: "s:basic"),
+        .init(
+            "S2-12b",
+            upgrade + day,
+            .active,
+            until: upgrade + 31 * day,
+            lineage: "GPA.1",
+            store: .playStore,
+            product: "s:pro"
+        ),
         .init(
             "S2-12b",
             upgrade + day,

@@ -256,7 +256,7 @@ struct TrapTests {
         #expect(change.timing == .atPeriodEnd(date(t1)))
         #expect(change.basis == .store)
         let immediate = event("PRODUCT_CHANGE", t0 + day, .first, ["store": "PLAY_STORE"])
-        #expect(try normalization(immediate).noChange?.reason == .reportedElsewhere)
+        #expect(try one(immediate).event == .notice(.init(.productChange, facts: ["from": "pro_m"])))
         let unknown = event("PRODUCT_CHANGE", t0 + day, .first, ["new_product_id": "basic_m"])
         guard case .productChangeScheduled(let change) = try one(unknown).event else {
             Issue.record("no change")
@@ -311,7 +311,9 @@ struct TrapTests {
                 for event in order { for event in try normalization(event).events { _ = ledger.apply(event) } }
                 let access = ledger.access(of: Account.Identifier("u1", .appUserID), at: date(t0 + 2 * day))
                 #expect(access.decision.isGranted)
-                #expect(access.grantors.map(\.subscription.id) == ["GPA.2"])
+                // One purchase, under its first name.
+                #expect(access.grantors.map(\.subscription.id) == ["GPA.1"])
+                #expect(ledger.states.map { $0.lineages.map(\.id) } == [["GPA.1", "GPA.2"]])
             }
         }
     }

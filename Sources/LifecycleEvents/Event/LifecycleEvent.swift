@@ -797,6 +797,8 @@ extension LifecycleEvent {
             public static let invoiceIssued: Kind = "invoice_issued"
             /// It is known which payment paid an invoice: refunds and disputes name the payment.
             public static let paymentLinked: Kind = "payment_linked"
+            /// Another product was chosen. The purchase of it tells which, and from when on.
+            public static let productChange: Kind = "product_change"
             /// Two account identifiers turned out to be one customer.
             public static let accountsLinked: Kind = "accounts_linked"
             /// A balance of virtual currency changed.

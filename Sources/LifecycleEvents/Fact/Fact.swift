@@ -39,6 +39,8 @@ public enum Fact: Hashable, Sendable {
     case link(SubscriptionID)
     /// A transaction goes by another name as well.
     case transactionName(TransactionName)
+    /// Another purchase of the same account takes the place of this one, under a name that is not stated.
+    case succession(Succession)
 }
 
 extension Fact {
@@ -459,9 +461,30 @@ extension Fact {
 }
 
 extension Fact {
+    /// The place of a purchase is taken by another one of the same account, in the same store. The statement names no purchase
+    /// but the old one: the one that begins at that moment with another product is meant, and is the same purchase,
+    /// continued.
+    public struct Succession: Hashable, Sendable, Codable {
+        /// When the other one begins, give or take a quarter of an hour.
+        @EventTime public var at: Date
+        /// The product until then.
+        public var from: String
+        /// The product from then on, where stated.
+        public var to: String?
+
+        /// Makes the fact.
+        public init(at: Date, from: String, to: String? = nil) {
+            self.at = at
+            self.from = from
+            self.to = to
+        }
+    }
+}
+
+extension Fact {
     /// The name of a fact's case.
     package enum Kind: String, Codable, CaseIterable {
-        case period, closure, billing, pause, charge, refund, purchase, owner, transfer, link
+        case period, closure, billing, pause, charge, refund, purchase, owner, transfer, link, succession
         case periodEnded = "period_ended"
         case renewalIntent = "renewal_intent"
         case nextProduct = "next_product"
@@ -488,6 +511,7 @@ extension Fact {
         case .transfer: .transfer
         case .link: .link
         case .transactionName: .transactionName
+        case .succession: .succession
         }
     }
 }
@@ -518,6 +542,7 @@ extension Fact: Codable {
         case .transfer: self = .transfer(try detail())
         case .link: self = .link(try detail())
         case .transactionName: self = .transactionName(try detail())
+        case .succession: self = .succession(try detail())
         }
     }
 
@@ -542,6 +567,7 @@ extension Fact: Codable {
         case .transfer(let detail): try container.encode(detail, forKey: .detail)
         case .link(let detail): try container.encode(detail, forKey: .detail)
         case .transactionName(let detail): try container.encode(detail, forKey: .detail)
+        case .succession(let detail): try container.encode(detail, forKey: .detail)
         }
     }
 }

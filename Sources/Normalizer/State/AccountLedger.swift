@@ -46,9 +46,9 @@ public struct AccountLedger: Hashable, Sendable {
     public mutating func apply(_ event: NormalizedEvent, catalog: ProductCatalog? = nil) -> AppliedEvent {
         guard let lineage = event.subscription, !lineage.id.isEmpty else { return applyToAccounts(event) }
         follow(event.facts, of: lineage)
+        if let statement = event.statement { joinSuccessors(of: lineage, stating: statement) }
         var applied = AppliedEvent(disposition: .unrelated, event: event, nextCheckAt: nil)
         update(lineage) { applied = $0.apply(event, catalog: catalog) }
-        if applied.disposition == .applied { refineAcrossLineages(&applied, catalog: catalog) }
         return applied
     }
 
@@ -62,6 +62,34 @@ public struct AccountLedger: Hashable, Sendable {
             state.links.insert(other)
         }
         if !state.links.isEmpty { insert(state) }
+    }
+
+    /// Joins a lineage with those whose place it takes or that take its place, under a name that nothing links it to: what is to
+    /// be stated is judged as of one purchase.
+    private mutating func joinSuccessors(of lineage: SubscriptionID, stating statement: StoreStatement? = nil) {
+        guard lineage.store.rules.relaysOmitReplacedPurchase else { return }
+        var stated: SubscriptionState?
+        if let statement {
+            guard statement.mayTellSuccessor(of: self[lineage]) else { return }
+            stated = SubscriptionState(lineage)
+            stated?.apply(statement)
+        }
+        // Each round may bring accounts of its own.
+        while true {
+            let name = names[lineage] ?? lineage
+            let own = [statesByName[name], stated].compactMap(\.self)
+            let accounts = Set(own.flatMap { $0.claims.keys }.map(\.name))
+            let siblings = accounts.reduce(into: Set<SubscriptionID>()) { $0.formUnion(claimed[$1] ?? []) }
+                .filter { $0 != name && $0.store == lineage.store }
+            let other = siblings.inOrder.first { sibling in
+                guard let sibling = statesByName[sibling] else { return false }
+                return own.contains { sibling.isSucceeded(by: $0) || $0.isSucceeded(by: sibling) }
+            }
+            guard let other else { return }
+            var link = SubscriptionState(lineage)
+            link.links = [other]
+            insert(link, replacing: [])
+        }
     }
 
     private mutating func applyToAccounts(_ event: NormalizedEvent) -> AppliedEvent {
@@ -83,6 +111,7 @@ public struct AccountLedger: Hashable, Sendable {
     /// Joins a statement's facts into the state of its lineage.
     public mutating func apply(_ statement: StoreStatement) {
         guard !statement.subscription.id.isEmpty else { return }
+        joinSuccessors(of: statement.subscription, stating: statement)
         update(statement.subscription) { $0.apply(statement) }
     }
 
@@ -138,7 +167,10 @@ public struct AccountLedger: Hashable, Sendable {
     }
 
     /// Joins a state, and with it the states that it is linked to.
-    public mutating func insert(_ state: SubscriptionState) { insert(state, replacing: []) }
+    public mutating func insert(_ state: SubscriptionState) {
+        insert(state, replacing: [])
+        joinSuccessors(of: state.subscription)
+    }
 
     /// - Parameter replaced: the names of states that were taken out, and are known to `state`.
     private mutating func insert(_ state: SubscriptionState, replacing replaced: Set<SubscriptionID>) {
@@ -328,74 +360,6 @@ extension AccountAccess.Contribution {
             (grant.basis == .unclassified ? 1 : 0, -(until?.millisecondsSince1970 ?? .max), subscription.description)
         case .denied(let since, _): (2, -(since?.millisecondsSince1970 ?? -.max), subscription.description)
         }
-    }
-}
-
-// MARK: One purchase under two lineages
-
-extension AccountLedger {
-    /// Relays open a new lineage where a store replaces a purchase, and state no link: a start beside a running purchase of
-    /// the same account and subscription is a change of plan, and the end of what was replaced is no churn.
-    private func refineAcrossLineages(_ applied: inout AppliedEvent, catalog: ProductCatalog?) {
-        let event = applied.event
-        guard event.store.rules.relaysOmitReplacedPurchase, !event.provider.speaks(for: event.store),
-            let lineage = event.subscription,
-            let own = self[lineage]
-        else { return }
-        let accounts = ownership(of: own).accounts
-        let family = event.product.map { $0.id.subscriptionFamily }
-        func siblings() -> [PeriodTimeline] {
-            states(of: accounts, in: event.environment)
-                .filter { $0.subscription != own.subscription && $0.subscription.store == event.store }
-                .map { PeriodTimeline($0) }
-        }
-        switch event.event {
-        case .started(let started) where started.origin == .new:
-            let start = started.period.startMilliseconds
-            for case let replaced? in siblings().map(\.newest)
-            where replaced.fact.product.subscriptionFamily == family && replaced.start < start
-                && start <= replaced.end && replaced.fact.product != event.product?.catalogID
-            {
-                var change = LifecycleEvent.ProductChange(
-                    from: replaced.fact.product,
-                    to: event.product?.catalogID ?? "",
-                    direction: .unknown,
-                    timing: .immediate,
-                    basis: .inferred,
-                    period: started.period
-                )
-                if let direction = catalog?.direction(from: replaced.fact.product, to: change.to) {
-                    change.direction = direction
-                    change.basis = .catalog
-                }
-                applied.event.event = .productChanged(change)
-                return
-            }
-        case .expired(let expired) where expired.reason != .replaced && expired.reason != .paused:
-            guard
-                let ended = PeriodTimeline(own).period(
-                    transaction: event.transaction,
-                    start: event.period?.startMilliseconds
-                )
-            else { return }
-            let replaced = siblings().flatMap(\.periods).contains {
-                $0.fact.product.subscriptionFamily == ended.fact.product.subscriptionFamily
-                    && $0.start > ended.start && $0.start < ended.end
-                    && $0.start <= ended.accessEnd.addingClamped(PeriodTimeline.replacementSlack)
-                    && $0.accessEnd > $0.start
-            }
-            if replaced { applied.event.event = .expired(.init(reason: .replaced)) }
-        default:
-            break
-        }
-    }
-}
-
-extension PurchasedProduct {
-    /// The product as ``Fact/Period/product`` names it.
-    fileprivate var catalogID: String {
-        guard let basePlan, !id.namesBasePlan else { return id }
-        return "\(id):\(basePlan)"
     }
 }
 

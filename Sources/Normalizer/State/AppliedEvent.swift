@@ -217,6 +217,7 @@ extension SubscriptionState {
             return transaction(named: name.name) == name.transaction ? .known : .news
         case .link(let other):
             return links.contains(other) || foreignLinks.contains(other) || registers[other] != nil ? .known : .news
+        case .succession(let succession): return successions.contains(succession) ? .known : .news
         }
     }
 }

@@ -65,7 +65,8 @@ extension SubscriptionState {
             compare(registers[lineage]?.priceChange, "price_change")
         }
         compare(transfer, "transfer")
-        for period in PeriodTimeline(self).periods { found += contradictions(in: period) }
+        let timeline = PeriodTimeline(self)
+        for period in timeline.periods { found += contradictions(in: period, of: timeline) }
         for conflict in ownership.conflicts {
             found.append(Contradiction(kind: .ownership, subject: "owner", statements: [conflict.by]))
         }
@@ -75,7 +76,7 @@ extension SubscriptionState {
         return found
     }
 
-    private func contradictions(in period: PeriodTimeline.Period) -> [Contradiction] {
+    private func contradictions(in period: PeriodTimeline.Period, of timeline: PeriodTimeline) -> [Contradiction] {
         var found: [Contradiction] = []
         let subject = "period \(period.transaction ?? RFC3339.string(period.start))"
         if period.end < period.start {
@@ -88,7 +89,8 @@ extension SubscriptionState {
         // An end of the whole purchase is no word against the period that it cuts. Nor does a statement that has both the paid
         // end and an earlier one contradict itself.
         if let cut = period.cut, !cut.isOfPurchase, cut.at < period.end, cut.by != period.by,
-            !period.fact.isProvisional, period.refundedAt == nil, !cut.by.provider.rules.endsPeriodsAtOnce
+            !period.fact.isProvisional, period.refundedAt == nil, !cut.by.provider.rules.endsPeriodsAtOnce,
+            !timeline.isFollowedAtOnce(period, endedAt: cut.at)
         {
             switch cut.reason {
             case .refunded, .replaced, .developer: break

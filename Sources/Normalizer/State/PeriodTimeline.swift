@@ -373,6 +373,14 @@ struct PeriodTimeline {
         }
     }
 
+    /// True if another product's period began when one ended: it took its place, whatever the end says of itself.
+    func isFollowedAtOnce(_ period: Period, endedAt moment: Int64) -> Bool {
+        periods.contains { other in
+            other.start > period.start && !other.fact.isProvisional && other.fact.product != period.fact.product
+                && (other.start - moment).magnitude <= UInt64(Self.replacementSlack)
+        }
+    }
+
     var newestIndex: Int? {
         periods.lastIndex { !$0.fact.isProvisional && !$0.isForestalled } ?? periods.indices.last
     }

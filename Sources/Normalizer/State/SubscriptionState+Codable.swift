@@ -4,7 +4,7 @@ import FoundationEssentials
 // was put together from two states, reads as their join.
 extension SubscriptionState: Codable {
     private enum CodingKeys: String, CodingKey {
-        case lineages, periods, ends, refunds, charges, purchases, accounts, transfer, links
+        case lineages, periods, ends, refunds, charges, purchases, accounts, transfer, successions, links
         case switches = "product_switches"
         case foreignLinks = "foreign_links"
         case transactionNames = "transaction_names"
@@ -108,6 +108,7 @@ extension SubscriptionState: Codable {
         }
         transfer = try container.decodeIfPresent(Register<LifecycleEvent.Transfer>.self, forKey: .transfer)
         for name in try list(.transactionNames) as [Fact.TransactionName] { note(name.name, of: name.transaction) }
+        successions = Set(try list(.successions) as [Fact.Succession])
         foreignLinks = Set(try list(.foreignLinks) as [SubscriptionID])
         for other in try list(.links) as [SubscriptionID] { link(to: other) }
     }
@@ -145,6 +146,7 @@ extension SubscriptionState: Codable {
             },
             .transactionNames
         )
+        try write(successions.inOrder, .successions)
         try write(links.inOrder, .links)
         try write(foreignLinks.inOrder, .foreignLinks)
     }

@@ -221,6 +221,9 @@ public struct SubscriptionState: Hashable, Sendable {
     /// Transactions by their other names.
     package internal(set) var transactionNames: [String: String] = [:]
 
+    /// Statements that a purchase under another name, which they do not give, takes the place of this one.
+    package internal(set) var successions: Set<Fact.Succession> = []
+
     /// Other lineages of the same environment that are this purchase, continued or under another name.
     public internal(set) var links: Set<SubscriptionID> = []
 
@@ -257,7 +260,8 @@ public struct SubscriptionState: Hashable, Sendable {
     public var isEmpty: Bool {
         periods.isEmpty && ends.isEmpty && refunds.isEmpty && charges.isEmpty && purchases.isEmpty && claims.isEmpty
             && switches.isEmpty
-            && transfer == nil && links.isEmpty && foreignLinks.isEmpty && transactionNames.isEmpty
+            && transfer == nil && successions.isEmpty && links.isEmpty && foreignLinks.isEmpty
+            && transactionNames.isEmpty
             && registers.values.allSatisfy { $0 == Registers() }
     }
 
@@ -284,6 +288,7 @@ public struct SubscriptionState: Hashable, Sendable {
         }
         transfer.merge(other.transfer)
         for (name, transaction) in other.transactionNames { note(name, of: transaction) }
+        successions.formUnion(other.successions)
         links.formUnion(other.links.filter { registers[$0] == nil })
         links.subtract(registers.keys)
         foreignLinks.formUnion(other.foreignLinks)
@@ -357,6 +362,8 @@ public struct SubscriptionState: Hashable, Sendable {
             link(to: other)
         case .transactionName(let name):
             note(name.name, of: name.transaction)
+        case .succession(let succession):
+            successions.insert(succession)
         }
     }
 

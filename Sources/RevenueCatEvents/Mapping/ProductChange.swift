@@ -5,6 +5,8 @@ extension Mapping {
     /// Whether a change takes effect at once or at the end of the period, only Play's bodies tell: a deferred one names
     /// the new product, an immediate one does not, for its purchase does. Elsewhere it is pending until a period of
     /// the new product begins.
+    ///
+    /// On Play the new product is a purchase under another name, which takes the place of this one.
     func productChange(_ purchase: PurchaseStatement) -> Outcome {
         guard let lineage = purchase.lineage, let from = event.productID, let timestamp = event.timestamp else {
             return .incomplete(purchase.missing(["product_id"]))
@@ -12,12 +14,27 @@ extension Mapping {
         let periodEnd = event.expirationAt.flatMap { $0 > timestamp ? $0 : nil }
         let facts = purchase.provisional + purchase.owner
         guard let to = event.newProductID else {
-            if event.store == .playStore { return .noChange(.reportedElsewhere, facts: facts) }
+            if event.store == .playStore {
+                return .events([
+                    EventDraft(
+                        id: notifiedID(purchase),
+                        event: .notice(.init(.productChange, facts: ["from": from])),
+                        facts: facts + [.succession(.init(at: timestamp, from: from))]
+                    )
+                ])
+            }
             guard let snapshot = notification.answeredSubscription else {
                 return .noChange(.needsLookup, facts: facts)
             }
             guard let pending = snapshot.pendingProduct else { return .noChange(.unchanged, facts: facts) }
-            return scheduled(lineage, from, pending, snapshot.period?.end ?? periodEnd, .store, facts)
+            return scheduled(
+                lineage,
+                from: from,
+                to: pending,
+                at: snapshot.period?.end ?? periodEnd,
+                basis: .store,
+                facts: facts
+            )
         }
         guard from != to else {
             return .events([
@@ -30,17 +47,20 @@ extension Mapping {
                 )
             ])
         }
-        let basis: LifecycleEvent.ProductChange.Basis = event.store == .playStore ? .store : .inferred
-        return scheduled(lineage, from, to, periodEnd, basis, facts)
+        guard event.store == .playStore else {
+            return scheduled(lineage, from: from, to: to, at: periodEnd, basis: .inferred, facts: facts)
+        }
+        let succession = periodEnd.map { [Fact.succession(.init(at: $0, from: from, to: to))] } ?? []
+        return scheduled(lineage, from: from, to: to, at: periodEnd, basis: .store, facts: facts + succession)
     }
 
     private func scheduled(
         _ lineage: SubscriptionID,
-        _ from: String,
-        _ to: String,
-        _ date: Date?,
-        _ basis: LifecycleEvent.ProductChange.Basis,
-        _ facts: [Fact]
+        from: String,
+        to: String,
+        at date: Date?,
+        basis: LifecycleEvent.ProductChange.Basis,
+        facts: [Fact]
     ) -> Outcome {
         .events([
             EventDraft(

@@ -310,7 +310,7 @@ extension RevenueCatStory {
             ),
             (
                 "PRODUCT_CHANGE", upgrade, p(t0, t1, "GPA.1"),
-                ["store": "PLAY_STORE", "product_id": "s:basic", "original_transaction_id": "GPA.1"], nil
+                ["store": "PLAY_STORE", "product_id": "s:basic", "original_transaction_id": "GPA.1"], .notice
             ),
             (
                 "INITIAL_PURCHASE", upgrade + 2000, p(upgrade, upgrade + 31 * day, "GPA.2"),

@@ -1,0 +1,87 @@
+import FoundationEssentials
+
+// A store that names a changed purchase anew has the relays of its notifications name two. Their lineages are joined like those
+// that are stated to be one. Each rule asks for one statement on either side, and statements are never taken back, so that
+// the order in which they come does not matter.
+
+extension SubscriptionState {
+    /// How far from the stated moment the purchase begins that is meant: a relay may hear of either first.
+    private static let window: UInt64 = 900_000
+
+    /// True if another state is this purchase, continued: its place is said to be taken when the other begins, or the other is
+    /// what an account has once only.
+    func isSucceeded(by other: SubscriptionState) -> Bool {
+        guard environment == other.environment else { return false }
+        return other.periods.values.contains { entry in
+            guard let store = entry.relayedStore, registers.keys.contains(where: { $0.store == store }) else {
+                return false
+            }
+            return entry.mayBegin && isAnnounced(entry.fact) || entry.begins && isOfOtherPlan(entry.fact)
+        }
+    }
+
+    private func isAnnounced(_ period: Fact.Period) -> Bool {
+        successions.contains { succession in
+            let distance = period.period.startMilliseconds - succession.at.millisecondsSince1970
+            return distance.magnitude <= Self.window && period.product != succession.from
+                && (succession.to == nil || succession.to == period.product)
+        }
+    }
+
+    /// An account has a subscription once, so that another base plan of it takes the place of the one that runs.
+    private func isOfOtherPlan(_ begun: Fact.Period) -> Bool {
+        guard begun.product.namesBasePlan else { return false }
+        let start = begun.period.startMilliseconds
+        return periods.values.contains { entry in
+            let (period, product) = (entry.fact.period, entry.fact.product)
+            return !entry.fact.isProvisional && period.startMilliseconds < start && start <= period.endMilliseconds
+                && product.namesBasePlan && product != begun.product
+                && product.subscriptionFamily == begun.product.subscriptionFamily && entry.relayedStore != nil
+        }
+    }
+}
+
+extension SubscriptionState.PeriodEntry {
+    /// The store that a relay stated it for, where the store names no link between purchases to its relays.
+    fileprivate var relayedStore: Store? {
+        lineages.lazy.map(\.store).first { $0.rules.relaysOmitReplacedPurchase && !by.provider.speaks(for: $0) }
+    }
+
+    /// True for the period that its lineage has its name from.
+    fileprivate var begins: Bool { lineages.contains { $0.id == fact.transaction } }
+
+    /// True unless it is said to be a later period than that one.
+    fileprivate var mayBegin: Bool { begins || fact.transaction == nil }
+}
+
+extension StoreStatement {
+    /// The names of the owners in it.
+    package var accounts: [Account.Identifier] {
+        var accounts: [Account.Identifier] = []
+        for case .owner(let account) in facts { accounts += account.identifiers.filter { !$0.id.isEmpty } }
+        return accounts
+    }
+
+    /// True if it may tell that one purchase takes the place of another which it does not name.
+    ///
+    /// - Parameter known: what is known of the purchase without it.
+    package func mayTellSuccessor(of known: SubscriptionState?) -> Bool {
+        guard subscription.store.rules.relaysOmitReplacedPurchase, !provider.speaks(for: subscription.store) else {
+            return false
+        }
+        return facts.contains { fact in
+            switch fact {
+            case .succession: true
+            case .period(let period): period.transaction == nil || period.transaction == subscription.id
+            case .owner(let account): account.identifiers.contains { known?.claims[$0] == nil }
+            default: false
+            }
+        }
+    }
+}
+
+extension Collection<Fact.Succession> {
+    var inOrder: [Fact.Succession] {
+        sorted { ($0.at, $0.from, $0.to ?? "") < ($1.at, $1.from, $1.to ?? "") }
+    }
+}

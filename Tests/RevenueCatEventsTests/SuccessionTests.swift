@@ -1,0 +1,166 @@
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import RevenueCatEvents
+import Testing
+
+private let t0: Int64 = 1_767_225_600_000
+private let t1: Int64 = 1_769_904_000_000
+private let day: Int64 = 86_400_000
+
+private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+
+/// A change on Google Play is a purchase under a new order, and relays state no link between the two.
+@Suite("Purchases on Play that take the place of others")
+struct SuccessionTests {
+    typealias Period = RevenueCatSimulator.Period
+    let traps = TrapTests()
+
+    private func webhook(
+        _ type: String,
+        at: Int64,
+        _ period: Period,
+        product: String,
+        changes: KeyValuePairs<String, JSONText?> = [:]
+    ) -> TrapTests.Event {
+        var event = traps.event(type, at, period, changes)
+        event.members["store"] = "PLAY_STORE"
+        event.members["product_id"] = .string(product)
+        event.members["original_transaction_id"] = .string(period.transaction)
+        if type == "INITIAL_PURCHASE" {
+            event.members["currency"] = "USD"
+            for name in ["price", "price_in_purchased_currency"] { event.members[name] = product == "pro" ? 20 : 10 }
+        }
+        return event
+    }
+
+    private func upgrade(_ from: String, _ to: String, at moment: Int64, number: Int = 1) -> [TrapTests.Event] {
+        let (old, new) = ("GPA.\(number)", "GPA.\(number + 1)")
+        let start = moment - day * (number == 1 ? 15 : 1)
+        let (before, after) = (Period(start, start + 31 * day, old), Period(moment, moment + 31 * day, new))
+        return [
+            webhook("PRODUCT_CHANGE", at: moment, before, product: from),
+            webhook("INITIAL_PURCHASE", at: moment + 2000, after, product: to),
+            webhook(
+                "EXPIRATION",
+                at: moment + 2500,
+                Period(start, moment, old),
+                product: from,
+                changes: ["expiration_reason": "UNSUBSCRIBE"]
+            ),
+        ]
+    }
+
+    private var purchase: TrapTests.Event {
+        webhook("INITIAL_PURCHASE", at: t0 + 5000, Period(t0, t1, "GPA.1"), product: "basic")
+    }
+
+    private func played(_ events: [TrapTests.Event]) throws -> AccountLedger {
+        var ledger = AccountLedger()
+        for event in events { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
+        return ledger
+    }
+
+    @Test("an upgrade is one purchase in every order, also where the old end is lost")
+    func oneChange() throws {
+        let upgrade = upgrade("basic", "pro", at: t0 + 15 * day)
+        for heard in [upgrade, [upgrade[0], upgrade[1]]] {
+            let expected = try played([purchase] + heard)
+            for order in StoryTests.permutations([purchase] + heard) {
+                let ledger = try played(order + order.reversed())
+                #expect(ledger == expected)
+                #expect(AccountLedger(ledger.states, transfers: ledger.transfers) == ledger)
+            }
+            let state = try #require(expected.states.first)
+            #expect(state.lineages.map(\.id) == ["GPA.1", "GPA.2"])
+            #expect(expected.states.count == 1)
+            #expect(state.contradictions == [])
+            #expect(state.snapshot(at: date(t0 + 16 * day)).product == "pro")
+            #expect(state.access(at: date(t0 + 46 * day - 1)).isGranted)
+        }
+    }
+
+    /// What was charged by the middle of the old month leaves 5.00 of 10.00, and 15.00 of 20.00 pay for 375 of 500.
+    @Test("its credits are those of one change at half the month, in every order")
+    func credits() throws {
+        let moment = t0 + (t1 - t0) / 2
+        let webhooks = [purchase] + upgrade("basic", "pro", at: moment)
+        for order in StoryTests.permutations(webhooks) {
+            #expect(try balance(order, at: moment + day) == 575)
+        }
+    }
+
+    @Test("five changes in five days give what they give where the store names the purchases that are replaced")
+    func creditsOfManyChanges() throws {
+        var webhooks = [purchase]
+        for number in 1...5 {
+            let (from, to) = number % 2 == 1 ? ("basic", "pro") : ("pro", "basic")
+            webhooks += upgrade(from, to, at: t0 + 15 * day + Int64(number - 1) * day, number: number)
+        }
+        let moment = t0 + 20 * day
+        var linked = AccountLedger()
+        for event in try webhooks.flatMap({ try traps.normalization($0).events }) {
+            var event = event
+            event.facts.removeAll { $0.kind == .succession }
+            if let name = event.subscription?.id, let number = Int(name.dropFirst("GPA.".count)), number > 1 {
+                let old = SubscriptionID(store: .playStore, environment: .production, id: "GPA.\(number - 1)")
+                event.facts.append(.link(old))
+            }
+            _ = linked.apply(event)
+        }
+        let expected = CreditStatement(of: linked.states, under: Self.policy, uses: [], at: date(moment))
+        #expect(expected.balance < 1000)
+        #expect(try balance(webhooks, at: moment) == expected.balance)
+        #expect(try balance(webhooks.reversed(), at: moment) == expected.balance)
+    }
+
+    static let policy = CreditPolicy([
+        "basic": .init(credits: 200, price: Money(ExactDecimal(10), "USD")),
+        "pro": .init(credits: 500, price: Money(ExactDecimal(20), "USD")),
+    ])
+
+    private func balance(_ webhooks: [TrapTests.Event], at moment: Int64) throws -> Int64 {
+        CreditStatement(of: try played(webhooks).states, under: Self.policy, uses: [], at: date(moment)).balance
+    }
+
+    @Test("told in turn, it is a change at once and the end of the old no churn")
+    func wording() throws {
+        var ledger = AccountLedger()
+        var events: [LifecycleEvent] = []
+        for event in [purchase] + upgrade("basic", "pro", at: t0 + 15 * day) {
+            for event in try traps.normalization(event).events { events.append(ledger.apply(event).event.event) }
+        }
+        #expect(events.map(\.kind) == [.started, .notice, .productChanged, .expired])
+        #expect(events.last == .expired(.init(reason: .replaced)))
+    }
+
+    @Test("five changes in five days are one purchase")
+    func manyChanges() throws {
+        var events = [purchase]
+        for number in 1...5 {
+            let (from, to) = number % 2 == 1 ? ("basic", "pro") : ("pro", "basic")
+            events += upgrade(from, to, at: t0 + 15 * day + Int64(number - 1) * day, number: number)
+        }
+        let forwards = try played(events)
+        #expect(try played(events.reversed()) == forwards)
+        #expect(forwards.states.map { $0.lineages.count } == [6])
+    }
+
+    @Test("a purchase beside a running one is another, where nothing says that it takes its place")
+    func besides() throws {
+        let other = webhook(
+            "INITIAL_PURCHASE",
+            at: t0 + 15 * day,
+            Period(t0 + 15 * day, t1 + 15 * day, "GPA.9"),
+            product: "x"
+        )
+        #expect(try played([purchase, other]).states.count == 2)
+        // Nor does one of another account.
+        let upgrade = upgrade("basic", "pro", at: t0 + 15 * day)
+        var foreign = upgrade[1]
+        foreign.members["app_user_id"] = "u9"
+        foreign.members["original_app_user_id"] = "u9"
+        foreign.members["aliases"] = [.string("u9")]
+        #expect(try played([purchase, upgrade[0], foreign, upgrade[2]]).states.count == 2)
+    }
+}
