@@ -44,7 +44,7 @@ extension SubscriptionState {
             .millisecondsSince1970
     }
 
-    /// Whether the payment of a charge is stated.
+    /// True if the payment of a charge is stated.
     func isPaid(_ transaction: String) -> Bool {
         charges[transaction] != nil || charges[self.transaction(named: transaction)] != nil
     }
