@@ -225,7 +225,7 @@ let package = Package(
         .testTarget(name: "WireJSONTests", dependencies: ["SchemaSupport", "WireJSON"], swiftSettings: strict),
         .testTarget(
             name: "SignatureCoreTests",
-            dependencies: ["JSONWebSignature", "SignatureCore", "SignatureIssuing"],
+            dependencies: ["CLifecycleOpenSSL", "JSONWebSignature", "SignatureCore", "SignatureIssuing"],
             swiftSettings: strict
         ),
         .target(name: "SchemaSupport", dependencies: ["WireJSON"], path: "Tests/SchemaSupport", swiftSettings: strict),

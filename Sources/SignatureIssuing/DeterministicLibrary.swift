@@ -68,9 +68,7 @@ package struct Seed: Sendable, Hashable {
 
     /// As many octets as asked for: SHA-256 over seed, purpose and a running number.
     func octets(for purpose: String, count: Int) -> [UInt8] {
-        var start = SHA256()
-        start.update(octets.span)
-        let seedDigest = start.finalize().bytes
+        let seedDigest = SHA256.hash(octets.span).bytes
         let purposeDigest = SHA256.hash(purpose.utf8.span).bytes
         var expanded: [UInt8] = []
         expanded.reserveCapacity(count + 32)

@@ -47,10 +47,6 @@ package enum KeyContextObject: ForeignType {
     package static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_CTX_free(pointer) }
 }
 
-package enum DigestObject: SharedForeignType {
-    package static func free(_ pointer: OpaquePointer) { unsafe EVP_MD_free(pointer) }
-}
-
 // Shared only as a template that is copied from, which reads it.
 package enum DigestContextObject: SharedForeignType {
     package static func free(_ pointer: OpaquePointer) { unsafe EVP_MD_CTX_free(pointer) }
