@@ -49,7 +49,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
         case let error as JournalError: self = error
         case is CancellationError: self.init(.unavailable, "the task was cancelled", underlying: error)
         case is Conflict: self.init(.conflict, "other transactions were faster every time", underlying: error)
-        case is DecodingError: self.init(.corrupt, "a stored row cannot be read", underlying: error)
+        case let error as InvalidValue: self.init(.corrupt, "a stored row cannot be read: \(error)", underlying: error)
         default: self.init(.unavailable, "the storage failed", underlying: error)
         }
     }

@@ -88,6 +88,13 @@ package struct ObjectReader: Sendable {
         try optional(name) { (document, node) throws(JSONError.Reason) in try document.int64(at: node) }
     }
 
+    /// How many there are of something: a whole number that is exact in every reader of JSON.
+    package func optionalCount(_ name: MemberName) throws(JSONError) -> Int64? {
+        guard let count = try optionalInt64(name) else { return nil }
+        guard count.isExactInJSON else { throw try value(name).error(.integerOutOfRange) }
+        return count
+    }
+
     package func optionalDecimal(_ name: MemberName) throws(JSONError) -> JSONDecimal? {
         try optional(name) { (document, node) throws(JSONError.Reason) in try document.decimal(at: node) }
     }

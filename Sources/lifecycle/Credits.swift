@@ -49,10 +49,10 @@ struct Credits: ParsableCommand {
     }
 
     private func read<Value: Decodable>(_: Value.Type, _ bytes: [UInt8], _ name: String) throws -> Value {
-        do {
+        do throws(InvalidValue) {
             return try CanonicalJSON.value(from: bytes)
         } catch {
-            StandardError.write("\(name): not a \(Value.self == CreditUse.self ? "use" : "policy") of credits")
+            StandardError.write("\(name): not a \(Value.self == CreditUse.self ? "use" : "policy") of credits: \(error)")
             throw ExitCode.rejected
         }
     }

@@ -178,7 +178,7 @@ struct EventCodingTests {
         ]
     )
     func refused(json: String) {
-        #expect(throws: DecodingError.self) {
+        #expect(throws: InvalidValue.self) {
             try CanonicalJSON.value(LifecycleEvent.self, from: Array(json.utf8))
         }
     }

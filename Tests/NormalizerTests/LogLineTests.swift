@@ -73,10 +73,82 @@ struct LogLineTests {
         #expect(result.logLines.compactMap(\.statement) == result.statements)
     }
 
-    @Test("A line that is neither names its number alone", arguments: ["{}", #"{"kind":"statement"}"#, "[]", "x"])
-    func invalid(_ text: String) {
-        #expect(throws: EventLog.InvalidLine(line: 2, byteCount: text.utf8.count)) {
+    @Test(
+        "A line that is neither names its number, the member and the reason, and nothing that it holds",
+        arguments: [
+            ("{}", "kind", "missing"),
+            (#"{"kind":"statement"}"#, "subscription", "missing"),
+            (#"{"kind":null}"#, "kind", "null"),
+            ("[]", "", "of another type"),
+            (#"{"kind":"expired","id":"secret"}"#, "id", "not 40 hexadecimal digits"),
+            ("secret", "", "not JSON"),
+        ]
+    )
+    func invalid(_ text: String, member: String, reason: String) {
+        let cause = InvalidValue(member: member, reason: reason)
+        #expect(throws: EventLog.InvalidLine(line: 2, byteCount: text.utf8.count, cause: cause)) {
             _ = try EventLog.lines(in: Array("\n\(text)\n".utf8))
+        }
+    }
+
+    /// Everything that a number or a time stands in, wherever it is stored: each is 7777, or lies in 2027.
+    private static func stored() throws -> [(name: String, text: String)] {
+        var event = started
+        event.product = PurchasedProduct(id: "pro", quantity: 7777)
+        event.commitment = Commitment(payment: 7777, payments: 7777, endsAt: start)
+        event.items = [PurchasedItem(product: "pro", removedAt: start, refunds: [.init(at: start)])]
+        event.facts += [
+            .purchase(
+                .init(
+                    transaction: "one",
+                    product: "coins",
+                    purchase: .init(type: .consumable, quantity: 7777, expires: start),
+                    at: start
+                )
+            ),
+            .refund(
+                .init(transaction: "one", scope: .quantity(7777), at: start, periodStart: start, endsAccess: false)
+            ),
+            .billing(
+                .init(
+                    .grace,
+                    periodStart: start,
+                    graceUntil: start,
+                    retryUntil: start,
+                    charge: .init(transaction: "two", attempt: 7777)
+                )
+            ),
+            .periodEnded(.init(start: start, transaction: "in_1", at: start, reason: .refunded)),
+        ]
+        var state = SubscriptionState(lineage)
+        _ = state.apply(event)
+        return [
+            ("event", String(decoding: try CanonicalJSON.bytes(event), as: UTF8.self)),
+            ("state", String(decoding: try CanonicalJSON.bytes(state), as: UTF8.self)),
+        ]
+    }
+
+    @Test(
+        "A stored time or number that no adapter accepts is refused, wherever it stands",
+        arguments: [
+            ("2027-[^\"]*", "1969-12-31T23:59:59.999Z", "not an RFC 3339 time of the years 1970 to 9999"),
+            ("7777", "9007199254740992", "beyond 2^53"), ("7777", "-9007199254740992", "beyond 2^53"),
+        ]
+    )
+    func bounds(_ pattern: String, _ other: String, reason: String) throws {
+        let place = try Regex(pattern)
+        for (name, text) in try Self.stored() {
+            let places = text.ranges(of: place)
+            #expect(places.count > 3)
+            for range in places {
+                let changed = Array(text.replacingCharacters(in: range, with: other).utf8)
+                let error = #expect(throws: InvalidValue.self) {
+                    if name == "event" { return try CanonicalJSON.value(LogLine.self, from: changed).subscription }
+                    return try CanonicalJSON.value(SubscriptionState.self, from: changed).subscription
+                }
+                #expect(error?.reason == reason)
+                #expect(error?.member.isEmpty == false)
+            }
         }
     }
 }

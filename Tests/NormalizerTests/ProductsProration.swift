@@ -129,7 +129,7 @@ struct ProductsProration {
             #expect(try CanonicalJSON.value(ExactFraction.self, from: CanonicalJSON.bytes(share)) == share)
         }
         for text in ["", "1", "1/0", "0/0", "1/-2", "-1/2", "5/4", "1/2/3", "a/b"] {
-            #expect(throws: DecodingError.self) {
+            #expect(throws: InvalidValue.self) {
                 try CanonicalJSON.value(ExactFraction.self, from: Array(#""\#(text)""#.utf8))
             }
         }
@@ -350,7 +350,7 @@ struct ProductsAllowance {
         #expect(daily.slot(at: try at("9999-12-31T23:00:00Z")) != nil)
         #expect(daily.slot(at: .distantFuture) != nil)
         #expect(daily.slot(.max) == nil)
-        #expect(throws: DecodingError.self) {
+        #expect(throws: InvalidValue.self) {
             try CanonicalJSON.value(
                 AllowanceSchedule.self,
                 from: Array(#"{"anchor":"2026-01-31T09:30:00.000Z","step":{"months":0,"days":0}}"#.utf8)

@@ -231,7 +231,7 @@ extension AppleTransaction {
 
         let currency = try reader.optionalString("currency")
         price = try reader.optionalMilliunits("price", currency: currency)
-        quantity = try reader.optionalInt64("quantity")
+        quantity = try reader.optionalCount("quantity")
 
         type = try reader.optionalOpen("type")
         inAppOwnershipType = try reader.optionalOpen("inAppOwnershipType")
@@ -255,8 +255,8 @@ extension AppleTransaction {
         if let value = reader.optionalValue("commitmentInfo") {
             let info = try ObjectReader(value)
             commitment = Commitment(
-                billingPeriodNumber: try info.optionalInt64("billingPeriodNumber"),
-                totalBillingPeriods: try info.optionalInt64("totalBillingPeriods"),
+                billingPeriodNumber: try info.optionalCount("billingPeriodNumber"),
+                totalBillingPeriods: try info.optionalCount("totalBillingPeriods"),
                 expiresDate: try info.optionalDate("commitmentExpiresDate", isSigned: isSigned),
                 price: try info.optionalMilliunits("commitmentPrice", currency: currency)
             )

@@ -128,9 +128,7 @@ extension ObjectReader {
 extension Date {
     /// Pub/Sub's time of publication; nothing for text that is none.
     fileprivate init?(publishTime: String) {
-        guard publishTime.utf8.count <= 64, let milliseconds = RFC3339.milliseconds(publishTime),
-            Limits.milliseconds.contains(milliseconds)
-        else { return nil }
+        guard publishTime.utf8.count <= 64, let milliseconds = RFC3339.milliseconds(publishTime) else { return nil }
         self.init(millisecondsSince1970: milliseconds)
     }
 }

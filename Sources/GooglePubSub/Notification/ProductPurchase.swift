@@ -120,7 +120,7 @@ extension ObjectReader {
     /// A count of things: never negative.
     func optionalQuantity(_ name: MemberName) throws(JSONError) -> Int64? {
         guard let quantity = try optionalWireInteger(name) else { return nil }
-        guard quantity >= 0 else { throw try value(name).error(.integerOutOfRange) }
+        guard quantity >= 0, quantity.isExactInJSON else { throw try value(name).error(.integerOutOfRange) }
         return quantity
     }
 }

@@ -38,8 +38,7 @@ extension ObjectReader {
 
     func optionalTime(_ name: MemberName) throws(JSONError) -> Date? {
         guard let value = optionalValue(name) else { return nil }
-        guard let milliseconds = RFC3339.milliseconds(try value.string()), Limits.milliseconds.contains(milliseconds)
-        else { throw value.error(.integerOutOfRange) }
+        guard let milliseconds = RFC3339.milliseconds(try value.string()) else { throw value.error(.integerOutOfRange) }
         return Date(millisecondsSince1970: milliseconds)
     }
 

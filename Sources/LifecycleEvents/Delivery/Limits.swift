@@ -7,6 +7,9 @@ package enum Limits {
     package static let jwksBytes = 64 << 10
     package static let jwksKeys = 16
 
-    /// Times that a provider may state, in milliseconds since 1970: the years 1970…9999.
+    /// Whole numbers that are exact in every reader of JSON (RFC 8259 §6): how many were bought, paid or tried.
+    package static let numbers: ClosedRange<Int64> = -(1 << 53) + 1...(1 << 53) - 1
+
+    /// Times that are read at all, in milliseconds since 1970: the years 1970…9999.
     package static let milliseconds: ClosedRange<Int64> = 0...253_402_300_799_999
 }

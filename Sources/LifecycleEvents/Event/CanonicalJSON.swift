@@ -14,9 +14,12 @@ public enum CanonicalJSON: Sendable {
 
     /// Reads a value.
     ///
-    /// - Throws: `DecodingError` for anything but the documented form. It is meant for what this package wrote; bytes
+    /// - Throws: ``InvalidValue`` for anything but the documented form. It is meant for what this package wrote; bytes
     ///   from a provider go to that provider's adapter.
-    public static func value<Value: Decodable>(_ type: Value.Type = Value.self, from bytes: [UInt8]) throws -> Value {
-        try JSONDecoder().decode(type, from: Data(bytes))
+    public static func value<Value: Decodable>(
+        _ type: Value.Type = Value.self,
+        from bytes: [UInt8]
+    ) throws(InvalidValue) -> Value {
+        do { return try JSONDecoder().decode(type, from: Data(bytes)) } catch { throw InvalidValue(error) }
     }
 }

@@ -2,8 +2,8 @@ public import FoundationEssentials
 
 /// A point in time kept to the whole millisecond, written in JSON as RFC 3339 in UTC (`2026-01-31T09:30:00.000Z`).
 ///
-/// Two times are equal when their milliseconds are. A `Date` outside the years 0001…9999 is clamped to them, since
-/// RFC 3339 can write no other.
+/// Two times are equal when their milliseconds are. A `Date` outside the years 1970…9999 is clamped to them: no adapter
+/// accepts another time, and arithmetic with one could overflow.
 @propertyWrapper
 public struct EventTime: Hashable, Sendable, Codable {
     package var milliseconds: Int64
@@ -19,11 +19,12 @@ public struct EventTime: Hashable, Sendable, Codable {
         set { milliseconds = newValue.millisecondsSince1970 }
     }
 
-    /// Reads an RFC 3339 string; throws `DecodingError.dataCorrupted` for anything else.
+    /// Reads an RFC 3339 string; throws `DecodingError.dataCorrupted` for anything else, and for a time outside the years
+    /// 1970…9999.
     public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        guard let milliseconds = RFC3339.milliseconds(try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not an RFC 3339 time")
+        let text = try decoder.singleValueContainer().decode(String.self)
+        guard let milliseconds = RFC3339.milliseconds(text) else {
+            throw decoder.refusal("not an RFC 3339 time of the years 1970 to 9999")
         }
         self.milliseconds = milliseconds
     }
@@ -87,8 +88,8 @@ extension Date {
     package var millisecondsSince1970: Int64 {
         let exact = (timeIntervalSince1970 * 1000).rounded()
         guard let milliseconds = Int64(exactly: exact) else {
-            return exact > 0 ? RFC3339.writableMilliseconds.upperBound : RFC3339.writableMilliseconds.lowerBound
+            return exact > 0 ? Limits.milliseconds.upperBound : Limits.milliseconds.lowerBound
         }
-        return min(max(milliseconds, RFC3339.writableMilliseconds.lowerBound), RFC3339.writableMilliseconds.upperBound)
+        return min(max(milliseconds, Limits.milliseconds.lowerBound), Limits.milliseconds.upperBound)
     }
 }

@@ -44,7 +44,7 @@ public struct SubscriptionID: Hashable, Sendable, Codable, CustomStringConvertib
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let value = SubscriptionID(try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not store/environment/id")
+            throw decoder.refusal("not store/environment/id")
         }
         self = value
     }
@@ -266,7 +266,7 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let value = EventID(try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not 40 hexadecimal digits")
+            throw decoder.refusal("not 40 hexadecimal digits")
         }
         self = value
     }

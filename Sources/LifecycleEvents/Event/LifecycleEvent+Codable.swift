@@ -42,11 +42,7 @@ extension LifecycleEvent: Codable {
         case .notice: self = .notice(try detail())
         case .unmapped: self = .unmapped(try detail())
         default:
-            throw DecodingError.dataCorruptedError(
-                forKey: .kind,
-                in: container,
-                debugDescription: "unknown kind of event"
-            )
+            throw container.refusal("unknown kind of event", at: .kind)
         }
     }
 
@@ -117,7 +113,7 @@ extension LifecycleEvent.Renewed.Cause: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let cause = Self.named[try container.decode(String.self)] else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "unknown cause of renewal")
+            throw decoder.refusal("unknown cause of renewal")
         }
         self = cause
     }
@@ -147,11 +143,7 @@ extension LifecycleEvent.BillingIssue: Codable {
         case "suspended":
             access = .suspended
         default:
-            throw DecodingError.dataCorruptedError(
-                forKey: .access,
-                in: container,
-                debugDescription: "neither grace nor suspended"
-            )
+            throw container.refusal("neither grace nor suspended", at: .access)
         }
         self.init(
             access: access,
@@ -195,11 +187,7 @@ extension LifecycleEvent.ProductChange: Codable {
         case "at_period_end":
             timing = .atPeriodEnd(try container.decode(OptionalEventTime.self, forKey: .effectiveAt).wrappedValue)
         default:
-            throw DecodingError.dataCorruptedError(
-                forKey: .timing,
-                in: container,
-                debugDescription: "neither immediate nor at_period_end"
-            )
+            throw container.refusal("neither immediate nor at_period_end", at: .timing)
         }
         basis = try container.decode(Basis.self, forKey: .basis)
         proration = try container.decodeIfPresent(Proration.self, forKey: .proration)
@@ -241,11 +229,7 @@ extension LifecycleEvent.Refund.Scope: Codable {
         case "quantity": self = .quantity(try container.decode(Int64.self, forKey: .quantity))
         case "amount": self = .amount(try container.decode(Money.self, forKey: .amount))
         default:
-            throw DecodingError.dataCorruptedError(
-                forKey: .type,
-                in: container,
-                debugDescription: "unknown scope of a refund"
-            )
+            throw container.refusal("unknown scope of a refund", at: .type)
         }
     }
 

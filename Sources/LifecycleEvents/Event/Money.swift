@@ -116,7 +116,7 @@ extension ExactDecimal: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let value = ExactDecimal(try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a decimal string")
+            throw decoder.refusal("not a decimal string")
         }
         self = value
     }

@@ -1,9 +1,6 @@
 /// RFC 3339 §5.6 `date-time`, to the millisecond, without a calendar object on the hot path.
 package enum RFC3339 {
-    /// The years 0001…9999, which is what can be written.
-    static let writableMilliseconds: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
-
-    /// `YYYY-MM-DDThh:mm:ss.mmmZ`. The caller keeps `milliseconds` within the years 0001…9999.
+    /// `YYYY-MM-DDThh:mm:ss.mmmZ`. The caller keeps `milliseconds` within ``Limits/milliseconds``.
     package static func string(_ milliseconds: Int64) -> String {
         let days = milliseconds.flooredQuotient(dividingBy: 86_400_000)
         let inDay = milliseconds - days * 86_400_000
@@ -27,11 +24,11 @@ package enum RFC3339 {
         return String(decoding: octets, as: UTF8.self)
     }
 
-    /// Reads any RFC 3339 `date-time` of the years 0001…9999; digits beyond the millisecond are dropped. Nil for
+    /// Reads any RFC 3339 `date-time` within ``Limits/milliseconds``; digits beyond the millisecond are dropped. Nil for
     /// anything else, leap seconds included: no provider sends one.
     package static func milliseconds(_ text: String) -> Int64? {
         var scanner = Scanner(octets: Array(text.utf8))
-        guard let year = scanner.digits(4), year >= 1, scanner.skip("-"),
+        guard let year = scanner.digits(4), scanner.skip("-"),
             let month = scanner.digits(2), (1...12).contains(month), scanner.skip("-"),
             let day = scanner.digits(2), (1...CivilDate.days(inMonth: month, ofYear: year)).contains(day),
             scanner.skip("T") || scanner.skip("t"),
@@ -44,8 +41,7 @@ package enum RFC3339 {
         let days = CivilDate(year: year, month: month, day: day).daysSince1970
         let milliseconds =
             days * 86_400_000 + (hour * 3600 + minute * 60 + second) * 1000 + fraction - offset * 60_000
-        // An offset may lead out of the years that can be written.
-        return writableMilliseconds.contains(milliseconds) ? milliseconds : nil
+        return Limits.milliseconds.contains(milliseconds) ? milliseconds : nil
     }
 
     private struct Scanner {

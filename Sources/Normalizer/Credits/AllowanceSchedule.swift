@@ -42,7 +42,7 @@ public struct AllowanceSchedule: Hashable, Sendable, Codable {
         _anchor = try container.decode(EventTime.self, forKey: .anchor)
         _end = try container.decode(OptionalEventTime.self, forKey: .end)
         guard step.leadsForward else {
-            throw DecodingError.dataCorruptedError(forKey: .step, in: container, debugDescription: "leads nowhere")
+            throw container.refusal("leads nowhere", at: .step)
         }
     }
 

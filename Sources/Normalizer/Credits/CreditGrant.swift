@@ -111,7 +111,7 @@ extension CreditGrant.Reason: Codable {
         case "given": self = .given
         case "overdrawn": self = .overdrawn(use: try container.decode(String.self, forKey: .use))
         default:
-            throw DecodingError.dataCorruptedError(forKey: .type, in: container, debugDescription: "unknown reason")
+            throw container.refusal("unknown reason", at: .type)
         }
     }
 

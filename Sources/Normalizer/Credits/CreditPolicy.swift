@@ -105,11 +105,7 @@ extension CreditPolicy.Allowance {
             every = try container.decode(CalendarDuration.self, forKey: .every)
         }
         guard let every, every.leadsForward else {
-            throw DecodingError.dataCorruptedError(
-                forKey: .every,
-                in: container,
-                debugDescription: "not a duration that leads forward"
-            )
+            throw container.refusal("not a duration that leads forward", at: .every)
         }
     }
 

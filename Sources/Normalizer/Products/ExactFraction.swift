@@ -77,7 +77,7 @@ public struct ExactFraction: Hashable, Sendable, Codable, Comparable, CustomStri
         guard parts.count == 2, let numerator = Int128(parts[0]), let denominator = Int128(parts[1]),
             let value = ExactFraction(clamping: numerator, denominator), numerator >= 0, numerator <= denominator
         else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a fraction of 0…1")
+            throw decoder.refusal("not a fraction of 0…1")
         }
         self = value
     }

@@ -157,11 +157,7 @@ extension AccessDecision: Codable {
                 because: try container.decode(Denial.self, forKey: .because)
             )
         default:
-            throw DecodingError.dataCorruptedError(
-                forKey: .access,
-                in: container,
-                debugDescription: "neither granted nor denied"
-            )
+            throw container.refusal("neither granted nor denied", at: .access)
         }
     }
 

@@ -85,15 +85,18 @@ public enum EventLog: Sendable {
         public let line: Int
         /// How long it is, in bytes.
         public let byteCount: Int
+        /// Which member cannot be read, and why.
+        public let cause: InvalidValue
 
         /// Makes the error.
-        public init(line: Int, byteCount: Int) {
+        public init(line: Int, byteCount: Int, cause: InvalidValue) {
             self.line = line
             self.byteCount = byteCount
+            self.cause = cause
         }
 
-        /// Names the line, and nothing of its content.
-        public var description: String { "line \(line), \(byteCount) bytes: not an event" }
+        /// Names the line, the member and the reason, and nothing of its content.
+        public var description: String { "line \(line), \(byteCount) bytes: not an event: \(cause)" }
     }
 
     /// Reads one line.
@@ -108,10 +111,9 @@ public enum EventLog: Sendable {
             $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\t")
         }
         if isEmpty { return nil }
-        guard let line = try? CanonicalJSON.value(LogLine.self, from: Array(bytes)) else {
-            throw InvalidLine(line: number, byteCount: bytes.count)
+        do throws(InvalidValue) { return try CanonicalJSON.value(LogLine.self, from: Array(bytes)) } catch {
+            throw InvalidLine(line: number, byteCount: bytes.count, cause: error)
         }
-        return line
     }
 
     /// Reads a log, one line at a time; empty lines are skipped.

@@ -64,11 +64,7 @@ extension SubscriptionState: Codable {
         guard let environment = lineages.first?.subscription.environment,
             lineages.allSatisfy({ $0.subscription.environment == environment })
         else {
-            throw DecodingError.dataCorruptedError(
-                forKey: .lineages,
-                in: container,
-                debugDescription: "no lineage, or lineages of several environments"
-            )
+            throw container.refusal("no lineage, or lineages of several environments", at: .lineages)
         }
         func list<Element: Decodable>(_ key: CodingKeys) throws -> [Element] {
             try container.decodeIfPresent([Element].self, forKey: key) ?? []

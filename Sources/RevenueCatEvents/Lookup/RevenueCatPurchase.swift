@@ -281,7 +281,7 @@ extension RevenueCatPurchase {
         self.environment = environment ?? .unknown
         transaction = try fields.identifier("store_purchase_identifier")
         purchasedAt = try fields.date("purchased_at")
-        quantity = try fields.reader.optionalInt64("quantity") ?? 1
+        quantity = try fields.reader.optionalCount("quantity") ?? 1
         status = try fields.open("status")
         ownership = try fields.identifier("ownership") == "family_shared" ? .familyShared : .purchased
         var entitlements: [String] = []

@@ -383,7 +383,7 @@ extension FieldReader<ObjectReader> {
     /// A time as RFC 3339 text.
     mutating func text(_ name: MemberName) throws(JSONError) -> Date? {
         guard let text = try identifier(name) else { return nil }
-        guard let milliseconds = RFC3339.milliseconds(text), Limits.milliseconds.contains(milliseconds) else {
+        guard let milliseconds = RFC3339.milliseconds(text) else {
             throw reader.error(.integerOutOfRange, at: name)
         }
         return Date(millisecondsSince1970: milliseconds)

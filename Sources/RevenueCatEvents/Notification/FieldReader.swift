@@ -94,7 +94,11 @@ struct FieldReader<Source: FieldSource> {
     }
 
     mutating func integer(_ field: Source.Field) throws(JSONError) -> Int64? {
-        try read { (source) throws(JSONError) in try source.optionalInt64(field) }
+        try read { (source) throws(JSONError) in
+            guard let count = try source.optionalInt64(field) else { return nil }
+            guard count.isExactInJSON else { throw source.error(.integerOutOfRange, at: field) }
+            return count
+        }
     }
 
     /// Of any kind, and never an anomaly.

@@ -104,10 +104,10 @@ struct SubscriptionBefore {
         }
         if let plan = fields.optionalValue(.plan) {
             guard let price = try? PriceObject(plan) else { return nil }
-            let quantity = fields.has(.quantity) ? try fields.optionalInt64(.quantity) : item.quantity
+            let quantity = fields.has(.quantity) ? try fields.optionalCount(.quantity) : item.quantity
             return before(price, quantity)
         }
-        guard let quantity = try fields.optionalInt64(.quantity) else { return nil }
+        guard let quantity = try fields.optionalCount(.quantity) else { return nil }
         return before(item.price, quantity)
     }
 

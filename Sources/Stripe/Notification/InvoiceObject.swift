@@ -19,7 +19,7 @@ struct InvoiceObject: WireObject, Sendable {
         init(_ value: JSONValue) throws(JSONError) {
             let reader = try ObjectReader(value)
             amount = try reader.optionalInt64("amount")
-            quantity = try reader.optionalInt64("quantity")
+            quantity = try reader.optionalCount("quantity")
             let period = try reader.reader("period")
             start = try period?.time("start")
             end = try period?.time("end")
@@ -107,7 +107,7 @@ struct InvoiceObject: WireObject, Sendable {
         amountDue = try reader.optionalInt64("amount_due")
         total = try reader.optionalInt64("total")
         tax = try Self.tax(in: reader)
-        attemptCount = try reader.optionalInt64("attempt_count") ?? 0
+        attemptCount = try reader.optionalCount("attempt_count") ?? 0
         nextAttempt = try reader.time("next_payment_attempt")
         lookBack = (try reader.time("period_start"), try reader.time("period_end"))
         paidAt = try reader.reader("status_transitions")?.time("paid_at")

@@ -120,9 +120,9 @@ public struct StripeNotification: Sendable {
             guard !type.isEmpty else { throw try reader.value(.type).error(.missing) }
             let created = try reader.value(.created)
             if isThin {
-                guard let milliseconds = RFC3339.milliseconds(try created.string()),
-                    Limits.milliseconds.contains(milliseconds)
-                else { throw created.error(.integerOutOfRange) }
+                guard let milliseconds = RFC3339.milliseconds(try created.string()) else {
+                    throw created.error(.integerOutOfRange)
+                }
                 self.created = milliseconds
             } else {
                 self.created = try created.seconds()

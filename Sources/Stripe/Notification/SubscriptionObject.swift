@@ -56,7 +56,7 @@ final class SubscriptionObject: WireObject, Sendable {
             } else {
                 self.price = try PriceObject(price)
             }
-            quantity = try reader.optionalInt64(.quantity)
+            quantity = try reader.optionalCount(.quantity)
             start = try reader.time(.currentPeriodStart)
             end = try reader.time(.currentPeriodEnd)
             trialEnd = try reader.reader(.currentTrial)?.time("end_date")
@@ -209,7 +209,7 @@ final class SubscriptionObject: WireObject, Sendable {
     ) throws(JSONError) -> [Item]? {
         if let values = try fields.list(.items) { return try items(values, twins: twins, addOns: addOns) }
         guard let plan = fields.optionalValue(.plan) else { return nil }
-        return [Item(price: try PriceObject(plan), quantity: try fields.optionalInt64(.quantity))]
+        return [Item(price: try PriceObject(plan), quantity: try fields.optionalCount(.quantity))]
     }
 
     /// The items of a list, if there is one; an element without a price is none.

@@ -63,6 +63,13 @@ extension ObjectReader: MemberSource {
 }
 
 extension MemberSource {
+    /// How many there are of something: a whole number that is exact in every reader of JSON.
+    func optionalCount(_ name: Name) throws(JSONError) -> Int64? {
+        guard let count = try optionalInt64(name) else { return nil }
+        if !count.isExactInJSON, let value = optionalValue(name) { throw value.error(.integerOutOfRange) }
+        return count
+    }
+
     /// An expandable field: an id, an object with an id, or nothing.
     func reference(_ name: Name) throws(JSONError) -> String? {
         guard let value = optionalValue(name) else { return nil }
