@@ -30,7 +30,7 @@ import Testing
     func seeds(_ target: FuzzTarget) throws {
         let all = target.seeds()
         #expect(all.count >= 10)
-        // Nine targets of thousands take minutes without optimisation.
+        // Targets of thousands take minutes without optimisation.
         let isLong = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] != nil
         let step = isLong ? 1 : max(all.count / 60, 1)
         // The last ones are made to be accepted, or nearly so.

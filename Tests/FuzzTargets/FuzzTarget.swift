@@ -22,6 +22,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case play
     /// Edits of a genuine delivery of any provider, which is then signed again.
     case deliveries
+    /// Edits of stored events, or of stored states.
+    case states
 
     /// What one input came to.
     public struct Run: Sendable {
@@ -48,6 +50,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             case .oidc: outcome = try TokenFuzzing.run(input, &meter)
             case .play: outcome = try PlayFuzzing.run(input, &meter)
             case .deliveries: outcome = try DeliveryFuzzing.run(input, &meter)
+            case .states: outcome = try StateFuzzing.run(input, &meter)
             }
             return Run(violation: nil, isAccepted: outcome == .accepted, slowestCall: meter.slowest)
         } catch {
@@ -68,6 +71,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             case .oidc: TokenFuzzing.seeds()
             case .play: PlayFuzzing.seeds()
             case .deliveries: DeliveryFuzzing.seeds()
+            case .states: StateFuzzing.seeds()
             }
         var known: Set<[UInt8]> = []
         return seeds.filter { known.insert($0).inserted }

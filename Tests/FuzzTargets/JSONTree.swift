@@ -2,7 +2,7 @@ import NotificationSimulator
 import WireJSON
 
 /// A JSON value that can be edited. Scalars stay as they were written.
-indirect enum JSONTree {
+indirect enum JSONTree: Sendable {
     case scalar([UInt8])
     case array([JSONTree])
     case object([(name: String, value: JSONTree)])
@@ -96,6 +96,14 @@ indirect enum JSONTree {
                 return value.strings(named: wanted)
             }
         }
+    }
+
+    /// The elements of the array under a name of this object; none where there is no such array.
+    func elements(named wanted: String) -> [JSONTree] {
+        guard case .object(let members) = self,
+            case .array(let elements)? = members.first(where: { $0.name == wanted })?.value
+        else { return [] }
+        return elements
     }
 
     /// Puts one scalar in place of another, wherever it stands.
