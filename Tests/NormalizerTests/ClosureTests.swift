@@ -132,6 +132,18 @@ struct ClosureTests {
         #expect(denial.evidence.map(\.type) == ["REVOKED"])
     }
 
+    @Test("the end of a period contradicts its paid end, unless the whole purchase ended by then")
+    func contradiction() {
+        let ended = Fact.periodEnded(.init(start: Self.day(0), transaction: "o", at: Self.day(10), reason: .unknown))
+        let alone = Self.state([Self.first, Self.statement("ENDED", at: 10, [ended])])
+        #expect(alone.contradictions.map(\.kind) == [.endedBeforePaidEnd])
+        let whole = Self.statement("REVOKED", at: 10, [Self.closed(10), ended])
+        let again = Self.statement("EXPIRED", at: 11, [Self.closed(10)])
+        for statements in [[Self.first, whole], [again, whole, Self.first]] {
+            #expect(Self.state(statements).contradictions.isEmpty)
+        }
+    }
+
     @Test("an open purchase is an empty object, and what names no time is open")
     func coding() throws {
         #expect(String(decoding: try CanonicalJSON.bytes(Fact.Closure.open), as: UTF8.self) == "{}")

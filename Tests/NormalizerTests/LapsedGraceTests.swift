@@ -52,6 +52,22 @@ struct LapsedGraceTests {
         return state
     }
 
+    @Test("leaves the store to try again, until its last attempt")
+    func retried() {
+        let retried = Self.statement(
+            "FAILED",
+            at: 30,
+            [.billing(.init(.grace, graceUntil: Self.day(46), retryUntil: Self.day(90)))]
+        )
+        let suspended = Self.statement("LAPSED", at: 46, [.billing(.init(.suspended, retryUntil: Self.day(90)))])
+        for told in [[retried], [retried, suspended]] {
+            let state = Self.state([Self.period] + told)
+            let seen = [45.0, 47, 89, 91].map { state.snapshot(at: Self.day($0)).status }
+            #expect(seen == [.grace, .billingRetry, .billingRetry, .expired])
+        }
+        #expect(Self.state([Self.period, Self.failed]).snapshot(at: Self.day(47)).status == .expired)
+    }
+
     @Test("gave access until then, whatever is said of it afterwards, in any order")
     func remembered() throws {
         let told = [Self.failed, Self.lapsed, Self.expired]

@@ -85,12 +85,12 @@ extension SubscriptionState {
         if let lifted = period.liftedCut, !lifted.by.provider.rules.endsPeriodsAtOnce {
             found.append(Contradiction(kind: .endTakenBack, subject: subject, statements: [period.by, lifted.by]))
         }
-        // A store that gave the money back may tell the end by itself, without the reason, and date it earlier.
-        // An end of the whole purchase is no word against the period that it cuts. Nor does a statement that has both the paid
-        // end and an earlier one contradict itself.
-        if let cut = period.cut, !cut.isOfPurchase, cut.at < period.end, cut.by != period.by,
-            !period.fact.isProvisional, period.refundedAt == nil, !cut.by.provider.rules.endsPeriodsAtOnce,
-            !timeline.isFollowedAtOnce(period, endedAt: cut.at)
+        // A store that gave the money back may tell the end by itself, without the reason, and date it earlier. An end of the whole
+        // purchase is no word against the period that it cuts, be it stated of the period as well. Nor does a statement that
+        // has both the paid end and an earlier one contradict itself.
+        if let cut = period.cut, !cut.isOfPurchase, !isOver(period, by: cut.at), cut.at < period.end,
+            cut.by != period.by, !period.fact.isProvisional, period.refundedAt == nil,
+            !cut.by.provider.rules.endsPeriodsAtOnce, !timeline.isFollowedAtOnce(period, endedAt: cut.at)
         {
             switch cut.reason {
             case .refunded, .replaced, .developer: break
@@ -101,6 +101,13 @@ extension SubscriptionState {
             }
         }
         return found
+    }
+
+    /// Whether the purchase of a period is over as a whole by a moment.
+    private func isOver(_ period: PeriodTimeline.Period, by moment: Int64) -> Bool {
+        period.lineages.contains { lineage in
+            registers[lineage]?.closure?.value.at.map { $0.millisecondsSince1970 <= moment } ?? false
+        }
     }
 }
 

@@ -125,7 +125,10 @@ extension SubscriptionState {
             case .billing:
                 // A charge that failed at the end of a pause, or with which the store withholds the purchase, is tried again.
                 let isOver = timeline.newest?.cut.map { !$0.isOfPurchase && $0.reason != .paused } ?? false
-                return isOver || billing(timeline)?.value.status != .suspended ? .expired : .billingRetry
+                guard !isOver, let charge = billing(timeline)?.value, charge.status != .settled else { return .expired }
+                // Attempts go on when grace has run out, and not beyond the store's last one.
+                let isTried = charge.retryUntil.map { time < $0.millisecondsSince1970 } ?? (charge.status == .suspended)
+                return isTried ? .billingRetry : .expired
             case .customer, .priceIncreaseDeclined, .productUnavailable, .replaced, .developer, .unknown:
                 return .expired
             }
