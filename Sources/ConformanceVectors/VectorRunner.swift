@@ -83,12 +83,13 @@ package enum VectorRunner {
         guard let expect = vector.expect else { return nil }
         switch (expect, result) {
         case (.accept, .failure(let error)):
-            return vector.orReject ? nil : "expected to be accepted: \(error)"
-        case (.reject, .success):
-            return "expected to be rejected"
+            return vector.orReject ? nil : "expected accept, got reject: \(error)"
+        case (.reject, .success(let normalization)):
+            let code = vector.code.map { " with code \($0)" } ?? ""
+            return "expected reject\(code), got accept with \(normalization.events.count) events"
         case (.reject, .failure(let error)):
             guard let code = vector.code, code != error.code else { return nil }
-            return "expected code \(code), not \(error)"
+            return "expected reject with code \(code), got \(error)"
         case (.accept, .success(let normalization)):
             return vector.events.flatMap { expected in
                 EventComparison(allowsMore: vector.matchesSubset).difference(expected, normalization.events)

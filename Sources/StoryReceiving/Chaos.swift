@@ -215,7 +215,7 @@ package struct Chaos: Sendable {
         guard let lhs = try? CanonicalJSON.bytes(expected), let rhs = try? CanonicalJSON.bytes(actual),
             let left = try? JSONDocument(parsing: lhs).root, let right = try? JSONDocument(parsing: rhs).root
         else { return nil }
-        return EventComparison(allowsMore: false).differingPath(left, right, "states")
+        return EventComparison(allowsMore: false).difference(left, right, at: "states")?.description
     }
 }
 

@@ -9,25 +9,25 @@ import StoryReceiving
 struct ChaosCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chaos",
-        abstract: "Delivers a story in other orders, again, late and after a loss, and compares what comes of it.",
+        abstract: "Delivers a story in other orders, repeatedly, late and after a loss, and compares the outcomes.",
         discussion: """
-            Every order has to give the state and the event ids of the undisturbed one. Google Play is also asked late, \
-            when the answer is about a later state: then no event may be new, and access has to be the same.
+            Every order must give the state and the event ids of the undisturbed one. Google Play is also asked late, when \
+            the answer is about a later state: then no event may be new, and access must be the same.
 
-            Exit status 1 at the first difference, which is printed with the order that made it.
+            Exit status: 1 at the first difference, which is printed with the order that led to it.
             """
     )
 
-    @Argument(help: ArgumentHelp("The story, or all.", valueName: "story"))
+    @Argument(help: ArgumentHelp("The story, or `all`.", valueName: "story"))
     var story: String
 
     @OptionGroup var options: StoryOptions
 
-    @Option(help: "How many orders are tried.")
+    @Option(help: "How many orders to try.")
     var rounds: Int = 50
 
     func validate() throws {
-        guard rounds >= 1 else { throw ValidationError("--rounds has to be at least 1") }
+        guard rounds >= 1 else { throw ValidationError("--rounds must be at least 1") }
     }
 
     func run() async throws {
@@ -40,13 +40,15 @@ struct ChaosCommand: AsyncParsableCommand {
         var played = 0
         for story in stories {
             for simulator in simulators where story.absence(at: simulator.provider) == nil {
-                let chaos = try await Chaos(story, by: simulator, from: try options.startDate)
+                let chaos = try await Chaos(story, by: simulator, from: options.start.date)
                 let name = "\(story.id) at \(simulator.provider.rawValue)"
                 do {
-                    try await chaos.run(rounds: rounds, seed: Self.number(options.seed))
+                    try await Progress.during(name) {
+                        try await chaos.run(rounds: rounds, seed: Self.number(options.seed))
+                    }
                 } catch let difference as Chaos.Difference {
                     StandardError.write("\(name): \(difference)")
-                    throw ExitCode(1)
+                    throw ExitCode.differs
                 }
                 played += 1
                 try StandardOutput.write(
@@ -56,7 +58,7 @@ struct ChaosCommand: AsyncParsableCommand {
         }
         guard played > 0 else {
             let absence = try options.providers.first.flatMap { stories.first?.absence(at: $0) }
-            throw ValidationError("no provider that was asked for has this story: \(absence ?? "")")
+            throw ValidationError("the provider has no such story: \(absence ?? "")")
         }
     }
 

@@ -9,20 +9,24 @@ struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs test vectors and compares them with what they expect.",
         discussion: """
-            Prints one line a case: {"id","outcome","code"?,"message"?,"answer","events","statements"?,"matched"?}, in the order of \
-            the files whatever the number of jobs. The summary goes to standard error. Exit status 1 when any case \
-            differs from its expectation, a line is no case, or a file has none.
+            Prints one line for each case: {"id","outcome","code"?,"message"?,"answer","events","statements"?,"matched"?}, in \
+            the order of the files. On a terminal it prints the id of each case and its outcome. Differences, with the \
+            expected and the actual value, and the summary go to standard error.
+
+            Exit status: 1 when a case differs from its expectation, a line is no case, or a file has none.
             """
     )
 
-    @Option(help: "How many cases run at a time.")
+    @Option(help: "How many cases run at the same time.")
     var jobs: Int = 1
+
+    @OptionGroup var output: OutputOptions
 
     @Argument(help: ArgumentHelp("Test-vector files, one case a line; - reads standard input.", valueName: "cases"))
     var files: [String]
 
     func validate() throws {
-        guard jobs >= 1 else { throw ValidationError("--jobs has to be at least 1") }
+        guard jobs >= 1 else { throw ValidationError("--jobs must be at least 1") }
     }
 
     func run() async throws {
@@ -42,8 +46,9 @@ struct Check: AsyncParsableCommand {
             }
             if lines.count == count { empty.append(file) }
         }
-        var summary = Summary()
-        try await eachInOrder(lines, jobs: jobs) { entry in
+        var summary = Summary(isForPeople: output.isForPeople)
+        var progress = Progress("cases", of: lines.count)
+        try await eachInOrder(lines, jobs: jobs) { entry -> LineResult in
             do {
                 return .outcome(await VectorRunner.run(try Vector(line: entry.line, shared: entry.shared)))
             } catch {
@@ -51,20 +56,21 @@ struct Check: AsyncParsableCommand {
             }
         } consume: { result in
             try summary.report(result)
+            progress.advance()
         }
-        for file in empty { StandardError.write("\(file): no case") }
+        for file in empty { StandardError.write("\(file): no case in this file") }
         StandardError.write(summary.text)
-        if summary.differing + summary.invalid + empty.count > 0 { throw ExitCode(1) }
+        if summary.differing + summary.invalid + empty.count > 0 { throw ExitCode.differs }
     }
 }
 
-/// What became of one line.
 private enum LineResult: Sendable {
     case outcome(VectorOutcome)
     case invalid(String)
 }
 
 private struct Summary {
+    let isForPeople: Bool
     var matching = 0
     var unjudged = 0
     var differing = 0
@@ -76,7 +82,11 @@ private struct Summary {
             invalid += 1
             StandardError.write(message)
         case .outcome(let outcome):
-            try StandardOutput.write(line: outcome.line())
+            if isForPeople {
+                try StandardOutput.write("\(outcome.id)  \(outcome.words)")
+            } else {
+                try StandardOutput.write(line: outcome.line())
+            }
             switch outcome.matched {
             case true?: matching += 1
             case nil: unjudged += 1
@@ -89,6 +99,25 @@ private struct Summary {
 
     var text: String {
         "\(matching) as expected, \(differing) differ, \(unjudged) without expectation, \(invalid) not readable"
+    }
+}
+
+extension VectorOutcome {
+    /// For people, in a few words.
+    fileprivate var words: String {
+        let mark =
+            switch matched {
+            case true?: "as expected"
+            case false?: "differs"
+            case nil: "no expectation"
+            }
+        switch result {
+        case .success(let normalization):
+            let kinds = normalization.events.map(\.kind.rawValue)
+            return "\(mark): \(kinds.isEmpty ? "accepted without an event" : kinds.joined(separator: ", "))"
+        case .failure(let error):
+            return "\(mark): rejected, \(error.code)"
+        }
     }
 }
 

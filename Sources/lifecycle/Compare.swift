@@ -14,8 +14,8 @@ struct Compare: ParsableCommand {
             stretch of time in which only one side gives access. The last line holds the numbers, which also go to \
             standard error as a table.
 
-            Exit status: 1 unless both agree in everything that both can tell, and told anything in common; 65 when a \
-            line is no event.
+            Exit status: 1 when they differ in anything that both report, or report nothing in common; 65 when a line is \
+            no event.
             """
     )
 
@@ -25,11 +25,14 @@ struct Compare: ParsableCommand {
     @Option(help: "How many seconds times, and access, may differ without being reported.")
     var tolerance: Int = 60
 
-    @Option(help: "Report on the time from then on, as 2026-01-31T00:00:00Z.")
-    var from: String?
+    @Option(
+        help: ArgumentHelp("Report on the time from then on, \(Moment.form).", valueName: "time"),
+        transform: Moment.init
+    )
+    var from: Moment?
 
-    @Option(help: "Report on the time before then.")
-    var until: String?
+    @Option(help: ArgumentHelp("Report on the time before then.", valueName: "time"), transform: Moment.init)
+    var until: Moment?
 
     @Flag(help: "Print the pairs that agree and the events that have no counterpart, too.")
     var all = false
@@ -41,9 +44,11 @@ struct Compare: ParsableCommand {
     var second: String
 
     func validate() throws {
-        guard window >= 0 else { throw ValidationError("--window is negative") }
-        guard tolerance >= 0 else { throw ValidationError("--tolerance is negative") }
-        guard first != "-" || second != "-" else { throw ValidationError("standard input cannot be both sides") }
+        guard window >= 0 else { throw ValidationError("--window must be 0 or more seconds") }
+        guard tolerance >= 0 else { throw ValidationError("--tolerance must be 0 or more seconds") }
+        guard first != "-" || second != "-" else {
+            throw ValidationError("only one of the two sides can be standard input")
+        }
         _ = try range()
     }
 
@@ -66,21 +71,15 @@ struct Compare: ParsableCommand {
         let summary = comparison.summary
         try print("summary", summary)
         StandardError.write(ComparisonTable(summary).description)
-        if !summary.isAgreement { throw ExitCode(1) }
+        if !summary.isAgreement { throw ExitCode.differs }
     }
 
     /// The time to report on; nil where neither end is given.
     private func range() throws -> Range<Date>? {
-        func date(_ text: String, _ option: String) throws -> Date {
-            guard let milliseconds = RFC3339.milliseconds(text) else {
-                throw ValidationError("\(option) is no time like 2026-01-31T00:00:00Z")
-            }
-            return Date(millisecondsSince1970: milliseconds)
-        }
         guard from != nil || until != nil else { return nil }
-        let lower = try from.map { try date($0, "--from") } ?? Date(millisecondsSince1970: 0)
-        let upper = try until.map { try date($0, "--until") } ?? .distantFuture
-        guard lower < upper else { throw ValidationError("--until is not after --from") }
+        let lower = from?.date ?? Date(millisecondsSince1970: 0)
+        let upper = until?.date ?? .distantFuture
+        guard lower < upper else { throw ValidationError("--until must be after --from") }
         return lower..<upper
     }
 

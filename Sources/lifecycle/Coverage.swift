@@ -9,25 +9,33 @@ import NotificationCoverage
 struct ShowCoverage: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "coverage",
-        abstract: "Shows what every notification of a provider becomes.",
+        abstract: "Shows the events that every notification of a provider becomes.",
         discussion: """
-            Sends each test vector through its adapter and prints a table of what came of them. Exit \
-            status 1 where a case that the provider documents was not tried, or came to nothing without a reason.
+            Sends each test vector through its adapter and prints a table of the events.
+
+            Exit status: 1 when a case that the provider documents was not tried, or gave no event without a reason.
             """
     )
 
-    @Option(help: ArgumentHelp("Put the tables between their marks in this page instead.", valueName: "page"))
+    @Option(
+        help: ArgumentHelp(
+            "Write the tables into this page, between their marks, instead of printing them.",
+            valueName: "page"
+        )
+    )
     var write: String?
 
-    @Option(help: ArgumentHelp("The folder that the test vectors are in, by provider.", valueName: "folder"))
+    @Option(
+        help: ArgumentHelp("The folder with the test vectors, one folder in it for each provider.", valueName: "folder")
+    )
     var vectors: String = "TestVectors"
 
-    @Argument(help: "apple, google, revenuecat, stripe; all of them unless named.")
+    @Argument(help: "apple, google, revenuecat or stripe; all of them by default.")
     var providers: [String] = []
 
     func validate() throws {
         for name in providers where !Self.known.contains(Provider(rawValue: name)) {
-            throw ValidationError("\(name) is none of apple, google, revenuecat, stripe")
+            throw ValidationError("\(name) must be apple, google, revenuecat or stripe")
         }
     }
 
@@ -46,10 +54,10 @@ struct ShowCoverage: AsyncParsableCommand {
         var page = try write.map { String(decoding: try contents(of: $0), as: UTF8.self) }
         var unexplained = 0
         for provider in providers.isEmpty ? Self.known : providers.map(Provider.init(rawValue:)) {
-            let coverage = try await Coverage(provider, vectors: vectors)
+            let coverage = try await Progress.during("\(provider)") { try await Coverage(provider, vectors: vectors) }
             if let text = page {
                 guard let inserted = coverage.inserted(into: text) else {
-                    throw ValidationError("the page has no marks for \(provider)")
+                    throw ValidationError("the page has no marks for the tables of \(provider)")
                 }
                 page = inserted
             } else {
@@ -60,7 +68,7 @@ struct ShowCoverage: AsyncParsableCommand {
             unexplained += coverage.unexplained.count
         }
         if let write, let page { try writeFile(page.utf8, to: URL(fileURLWithPath: write)) }
-        if unexplained > 0 { throw ExitCode(1) }
+        if unexplained > 0 { throw ExitCode.differs }
     }
 }
 #endif

@@ -52,7 +52,8 @@ struct Credits: ParsableCommand {
         do throws(InvalidValue) {
             return try CanonicalJSON.value(from: bytes)
         } catch {
-            StandardError.write("\(name): not a \(Value.self == CreditUse.self ? "use" : "policy") of credits: \(error)")
+            let expected = Value.self == CreditUse.self ? "use of credits" : "credit policy"
+            StandardError.write("\(name): not a \(expected): \(error)")
             throw ExitCode.rejected
         }
     }

@@ -9,10 +9,10 @@ import StoryReceiving
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract:
-            "Plays one customer's life on four providers side by side, verifies and maps it, and prints a timeline."
+            "Plays one customer's life on four providers, verifies and maps each notification, and prints a timeline."
     )
 
-    @Option(help: ArgumentHelp("Where the events go, one a line.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write the events to this file, one a line.", valueName: "file"))
     var out: String
 
     func run() async throws {
@@ -25,7 +25,7 @@ struct Demo: AsyncParsableCommand {
             )
         }
         let columns = Columns([36] + channels.map { _ in 28 })
-        try StandardOutput.write(columns.line(["\(Story.life.id), told by"] + channels.map(\.title)))
+        try StandardOutput.write(columns.line(["\(Story.life.id), reported by"] + channels.map(\.title)))
         for (index, step) in Story.life.steps.enumerated() {
             let times = channels.compactMap { $0.times[index] }
             let date = times.min().map { RFC3339.string($0.millisecondsSince1970).prefix(10) } ?? ""
@@ -34,7 +34,7 @@ struct Demo: AsyncParsableCommand {
             )
             try StandardOutput.write(columns.line(["    access"] + channels.map { $0.access[index] ?? "" }))
         }
-        try StandardOutput.write("\nA forged first notification: everything alike, but the key")
+        try StandardOutput.write("\nA forged first notification, the same but for its key")
         for channel in channels {
             try StandardOutput.write("  \(channel.title): HTTP \(channel.refusal.answer), \(channel.refusal.error)")
         }
@@ -48,18 +48,18 @@ struct Demo: AsyncParsableCommand {
     }
 }
 
-/// A story as one provider tells it.
+/// A story as one provider reports it.
 private struct Channel {
     let title: String
     let deliveries: Int
     private(set) var events: [NormalizedEvent] = []
-    /// When each step was told first.
+    /// The time of each step's first notification.
     private(set) var times: [Int: Date] = [:]
-    /// What each step came to.
+    /// The event of each step, in words.
     private(set) var words: [Int: String] = [:]
-    /// Who has access after it.
+    /// The access after each step.
     private(set) var access: [Int: String] = [:]
-    /// What a forger gets.
+    /// The answer to a forger.
     let refusal: (answer: Int, error: DeliveryError)
 
     init(_ story: Story, by simulator: any StorySimulator, from start: Date) async throws {
@@ -97,7 +97,7 @@ private struct Channel {
         let receiver = try StoryReceiver(try simulator.notifications(story, from: start), by: simulator)
         let forger = try StoryOptions.simulator(simulator.provider, seed: "forger")
         guard let notification = try forger.notifications(story, from: start).first else {
-            throw ValidationError("there is nothing to forge")
+            throw ValidationError("the story has no notification to forge")
         }
         let forged = try forger.delivery(of: notification, sentAt: notification.receivedAt)
         do {

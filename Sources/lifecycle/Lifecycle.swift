@@ -1,5 +1,6 @@
 #if CommandLineTool
 import ArgumentParser
+import Foundation
 
 /// The command line: everything that the libraries do, for shells, scripts and other languages.
 @main
@@ -8,9 +9,14 @@ struct Lifecycle: AsyncParsableCommand {
         commandName: "lifecycle",
         abstract: "Verifies what app stores and payment providers send, and maps it to canonical events.",
         discussion: """
-            Exit status, whatever the subcommand: 64 for wrong usage, also where a file that is named cannot be read, and \
-            74 where output cannot be written. A subcommand's own are named in its help.
+            On a terminal the answers are for people, and into a pipe they are JSON Lines. Long work shows on a terminal \
+            how far it is. A time is RFC 3339; a date alone is its midnight in UTC.
+
+            Exit status:
+
+            \(ExitStatus.table)
             """,
+        version: Version.current,
         subcommands: [
             Normalize.self, Pull.self, JournalCommand.self, Check.self, State.self, Explain.self, Report.self,
             Credits.self,
@@ -33,22 +39,55 @@ extension Lifecycle {
             }
         } catch let error as ValidationError {
             // The parser's own text would show how the root is used, since it does not know any more which command ran.
-            let type = type(of: command)
-            let name = type.configuration.commandName ?? "\(type)".lowercased()
-            StandardError.write("Error: \(error.message)\n  See 'lifecycle \(name) --help' for more information.")
+            let path = path(to: type(of: command)).joined(separator: " ")
+            StandardError.write("Error: \(error.message)\n  See '\(path) --help' for more information.")
             exit(withError: ExitCode.validationFailure)
         } catch {
+            StandardError.clearProgress()
             exit(withError: error)
         }
+        StandardError.clearProgress()
+    }
+
+    /// The words that lead to a subcommand.
+    private static func path(to command: any ParsableCommand.Type) -> [String] {
+        func words(_ parent: any ParsableCommand.Type) -> [String]? {
+            let name = parent.configuration.commandName ?? "\(parent)".lowercased()
+            if parent == command { return [name] }
+            return parent.configuration.subcommands.lazy.compactMap(words).first.map { [name] + $0 }
+        }
+        return words(Self.self) ?? [configuration.commandName ?? ""]
     }
 }
 
 extension ExitCode {
-    /// Something was rejected (`EX_DATAERR`).
+    /// The question was answered with a difference, or with too little (as `diff` and `grep` do).
+    static let differs = ExitCode(1)
+    /// Data was refused (`EX_DATAERR`).
     static let rejected = ExitCode(65)
-    /// A provider could not be reached (`EX_UNAVAILABLE`).
+    /// Nothing is known of what was asked about (`EX_NOINPUT`).
+    static let nothingFound = ExitCode(66)
+    /// A provider or a database could not be reached (`EX_UNAVAILABLE`).
     static let unavailable = ExitCode(69)
     /// Output could not be written (`EX_IOERR`).
     static let cannotWrite = ExitCode(74)
+}
+
+/// The exit statuses of every subcommand. `docs/command-line.md` has the same lines.
+enum ExitStatus {
+    static let meanings: [(code: Int32, meaning: String)] = [
+        (ExitCode.success, "done"),
+        (.differs, "a case, a comparison or a story differs, or there are fewer credits than were to be used"),
+        (.validationFailure, "wrong usage, also a file that cannot be read or an account source that does not exist"),
+        (.rejected, "data was refused: a delivery, a line that is no event, a log that was changed"),
+        (.nothingFound, "nothing is known: the input has no event, or no purchase belongs to the account"),
+        (.unavailable, "a provider or a database could not be reached"),
+        (.cannotWrite, "output could not be written"),
+    ].map { ($0.0.rawValue, $0.1) }
+
+    fileprivate static var table: String {
+        meanings.map { "\($0.code)".padding(toLength: 4, withPad: " ", startingAt: 0) + $0.meaning }
+            .joined(separator: "\n")
+    }
 }
 #endif

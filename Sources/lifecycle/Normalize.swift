@@ -10,24 +10,24 @@ struct Normalize: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Verifies raw webhook bodies and prints one event or statement a line.",
         discussion: """
-            What a store asserts without an event is printed as a line with "kind":"statement". A state needs it, so keep \
-            it in the log.
+            A statement of the store without an event is a line with "kind":"statement". A state needs it, so keep it in \
+            the log.
 
-            The configuration file is the `config` object of a test vector; TestVectors/README.md lists its members, \
-            and any other is refused. Its `now`, in milliseconds since 1970, is the time of receipt; without it, that is the present.
+            The configuration file is the `config` object of a test vector. TestVectors/README.md lists its members; others \
+            are refused. Its member `now`, in milliseconds since 1970, is the time of receipt; the present by default.
 
-            No provider is asked: what is only a hint, as every notification of Google Play about a purchase, gives no \
-            event and says needs_lookup. `lifecycle pull` asks.
+            This command asks no provider. A notification that is only a hint, such as every one of Google Play about a \
+            purchase, gives no event and needs_lookup; `lifecycle pull` looks it up.
 
-            Exit status: 0 when all were accepted, 65 when something was rejected (one line each on standard error, \
-            "code: message"), 69 when a provider could not be reached, 64 for wrong usage.
+            Exit status: 0 when all bodies were accepted, 65 when one was rejected (one line each on standard error, \
+            "file: code: message"), 69 when a provider could not be reached, 64 for wrong usage.
             """
     )
 
-    @Option(help: "Who sent the bodies: apple, google, revenuecat or stripe.")
+    @Option(help: "The sender of the bodies: apple, google, revenuecat or stripe.")
     var provider: String
 
-    @Option(help: ArgumentHelp("How the receiver is configured, as a JSON file.", valueName: "file"))
+    @Option(help: ArgumentHelp("The receiver's configuration, a JSON file.", valueName: "file"))
     var config: String
 
     @Option(help: ArgumentHelp("The request's header fields, as a JSON object.", valueName: "file"))
@@ -38,7 +38,7 @@ struct Normalize: AsyncParsableCommand {
 
     func validate() throws {
         guard Receivers.providers.contains(Provider(rawValue: provider)) else {
-            throw ValidationError("--provider is none of apple, google, revenuecat, stripe")
+            throw ValidationError("--provider must be apple, google, revenuecat or stripe")
         }
     }
 

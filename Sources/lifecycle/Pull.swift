@@ -12,12 +12,14 @@ struct Pull: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Pulls Google Play's notifications from Pub/Sub and prints one event a line.",
         discussion: """
-            Every message is looked up in the Play Developer API and mapped; its events go to standard output, one JSON \
-            object a line. A message is acknowledged after its lines are written. One that Google cannot answer about \
-            now comes again later, so that after a crash, or where two processes pull, a line may come twice: act once \
-            on each `id`. What gives no event and must not be lost is appended to the quarantine file, which is made \
-            readable for its owner only since it has purchase tokens in it. Where either ends within a line, as after a \
-            crash, that line is ended first: its message was not acknowledged and comes again.
+            Each message is looked up in the Play Developer API and mapped; its events go to standard output, one JSON \
+            object a line. A message is acknowledged after its lines are written. After a crash, or with two processes \
+            that pull, a line may come twice: act once on each `id`. If Google cannot answer now, the message comes \
+            again later.
+
+            A message without an event that must not be lost is appended to the quarantine file. The file has purchase \
+            tokens in it, so only its owner can read it. If the output or the quarantine file ends within a line, as \
+            after a crash, that line is ended first; its message was not acknowledged and comes again.
 
             The configuration is a JSON object:
 
@@ -25,35 +27,37 @@ struct Pull: AsyncParsableCommand {
               packageName           the app; or packageNames, a list
               serviceAccountFile    the JSON key file of a service account that may subscribe, and view the app's
                                     financial data in the Play Console
-              orderLookup           voided (which is assumed), never or charged
+              orderLookup           voided (the default), never or charged
               voidedPurchaseLookup  true to look up who took a voided purchase back, and why
-              acknowledgementDeadlineSeconds   the subscription's own; 10 is assumed
-              maximumOutstandingMessages       how many are worked on at once; 200 is assumed
+              acknowledgementDeadlineSeconds   the subscription's own; 10 by default
+              maximumOutstandingMessages       messages in work at the same time; 200 by default
               trustRootsFile        PEM certificates to trust instead of the system's
-              emulator              {"pubsub","play","token"}: "host:port" of who plays Google, on this host only;
+              emulator              {"pubsub","play","token"}: "host:port" of emulators on this host;
                                     Pub/Sub's emulator without TLS, the others with
 
-            SIGINT and SIGTERM finish the messages in hand and end; a second one breaks them off.
+            SIGINT and SIGTERM finish the messages in hand; a second one stops at once.
 
-            Exit status: 0 when stopped, 64 for wrong usage or configuration, 69 when Pub/Sub cannot be pulled from, with \
-            --once also for as long as a quarter of a minute, 74 when something could not be written.
+            Exit status: 0 when stopped, 64 for wrong usage or configuration, 69 when Pub/Sub cannot be pulled from (with \
+            --once, for 15 seconds), 74 when output could not be written.
             """
     )
 
-    @Option(help: ArgumentHelp("The configuration, as a JSON file.", valueName: "file"))
+    @Option(help: ArgumentHelp("The configuration, a JSON file.", valueName: "file"))
     var config: String
 
-    @Option(help: ArgumentHelp("Where messages without an event are kept, one JSON object a line.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Keep messages without an event in this file, one JSON object a line.", valueName: "file")
+    )
     var quarantine: String
 
-    @Option(help: "Stop when so many messages have been dealt with; what is in hand then is finished.")
+    @Option(help: "Stop after so many messages, and finish those in hand.")
     var maxMessages: Int?
 
     @Flag(help: "Stop as soon as there are no more messages.")
     var once = false
 
     func validate() throws {
-        if let maxMessages, maxMessages < 1 { throw ValidationError("--max-messages has to be at least 1") }
+        if let maxMessages, maxMessages < 1 { throw ValidationError("--max-messages must be at least 1") }
     }
 
     func run() async throws {
@@ -147,7 +151,7 @@ private final class Patience: Sendable {
     }
 }
 
-/// Writes what became of messages, whole messages at a time.
+/// Writes the outcome of messages, whole messages at a time.
 private final class EventSink: Sendable {
     private struct State {
         var count = 0
@@ -190,7 +194,7 @@ private final class EventSink: Sendable {
                 }
             }
         } catch {
-            StandardError.write("\(name): not written")
+            StandardError.write("\(name): its lines could not be written")
             stopping.stop()
             throw error
         }
@@ -229,7 +233,7 @@ private final class QuarantineFile: Sendable {
         let manager = FileManager.default
         if !manager.fileExists(atPath: path) {
             guard manager.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]) else {
-                throw ValidationError("\(path) cannot be made")
+                throw ValidationError("\(path) cannot be created")
             }
         }
         guard let handle = FileHandle(forUpdatingAtPath: path) else {
@@ -239,7 +243,7 @@ private final class QuarantineFile: Sendable {
             // Another process may append to it as well.
             guard fcntl(handle.fileDescriptor, F_SETFL, O_APPEND) == 0 else { throw ExitCode.cannotWrite }
             if try handle.isWithinLine(at: handle.seekToEnd()) {
-                StandardError.write("\(path) ends within a line; what comes next begins another")
+                StandardError.write("\(path) ends within a line, which is ended first")
                 try handle.writeThrough([0x0A])
             }
         } catch {
@@ -271,7 +275,7 @@ extension StandardOutput {
         let output = FileHandle.standardOutput
         // A pipe or a terminal has no offset, and nothing that was there before.
         guard let offset = try? output.offset(), isWithinLine(offset) else { return }
-        StandardError.write("standard output ends within a line; what comes next begins another")
+        StandardError.write("standard output ends within a line, which is ended first")
         do {
             try output.writeThrough([0x0A])
         } catch {
@@ -335,7 +339,7 @@ private final class StopSwitch: Sendable {
 
     func signaled() {
         let (isSecond, work) = state.withLock { ($0.isStopping, $0.work) }
-        StandardError.write(isSecond ? "breaking off" : "stopping")
+        StandardError.write(isSecond ? "stopping at once" : "stopping")
         if isSecond { work?.cancel() } else { stop() }
     }
 }

@@ -20,11 +20,11 @@ struct PullSettings {
     var google: GooglePlayConfiguration
     var worker: PullConfiguration
     let trustRoots: CurlTransport.Configuration.TrustRoots
-    /// Who plays Google on this host, in tests.
+    /// The emulators on this host, in tests.
     private let play: HTTPSURL?
     private let token: HTTPSURL?
 
-    /// - Throws: `ValidationError` for a file that is not a configuration, also for a member that nobody knows.
+    /// - Throws: `ValidationError` for a file that is not a configuration, also for an unknown member.
     init(path: String) throws(ValidationError) {
         do {
             try self.init(ObjectReader(parsing: contents(of: path)))
@@ -45,13 +45,13 @@ struct PullSettings {
         case nil, "voided": google.orderLookup = .voided
         case "never": google.orderLookup = .never
         case "charged": google.orderLookup = .charged
-        default: throw ValidationError("orderLookup is none of never, voided, charged")
+        default: throw ValidationError("orderLookup must be never, voided or charged")
         }
         google.looksUpVoidedPurchases = try reader.optionalBool("voidedPurchaseLookup") ?? false
         account = try ServiceAccount(keyFile: Secret(bytes: try contents(of: reader.string("serviceAccountFile"))))
         trustRoots =
             try reader.optionalString("trustRootsFile").map { path in
-                // libcurl would say so with each connection, and what does not connect is waited out.
+                // libcurl would report it with each connection, and a failed connection is only repeated.
                 _ = try contents(of: path)
                 return .file(path: path)
             } ?? .system
@@ -105,7 +105,7 @@ struct PullSettings {
     private static func address(_ text: String) throws -> (host: String, port: Int) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, let port = Int(parts[1]) else {
-            throw ValidationError("an emulator is not given as host:port")
+            throw ValidationError("an emulator must be host:port")
         }
         // Throws for a host that is not this one.
         _ = try HTTPSURL.emulator(host: parts[0], port: port)

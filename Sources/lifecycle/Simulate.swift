@@ -12,23 +12,26 @@ struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Plays a story in genuinely signed notifications: to files, to a backend, with the provider's APIs.",
         discussion: """
-            --out writes test vectors, which `lifecycle check` runs. --post delivers over HTTP as the provider would: its \
-            headers, its method, again and again where it gets no answer that it takes, one line for each attempt. \
-            --serve plays the Play Developer API, the issuer's keys, the token endpoint and Stripe's look-ups on the \
-            loopback interface, and prints where they are; with --post it ends when everything is delivered, without it \
-            when it is interrupted.
+            --out writes test vectors, which `lifecycle check` runs.
 
-            Exit status: 0, 69 when a notification was given up, 64 for wrong usage, which a provider is that has no such \
-            story.
+            --post delivers over HTTP as the provider does, with its method and headers. It repeats a delivery until the \
+            backend's answer is one that the provider accepts, and prints one line for each attempt.
+
+            --serve plays the Play Developer API, the issuer's keys, the token endpoint and Stripe's look-ups on the \
+            loopback interface, and prints their addresses. With --post it ends when everything is delivered; without \
+            --post, interrupt it.
+
+            Exit status: 69 when a notification was given up, 64 for wrong usage, including a provider that does not have \
+            this story.
             """
     )
 
-    @Argument(help: ArgumentHelp("The story; --list names them.", valueName: "story"))
+    @Argument(help: ArgumentHelp("The story; --list shows all.", valueName: "story"))
     var story: String?
 
     @OptionGroup var options: StoryOptions
 
-    @Flag(help: "Print every story and the providers that have it.")
+    @Flag(help: "List every story and the providers that have it.")
     var list = false
 
     @Option(help: ArgumentHelp("Write test vectors to this folder.", valueName: "folder"))
@@ -37,34 +40,36 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Deliver to this URL: https, or http on the loopback interface.", valueName: "url"))
     var post: String?
 
-    @Option(help: "How many times faster than the story time passes while it is delivered.")
+    @Option(help: "The story's time passes so many times faster while it is delivered.")
     var compress: Int = 1_000_000
 
-    @Option(help: "How often a notification is delivered at most, where the provider does not give up before.")
+    @Option(help: "Attempts for each notification at most; the provider may give up earlier.")
     var attempts: Int = 20
 
-    @Option(help: ArgumentHelp("Certificates, in PEM, that the backend's chain may end in.", valueName: "file"))
+    @Option(help: ArgumentHelp("Root certificates of the backend's chain, in PEM.", valueName: "file"))
     var ca: String?
 
-    @Option(help: "The audience of Google's tokens; the URL of --post unless given.")
+    @Option(help: "The audience of Google's tokens; the URL of --post by default.")
     var audience: String?
 
     @Flag(help: "Serve the provider's APIs on the loopback interface.")
     var serve = false
 
-    @Option(help: ArgumentHelp("Where --serve puts its certificate and keys.", valueName: "folder"))
+    @Option(help: ArgumentHelp("The folder for the certificate and keys of --serve.", valueName: "folder"))
     var files: String?
 
     func validate() throws {
         if list { return }
-        guard story != nil else { throw ValidationError("which story? `lifecycle simulate --list` names them") }
+        guard story != nil else { throw ValidationError("name a story; `lifecycle simulate --list` lists them") }
         guard out != nil || post != nil || serve else {
-            throw ValidationError("say what to do with it: --out, --post or --serve")
+            throw ValidationError("give at least one of --out, --post and --serve")
         }
         guard post == nil || options.provider != nil else {
-            throw ValidationError("--post needs --provider: every provider has an endpoint of its own")
+            throw ValidationError("--post needs --provider, since each provider has an endpoint of its own")
         }
-        guard compress >= 1, attempts >= 1 else { throw ValidationError("--compress and --attempts are at least 1") }
+        guard compress >= 1, attempts >= 1 else {
+            throw ValidationError("--compress and --attempts must be at least 1")
+        }
     }
 
     func run() async throws {
@@ -81,7 +86,7 @@ struct Simulate: AsyncParsableCommand {
             StandardError.write(message)
             return false
         }
-        let start = try options.startDate
+        let start = options.start.date
         if let out {
             for simulator in simulators { try await write(story, simulator, from: start, to: out) }
         }
@@ -142,7 +147,7 @@ struct Simulate: AsyncParsableCommand {
     }
 }
 
-/// Which provider has which story, as a table.
+/// The stories and the providers that have them, as a table.
 struct StoryTable {
     let text: String
 
@@ -174,14 +179,14 @@ private struct WebhookURL {
                 return
             }
             guard components.query == nil, components.user == nil, components.fragment == nil else {
-                throw HTTPTransportError(.invalidRequest, "URL without TLS is host, port and path only")
+                throw HTTPTransportError(.invalidRequest, "a URL without TLS may have a host, a port and a path only")
             }
             let path = components.path.split(separator: "/").map { HTTPSURL.PathSegment(String($0)) }
             let (host, port) = (components.host ?? "", components.port ?? 80)
             guard let url = try? HTTPSURL.emulator(host: host, port: port, path: path) else {
                 throw HTTPTransportError(
                     .invalidRequest,
-                    "without TLS only the loopback interface is reached: use https"
+                    "without TLS only the loopback interface can be reached; use https"
                 )
             }
             self.url = url

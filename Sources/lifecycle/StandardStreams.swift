@@ -1,11 +1,13 @@
 #if CommandLineTool
 import ArgumentParser
 import Foundation
+import Synchronization
 
 /// Whole lines, so that output from several tasks cannot mix.
 enum StandardOutput {
     /// - Throws: ``ArgumentParser/ExitCode/cannotWrite`` where the line cannot be written, as on a full disk.
     static func write(line: some Sequence<UInt8>) throws(ExitCode) {
+        StandardError.clearProgress()
         do {
             try FileHandle.standardOutput.write(contentsOf: Data(line) + Data([0x0A]))
         } catch {
@@ -17,12 +19,44 @@ enum StandardOutput {
     static func write(_ line: String) throws(ExitCode) {
         try write(line: line.utf8)
     }
+
+    /// Rows in columns; the first one holds the headings.
+    static func write(table rows: [[String]]) throws(ExitCode) {
+        let columns = Columns(fitting: rows)
+        for row in rows { try write(columns.line(row)) }
+    }
 }
 
 enum StandardError {
+    static let isTerminal = isatty(STDERR_FILENO) == 1
+
+    private static let isShowingProgress = Mutex(false)
+    /// Back to the first column, and whatever stands in the line is gone (ECMA-48, EL).
+    private static let clear = "\r\u{1B}[K"
+
     static func write(_ line: String) {
-        // There is no other place to say that nobody reads this one.
-        try? FileHandle.standardError.write(contentsOf: Data(line.utf8) + Data([0x0A]))
+        clearProgress()
+        put(line + "\n")
+    }
+
+    /// Puts a line in the place of the one before, until something else is written.
+    static func showProgress(_ line: String) {
+        isShowingProgress.withLock { isShowing in
+            put(clear + line)
+            isShowing = true
+        }
+    }
+
+    static func clearProgress() {
+        isShowingProgress.withLock { isShowing in
+            if isShowing { put(clear) }
+            isShowing = false
+        }
+    }
+
+    private static func put(_ text: String) {
+        // A failure has no other place to be reported.
+        try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 }
 

@@ -11,34 +11,55 @@ struct State: ParsableCommand {
             The order and the number of the events do not matter. With --account, prints the access of that account \
             instead, one line for each environment that it has purchases in.
 
-            Exit status: 65 when a line is no event.
+            Exit status: 65 when a line is no event, 66 when there is none or no purchase belongs to the account.
             """
     )
 
     @OptionGroup var input: EventInput
+    @OptionGroup var output: OutputOptions
 
     func run() throws {
         let timeline = try input.timeline()
         guard let account = input.account else {
-            for report in timeline.report(at: try input.moment) {
-                try StandardOutput.write(line: CanonicalJSON.bytes(report))
-            }
-            return
+            let heads = ["LINEAGE", "STATUS", "PRODUCT", "ACCESS", "RENEWS", "CONTRADICTIONS"]
+            return try output.print(timeline.report(at: input.moment), heads: heads, \.cells)
         }
-        let access = timeline.access(of: account, at: try input.moment)
-        for environment in access.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
-            try StandardOutput.write(line: CanonicalJSON.bytes(EnvironmentAccess(environment, access[environment])))
-        }
-        if access.isEmpty { StandardError.write("no purchase is bound to that account") }
+        let access = timeline.access(of: account, at: input.moment)
+        guard !access.isEmpty else { throw input.nothingFound() }
+        let rows = access.map(EnvironmentAccess.init).sorted { $0.environment.rawValue < $1.environment.rawValue }
+        try output.print(rows, heads: ["ENVIRONMENT", "ACCESS", "BY"], \.cells)
     }
+}
 
-    private struct EnvironmentAccess: Encodable {
-        var environment: StoreEnvironment
-        var access: AccountAccess?
+private struct EnvironmentAccess: Encodable {
+    let environment: StoreEnvironment
+    let access: AccountAccess
 
-        init(_ environment: StoreEnvironment, _ access: AccountAccess?) {
-            self.environment = environment
-            self.access = access
+    var cells: [String] {
+        [
+            environment.rawValue, access.decision.words,
+            access.grantors.map(\.subscription.description).joined(separator: ", "),
+        ]
+    }
+}
+
+extension Timeline.LineageReport {
+    fileprivate var cells: [String] {
+        let renews = snapshot.willRenew.map { $0 ? "yes" : "no" } ?? "-"
+        return [
+            subscription.description, snapshot.status.rawValue, snapshot.product ?? "-", snapshot.access.words, renews,
+            contradictions.isEmpty ? "-" : "\(contradictions.count)",
+        ]
+    }
+}
+
+extension AccessDecision {
+    /// The decision for people, in a few words.
+    var words: String {
+        switch self {
+        case .granted(let until, _): until.map { "until \(Moment($0))" } ?? "without end"
+        case .denied(let since, let denial):
+            since.map { "none since \(Moment($0))" } ?? "none: \(denial.reason.rawValue)"
         }
     }
 }
@@ -46,25 +67,38 @@ struct State: ParsableCommand {
 /// `lifecycle explain`
 struct Explain: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Says in words why access is given or denied, and which statements that rests on.",
-        discussion: "Exit status: 65 when a line is no event."
+        abstract: "Says why access is given or denied, and which statements that rests on.",
+        discussion: """
+            On a terminal, or with --text, in words.
+
+            Exit status: 65 when a line is no event, 66 when there is none or no purchase belongs to the account.
+            """
     )
 
     @OptionGroup var input: EventInput
+    @OptionGroup var output: OutputOptions
 
     func run() throws {
-        let explanations = try input.timeline().explanations(account: input.account, at: try input.moment)
-        for explanation in explanations { try StandardOutput.write("\(explanation)") }
-        if explanations.isEmpty { StandardError.write("no purchase is known, or none of that account") }
+        let explanations = try input.timeline().explanations(account: input.account, at: input.moment)
+        guard !explanations.isEmpty else { throw input.nothingFound() }
+        try output.print(explanations)
     }
 }
 
 /// Events and the question about them.
 struct EventInput: ParsableArguments {
-    @Option(help: ArgumentHelp("The moment in question, RFC 3339; by default the present.", valueName: "date"))
-    var at: String?
+    @Option(
+        help: ArgumentHelp("The moment in question, \(Moment.form); by default the present.", valueName: "time"),
+        transform: Moment.init
+    )
+    var at: Moment?
 
-    @Option(help: ArgumentHelp("Only what is bound to this account identifier.", valueName: "id"))
+    @Option(
+        help: ArgumentHelp(
+            "Only what is bound to this account identifier, of any source; a UUID in either case.",
+            valueName: "id"
+        )
+    )
     var account: String?
 
     @Argument(
@@ -72,25 +106,36 @@ struct EventInput: ParsableArguments {
     )
     var events: [String]
 
-    var moment: Date {
-        get throws {
-            try at.map(Self.moment) ?? Date()
-        }
-    }
-
-    static func moment(_ text: String) throws(ValidationError) -> Date {
-        guard let milliseconds = RFC3339.milliseconds(text) else {
-            throw ValidationError("--at is not an RFC 3339 time such as 2026-01-31T09:30:00Z")
-        }
-        return Date(millisecondsSince1970: milliseconds)
-    }
+    var moment: Date { at?.date ?? Date() }
 
     func timeline() throws -> Timeline {
         var timeline = Timeline()
-        for path in events {
-            for line in LogFile(try opened(path), at: path) { timeline.play(try line.get()) }
-        }
+        try eachLine { timeline.play($0) }
         return timeline
+    }
+
+    /// Hands over every line, and shows how far it is.
+    ///
+    /// - Throws: ``ArgumentParser/ExitCode/nothingFound`` where there is none.
+    func eachLine(_ body: (LogLine) -> Void) throws {
+        var isEmpty = true
+        var progress = Progress("lines")
+        for path in events {
+            for line in LogFile(try opened(path), at: path) {
+                body(try line.get())
+                isEmpty = false
+                progress.advance()
+            }
+        }
+        guard isEmpty else { return }
+        StandardError.write("the input has no event")
+        throw ExitCode.nothingFound
+    }
+
+    /// Says that nothing is known, on standard error.
+    func nothingFound() -> ExitCode {
+        StandardError.write(account == nil ? "the events are about no purchase" : "no purchase belongs to this account")
+        return .nothingFound
     }
 }
 

@@ -4,25 +4,22 @@ import Foundation
 import NotificationSimulator
 import Normalizer
 
-/// Which story is played, and by whom.
+/// The providers that play a story, and the seed and time of it.
 struct StoryOptions: ParsableArguments {
-    @Option(help: "apple, google, revenuecat or stripe; every provider that has the story unless given.")
+    @Option(help: "apple, google, revenuecat or stripe; every provider that has the story by default.")
     var provider: String?
 
-    @Option(help: "What keys, secrets and names are made from: the same seed gives the same bytes.")
+    @Option(help: "Keys, secrets and names are made from it: the same seed gives the same bytes.")
     var seed: String = "1"
 
-    @Option(help: ArgumentHelp("When the story begins, RFC 3339.", valueName: "date"))
-    var start: String = "2026-01-05T10:00:00Z"
-
-    var startDate: Date {
-        get throws {
-            guard let milliseconds = RFC3339.milliseconds(start) else {
-                throw ValidationError("--start is not an RFC 3339 time such as 2026-01-31T09:30:00Z")
-            }
-            return Date(millisecondsSince1970: milliseconds)
-        }
-    }
+    @Option(
+        help: ArgumentHelp(
+            "When the story begins, \(Moment.form); 2026-01-05T10:00:00Z by default.",
+            valueName: "time"
+        ),
+        transform: Moment.init
+    )
+    var start = Moment(Date(timeIntervalSince1970: 1_767_607_200))
 
     /// The simulators of the providers that were asked for.
     ///
@@ -35,7 +32,7 @@ struct StoryOptions: ParsableArguments {
         get throws {
             guard let provider else { return Story.providers }
             guard let known = Story.providers.first(where: { $0.rawValue == provider }) else {
-                throw ValidationError("--provider is none of apple, google, revenuecat, stripe")
+                throw ValidationError("--provider must be apple, google, revenuecat or stripe")
             }
             return [known]
         }
@@ -56,7 +53,7 @@ struct StoryOptions: ParsableArguments {
         }
     }
 
-    /// A story that cannot be told as was asked, such as one that begins too late to end in our time, is wrong usage.
+    /// A story that cannot be played with these options, such as one that would end after the year 9999, is wrong usage.
     static func telling(_ body: () async throws -> Void) async throws {
         do {
             try await body()
@@ -67,7 +64,7 @@ struct StoryOptions: ParsableArguments {
 
     static func story(_ id: String) throws -> Story {
         guard let story = Story.named(id) else {
-            throw ValidationError("no story is called \(id); `lifecycle simulate --list` names them")
+            throw ValidationError("there is no story \(id); `lifecycle simulate --list` lists them")
         }
         return story
     }

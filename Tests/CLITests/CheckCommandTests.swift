@@ -61,10 +61,17 @@ struct CheckCommandTests {
     @Test("A case that differs is named, with what differs, and the exit status is 1")
     func differs() throws {
         for (expect, more, difference) in [
-            ("reject", "", "expected to be rejected"),
-            ("accept", #","events":[]"#, "expected 0 events, got 1"),
-            ("accept", #","events":[{"kind":"expired"}],"match":"subset""#, "events[0].kind"),
-            ("accept", #","events":[{"kind":"started"}]"#, "members beyond"),
+            ("reject", "", "expected reject, got accept with 1 events"),
+            ("accept", #","events":[]"#, "expected 0 events, got 1: started"),
+            (
+                "accept", #","events":[{"kind":"expired"}],"match":"subset""#,
+                #"events[0].kind: expected "expired", got "started""#
+            ),
+            (
+                "accept", #","events":[{"kind":"started","gone":1}],"match":"subset""#,
+                "events[0].gone: expected 1, got no such member"
+            ),
+            ("accept", #","events":[{"kind":"started"}]"#, "events[0]: expected no further member, got account, "),
         ] {
             let run = try run([try line(expect: expect, more)])
             #expect(run.status == 1)
@@ -95,14 +102,14 @@ struct CheckCommandTests {
     func nothingToRun(_ content: String) throws {
         let alone = try CommandLineRun(["check", "-"], input: Data(content.utf8))
         #expect(alone.status == 1)
-        #expect(alone.errors.contains("-: no case"))
+        #expect(alone.errors.contains("-: no case in this file"))
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("cases-\(UUID().uuidString).jsonl")
         defer { try? FileManager.default.removeItem(at: file) }
         try Data(content.utf8).write(to: file)
         let vector = try line(expect: "accept", #","events":[{"kind":"started"}],"match":"subset""#)
         let beside = try CommandLineRun(["check", "-", file.path], input: Data(vector.utf8))
         #expect(beside.status == 1)
-        #expect(beside.errors.contains("\(file.lastPathComponent): no case"))
+        #expect(beside.errors.contains("\(file.lastPathComponent): no case in this file"))
         #expect(beside.errors.contains("1 as expected"))
     }
 

@@ -43,29 +43,30 @@ struct CreditsCommandTests {
         #expect(statement.balance > 0)
         #expect(statement.uses.map(\.id) == ["job-1"])
         let table = try CommandLineRun(
-            ["credits"] + arguments + ["-"],
+            ["credits", "--text"] + arguments + ["-"],
             input: Data(events.joined(separator: "\n").utf8)
         )
         #expect(table.output.contains("GRANT"))
         #expect(table.output.contains("job-1"))
         #expect(table.output.hasSuffix("balance \(statement.balance) at 2026-03-28T00:00\n"))
-        let stranger = try CommandLineRun(
-            ["credits", "--account", "nobody"] + arguments + ["-"],
-            input: Data(events.joined(separator: "\n").utf8)
-        )
-        #expect(stranger.output.contains("balance 0 at"))
     }
 
     @Test("what is no policy, no use or no event is refused with 65")
     func refused() throws {
         let (policy, other) = (try temporary(Self.policy), try temporary("{}"))
         defer { for file in [policy, other] { try? FileManager.default.removeItem(at: file) } }
-        for (arguments, input) in [
-            (["--policy", other.path], ""), (["--policy", policy.path, "--uses", other.path], ""),
-            (["--policy", policy.path], "{}"),
+        let events = try demo().joined(separator: "\n")
+        for (arguments, input, reason) in [
+            (["--policy", other.path], events, "not a credit policy: member allowances is missing"),
+            (["--policy", policy.path, "--uses", other.path], events, "not a use of credits: member id is missing"),
+            (
+                ["--policy", policy.path], "{}",
+                "line 1 (2 bytes) is neither an event nor a statement: member kind is missing"
+            ),
         ] {
             let run = try CommandLineRun(["credits"] + arguments + ["-"], input: Data(input.utf8))
             #expect(run.status == 65, "\(arguments)")
+            #expect(run.errors.contains(reason), "\(run.errors)")
         }
         #expect(try CommandLineRun(["help", "credits"]).output.contains("Exit status: 65"))
     }

@@ -131,6 +131,24 @@ struct JournalCommandTests {
         #expect(run.output.hasSuffix("status 1\n"))
     }
 
+    @Test("An account of which nothing is known is no success, and a source that does not exist is named")
+    func unknown() throws {
+        let run = try script(
+            #"""
+            set +e
+            echo '{"allowances":{"pro":{"credits":100}}}' >"$folder/policy"
+            for command in state explain export erase "credits --policy $folder/policy"; do
+                "$0" journal $command cus_2 --source stripe_customer >/dev/null; echo "$command $?"
+                "$0" journal $command cus_1 --source stripe_custmer >/dev/null; echo "$command $?"
+            done
+            """#
+        )
+        let statuses = run.output.split(separator: "\n").compactMap { $0.split(separator: " ").last }
+        #expect(statuses == Array(repeating: ["66", "64"], count: 5).flatMap(\.self), "\(run.output)")
+        #expect(run.errors.contains("app_account_token, app_transaction_id, "))
+        #expect(run.errors.contains("See 'lifecycle journal export --help'"))
+    }
+
     @Test("What cannot be used as a database is said, without its password")
     func wrong() throws {
         for database in ["sqlite:", "mysql://x", "sqlite:/missing/file", "postgresql://u:hunter2@127.0.0.1:1/x"] {

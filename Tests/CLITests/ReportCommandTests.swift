@@ -22,13 +22,4 @@ import Testing
         #expect(one.status == 0, "\(one.errors)")
         #expect((1..<sections).contains(one.output.components(separatedBy: "<section").count - 1))
     }
-
-    @Test("says so where no purchase is known, or none of the account")
-    func nothing() throws {
-        let events = try events()
-        defer { try? FileManager.default.removeItem(at: events) }
-        let run = try CommandLineRun(["report", events.path, "--account", "nobody"])
-        #expect(run.status == 66)
-        #expect(run.output.isEmpty && run.errors.contains("no purchase is known"))
-    }
 }

@@ -105,10 +105,10 @@ struct StandardStreamsTests {
                 return run.errors
             }
             #expect(try errors("").hasPrefix("Error: \(file): document ends early"))
-            let unknown = "Error: --provider is none of apple, google, revenuecat, stripe\n"
+            let unknown = "Error: --provider must be apple, google, revenuecat or stripe\n"
             #expect(try errors("{}", "strpie").hasPrefix(unknown))
             let misspelled = #"{"secrets":["whsec_x"],"tolerance":1,"\u0000":2}"#
-            let member = "Error: the configuration's member tolerance is none of kind, livemode"
+            let member = "Error: the configuration has an unknown member tolerance; its members are kind, livemode"
             #expect(try errors(misspelled).hasPrefix(member))
             let strange = #"{"secrets":["whsec_x"],"sk_live_1":1}"#
             let hidden = try errors(strange)
@@ -120,7 +120,9 @@ struct StandardStreamsTests {
     func plainWebhook() throws {
         let run = try CommandLineRun(["simulate", "refund", "--provider", "stripe", "--post", "http://example.com/"])
         #expect(run.status == 64)
-        #expect(run.errors.hasPrefix("Error: --post: without TLS only the loopback interface is reached: use https\n"))
+        #expect(
+            run.errors.hasPrefix("Error: --post: without TLS only the loopback interface can be reached; use https\n")
+        )
     }
 
     @Test("A last line without its end is a line", arguments: ["", "\n", "\r\n"])

@@ -334,7 +334,7 @@ struct PullCommandTests {
         errors.withLock { $0 = google.folder.appendingPathComponent("errors") }
         let run = try google.pull([], output: "/dev/full")
         #expect(run.status() == 74)
-        #expect(run.errors.contains("torn: not written"))
+        #expect(run.errors.contains("torn: its lines could not be written"))
         #expect(try run.text("quarantine").isEmpty)
         #expect(Set(google.log.all.map(\.verb)) == ["modifyAckDeadline"])
         #expect(google.log.all.flatMap(\.ids).sorted() == ["0", "1"])

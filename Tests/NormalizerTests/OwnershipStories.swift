@@ -80,8 +80,39 @@ struct OwnershipStories {
                 #expect(Account.Identifier(other, source).lookupKey == other)
             }
         }
-        // Only the App Store's token is a UUID; what looks like one elsewhere is what it is.
+        // An identifier is kept as it was written, since a host may look it up in a table of its own.
         #expect(Account.Identifier(upper, .appUserID) != Account.Identifier(upper.lowercased(), .appUserID))
+    }
+
+    @Test("one UUID is one account in either case, whatever its source, and other texts are not")
+    func oneSpelling() {
+        let upper = "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"
+        for source: Account.Source in [.appUserID, .obfuscatedAccountID, .clientReferenceID, .metadata, "own"] {
+            for (written, asked, isSame) in [
+                (upper, upper.lowercased(), true), (upper.lowercased(), upper, true), ("User", "user", false),
+            ] {
+                let ledger = Self.ledger([Self.owned("O1", .appStore, by: Account(written, source))])
+                let access = ledger.access(of: .init(asked, source), at: AccountStories.day(20))
+                #expect(access.decision.isGranted == isSame, "\(source)")
+                let timeline = Timeline([Self.owned("O1", .appStore, by: Account(written, source))])
+                #expect(timeline.explanations(account: asked, at: AccountStories.day(20)).isEmpty != isSame)
+                #expect(timeline.access(of: asked, at: AccountStories.day(20)).isEmpty != isSame)
+            }
+        }
+    }
+
+    @Test("both spellings of one UUID are names of its account and no conflict")
+    func noConflict() {
+        let upper = "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"
+        let events = [
+            Self.owned("O1", .appStore, by: Account(upper, .appUserID)),
+            Self.owned("O1", .appStore, by: Account(upper.lowercased(), .appUserID), at: 1),
+        ]
+        for events in [events, events.reversed()] {
+            let ownership = Self.ledger(events).states.map(\.ownership)
+            #expect(ownership.flatMap(\.conflicts) == [])
+            #expect(ownership.flatMap(\.accounts).map(\.id) == [upper, upper.lowercased()])
+        }
     }
 
     /// The stores of what an account has access by.

@@ -228,7 +228,9 @@ struct StateHostileInput {
             _ = try EventLog.events(in: Array("\n  \r\n\(text)\n".utf8))
             Issue.record("read as events")
         } catch {
-            #expect(error.description.hasPrefix("line 3, \(text.utf8.count) bytes: not an event: "))
+            #expect(
+                error.description.hasPrefix("line 3 (\(text.utf8.count) bytes) is neither an event nor a statement: ")
+            )
         }
         #expect(throws: InvalidValue.self) {
             try CanonicalJSON.value(SubscriptionState.self, from: Array(text.utf8))

@@ -166,7 +166,7 @@ struct SharingWriter {
     private static func isSame(_ read: [JSONValue]?, _ plain: [JSONValue]?) -> Bool {
         read?.count == plain?.count
             && zip(read ?? [], plain ?? []).allSatisfy { read, plain in
-                EventComparison(allowsMore: false).differingPath(plain, read, "") == nil
+                EventComparison(allowsMore: false).difference(plain, read, at: "") == nil
             }
     }
 

@@ -184,6 +184,13 @@ public struct Account: Hashable, Sendable, Codable {
         public static let clientReferenceID: Source = "client_reference_id"
         /// A metadata entry that the host set.
         public static let metadata: Source = "metadata"
+
+        /// The sources of this package's adapters. An adapter of another package may have its own.
+        package static let known: [Source] = [
+            .appAccountToken, .appTransactionID, .obfuscatedAccountID, .obfuscatedProfileID, .appUserID,
+            .stripeCustomer,
+            .clientReferenceID, .metadata,
+        ]
     }
 
     /// One identifier with its source.
@@ -212,8 +219,12 @@ public struct Account: Hashable, Sendable, Codable {
         /// moves what is bound under the same key, whichever source named it.
         public var lookupKey: String { id.isUUID ? id.lowercased() : id }
 
-        /// Whether two identifiers are octet for octet the same. Strings that only look alike are equal to Swift, and two
-        /// customers to a store and to a database.
+        /// The one spelling of this account: a UUID names the same account in either case, whatever its source, since
+        /// Swift writes upper case and most databases write lower.
+        package var canonical: Identifier { Identifier(lookupKey, source) }
+
+        /// True if two identifiers are octet for octet the same. Swift also equates strings that only look alike, which
+        /// are two customers to a store and to a database. Compare ``canonical`` to ask for the same account.
         public static func == (left: Identifier, right: Identifier) -> Bool {
             left.id.hasOctets(of: right.id) && left.source == right.source
         }

@@ -288,10 +288,10 @@ extension AccountLedger {
     ) -> AccountAccess {
         let identifiers = Array(identifiers)
         var access = AccountAccess(states(of: identifiers, in: environment), in: environment, at: time)
-        let claimants = Set(identifiers)
+        let claimants = Set(identifiers.map(\.canonical))
         access.conflicts = Set(identifiers.flatMap { claimed[$0.name] ?? [] }).inOrder.compactMap { statesByName[$0] }
             .filter { $0.environment == environment }
-            .flatMap { ownership(of: $0).conflicts.filter { claimants.contains($0.claimed) } }
+            .flatMap { ownership(of: $0).conflicts.filter { claimants.contains($0.claimed.canonical) } }
         return access
     }
 

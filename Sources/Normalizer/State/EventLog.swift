@@ -96,7 +96,9 @@ public enum EventLog: Sendable {
         }
 
         /// Names the line, the member and the reason, and nothing of its content.
-        public var description: String { "line \(line), \(byteCount) bytes: not an event: \(cause)" }
+        public var description: String {
+            "line \(line) (\(byteCount) bytes) is neither an event nor a statement: \(cause)"
+        }
     }
 
     /// Reads one line.

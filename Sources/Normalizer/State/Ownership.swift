@@ -211,11 +211,14 @@ private struct Binding {
     }
 }
 
-/// Identifiers of one source that some statement named together: names of one account.
+/// Identifiers of one source that some statement named together, or that are one UUID in either case: names of one account.
 ///
 /// Identifiers of different sources never make two accounts one. Several accounts of an app may share one Apple
 /// Account, and then a purchase names both.
 struct AliasGroups {
+    /// The identifiers, as they were stated.
+    private var stated: Set<Account.Identifier> = []
+    /// Between canonical identifiers.
     private var parents: [Account.Identifier: Account.Identifier] = [:]
 
     init(_ claims: [Account.Identifier: AccountClaim]...) {
@@ -224,19 +227,23 @@ struct AliasGroups {
 
     mutating func insert(_ claims: [Account.Identifier: AccountClaim]) {
         for (identifier, claim) in claims {
-            for alias in claim.aliases where alias.source == identifier.source { unite(identifier, alias) }
+            stated.insert(identifier)
+            for alias in claim.aliases where alias.source == identifier.source {
+                stated.insert(alias)
+                unite(identifier, alias)
+            }
         }
     }
 
     func representative(of identifier: Account.Identifier) -> Account.Identifier {
-        var root = identifier
+        var root = identifier.canonical
         while let parent = parents[root] { root = parent }
         return root
     }
 
     func members(with identifier: Account.Identifier) -> Set<Account.Identifier> {
         let root = representative(of: identifier)
-        return Set(parents.keys.filter { representative(of: $0) == root }).union([root, identifier])
+        return stated.filter { representative(of: $0) == root }.union([identifier])
     }
 
     private mutating func unite(_ one: Account.Identifier, _ other: Account.Identifier) {

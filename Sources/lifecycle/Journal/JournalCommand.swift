@@ -11,7 +11,8 @@ struct JournalCommand: AsyncParsableCommand {
         commandName: "journal",
         abstract: "Keeps events and states in SQLite or PostgreSQL, and asks about them.",
         discussion: """
-            Exit status: 65 where a line or the log is not right, 69 where the database cannot be reached or does not fit.
+            Exit status: 65 when a line or the log is not right, 66 when no purchase belongs to the account, 69 when the \
+            database cannot be reached or has the tables of another version.
             """,
         subcommands: [
             JournalInit.self, JournalIngest.self, JournalState.self, JournalExplain.self, JournalCredits.self,
@@ -26,19 +27,17 @@ struct JournalCommand: AsyncParsableCommand {
 struct DatabaseOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "sqlite:FILE or postgresql://…; by default what the environment variable LIFECYCLE_DATABASE says.",
+            "sqlite:FILE or postgresql://…; the environment variable LIFECYCLE_DATABASE by default.",
             discussion:
-                "Everybody on a machine can see the arguments of a command. Put a URL with a password into the variable.",
+                "Other users of a machine can see the arguments of a command. Put a URL with a password into the variable.",
             valueName: "url"
         )
     )
     var database: String?
 
-    @Flag(help: "Prints JSON Lines on a terminal, too.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
-    /// Whether people read the output.
-    var isForPeople: Bool { !json && isatty(STDOUT_FILENO) == 1 }
+    var isForPeople: Bool { output.isForPeople }
 
     private enum Location {
         case sqlite(String)
@@ -48,11 +47,11 @@ struct DatabaseOptions: ParsableArguments {
     private var location: Location {
         get throws {
             guard let text = database ?? ProcessInfo.processInfo.environment["LIFECYCLE_DATABASE"] else {
-                throw ValidationError("--database is missing, and so is LIFECYCLE_DATABASE")
+                throw ValidationError("name the database with --database or in the variable LIFECYCLE_DATABASE")
             }
             if text.hasPrefix("sqlite:"), text.count > 7 { return .sqlite(String(text.dropFirst(7))) }
             guard text.hasPrefix("postgres://") || text.hasPrefix("postgresql://") else {
-                throw ValidationError("the database is neither sqlite:FILE nor postgresql://…")
+                throw ValidationError("the database must be sqlite:FILE or postgresql://…")
             }
             return .postgres(PostgresJournal.Configuration(url: Secret(text)))
         }
@@ -67,7 +66,7 @@ struct DatabaseOptions: ParsableArguments {
                 guard migrates || FileManager.default.fileExists(atPath: path) else {
                     throw JournalError(
                         .configuration,
-                        "there is no file of that name; `lifecycle journal init` makes it"
+                        "\(path) does not exist; `lifecycle journal init` makes it"
                     )
                 }
                 return Journal(try await SQLiteJournal(path: path, migrates: migrates), now: { Date() })
@@ -88,7 +87,7 @@ struct DatabaseOptions: ParsableArguments {
         }
     }
 
-    /// Runs `body`; what a database cannot do goes to standard error.
+    /// Runs `body`; an error of the database goes to standard error.
     func reachable<Value>(_ body: () async throws(JournalError) -> Value) async throws -> Value {
         do throws(JournalError) {
             return try await body()
@@ -97,24 +96,13 @@ struct DatabaseOptions: ParsableArguments {
             throw ExitCode.unavailable
         }
     }
-
-    /// Prints rows: a table for people, else JSON Lines.
-    func print<Row: Encodable>(_ rows: [Row], _ heads: [String], _ cells: (Row) -> [String]) throws {
-        guard isForPeople else {
-            for row in rows { try StandardOutput.write(line: CanonicalJSON.bytes(row)) }
-            return
-        }
-        let table = [heads] + rows.map(cells)
-        let columns = Columns(fitting: table)
-        for line in table { try StandardOutput.write(columns.line(line)) }
-    }
 }
 
 /// `lifecycle journal init`
 struct JournalInit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
-        abstract: "Makes the tables, where they are missing."
+        abstract: "Makes the tables that are missing."
     )
 
     @OptionGroup var options: DatabaseOptions
@@ -136,30 +124,48 @@ struct JournalMigrate: AsyncParsableCommand {
 
     func run() async throws {
         let version = try await options.migrate()
-        StandardError.write("version \(version) before, \(SQLJournalSchema.version) now")
+        StandardError.write("tables of version \(version) before, of version \(SQLJournalSchema.version) now")
     }
 }
 
 /// An account, as its provider or the host names it.
 struct AccountOptions: ParsableArguments {
-    @Argument(help: "What the account is called.")
+    private static let sources = Account.Source.known.map(\.rawValue).joined(separator: ", ")
+
+    @Argument(help: "The account's identifier; a UUID in either case.")
     var account: String
 
-    @Option(
-        help: "Where the name comes from: app_user_id, app_account_token, obfuscated_account_id, stripe_customer, …"
-    )
+    @Option(help: "Where the identifier comes from: \(sources).")
     var source: String
 
-    @Option(help: "The store's world: production or sandbox.")
+    @Option(help: "The store's environment: production or sandbox.")
     var environment: String = "production"
 
-    @Option(help: ArgumentHelp("The moment in question, RFC 3339; by default the present.", valueName: "date"))
-    var at: String?
+    @Option(
+        help: ArgumentHelp("The moment in question, \(Moment.form); by default the present.", valueName: "time"),
+        transform: Moment.init
+    )
+    var at: Moment?
+
+    func validate() throws {
+        guard !account.isEmpty else { throw ValidationError("the account's identifier is empty") }
+        guard ["production", "sandbox"].contains(environment) else {
+            throw ValidationError("--environment must be production or sandbox")
+        }
+    }
 
     var identifier: Account.Identifier { Account.Identifier(account, Account.Source(rawValue: source)) }
 
-    var moment: Date {
-        get throws { try at.map { try EventInput.moment($0) } ?? Date() }
+    var moment: Date { at?.date ?? Date() }
+
+    /// The error for an account of which nothing is known. A source that this package has not may be another adapter's, so
+    /// it is wrong only where it finds nothing.
+    func unknown() -> any Error {
+        guard Account.Source.known.contains(identifier.source) else {
+            return ValidationError("no purchase belongs to this account; its source must be one of \(Self.sources)")
+        }
+        StandardError.write("no purchase belongs to this account")
+        return ExitCode.nothingFound
     }
 }
 
@@ -167,7 +173,8 @@ struct AccountOptions: ParsableArguments {
 struct JournalState: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "state",
-        abstract: "Says whether an account has access, and what each of its purchases looks like."
+        abstract: "Says if an account has access, and what each of its purchases looks like.",
+        discussion: "Exit status: 66 when no purchase belongs to the account; the decision is printed all the same."
     )
 
     @OptionGroup var options: DatabaseOptions
@@ -175,17 +182,20 @@ struct JournalState: AsyncParsableCommand {
 
     func run() async throws {
         let journal = try await options.journal()
-        let (identifier, moment) = (account.identifier, try account.moment)
+        let (identifier, moment) = (account.identifier, account.moment)
         let environment = StoreEnvironment(rawValue: account.environment)
         let ledger = try await options.reachable { () async throws(JournalError) in
             try await journal.ledger(of: [identifier])
         }
         let access = ledger.access(of: identifier, in: environment, at: moment)
         let states = ledger.states(of: [identifier], in: environment)
-        let isForPeople = options.isForPeople
-        guard isForPeople else { return try StandardOutput.write(line: CanonicalJSON.bytes(access)) }
-        try StandardOutput.write(access.decision.isGranted ? "access" : "no access")
-        for state in states { try StandardOutput.write("\(state.explain(at: moment, after: ledger.transfers))") }
+        if options.isForPeople {
+            try StandardOutput.write("access \(access.decision.words)")
+            for state in states { try StandardOutput.write("\(state.explain(at: moment, after: ledger.transfers))") }
+        } else {
+            try StandardOutput.write(line: CanonicalJSON.bytes(access))
+        }
+        if states.isEmpty, access.conflicts.isEmpty { throw account.unknown() }
     }
 }
 
@@ -193,7 +203,8 @@ struct JournalState: AsyncParsableCommand {
 struct JournalExplain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Says why an account has access or has not, and which statements that rests on."
+        abstract: "Says why an account has access or none, and which statements that rests on.",
+        discussion: "Exit status: 66 when no purchase belongs to the account."
     )
 
     @OptionGroup var options: DatabaseOptions
@@ -201,19 +212,13 @@ struct JournalExplain: AsyncParsableCommand {
 
     func run() async throws {
         let journal = try await options.journal()
-        let (identifier, moment) = (account.identifier, try account.moment)
+        let (identifier, moment) = (account.identifier, account.moment)
         let environment = StoreEnvironment(rawValue: account.environment)
         let explanations = try await options.reachable { () async throws(JournalError) in
             try await journal.explain(identifier, in: environment, at: moment)
         }
-        for explanation in explanations {
-            if options.isForPeople {
-                try StandardOutput.write("\(explanation)")
-            } else {
-                try StandardOutput.write(line: CanonicalJSON.bytes(explanation))
-            }
-        }
-        if explanations.isEmpty { StandardError.write("no purchase of that account is known") }
+        guard !explanations.isEmpty else { throw account.unknown() }
+        try options.output.print(explanations)
     }
 }
 
@@ -222,24 +227,27 @@ struct JournalCredits: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "credits",
         abstract: "Says which credits an account was given, and how many are left.",
-        discussion:
-            "With --use and --id, uses credits: all or none, and once for each id. Exit status: 1 where there are fewer."
+        discussion: """
+            With --use and --id, uses credits: all or none, and once for each id.
+
+            Exit status: 1 when there are fewer credits than are to be used, 66 when no purchase belongs to the account.
+            """
     )
 
     @OptionGroup var options: DatabaseOptions
     @OptionGroup var account: AccountOptions
 
-    @Option(help: ArgumentHelp("What products give, as a JSON file.", valueName: "file"))
+    @Option(help: ArgumentHelp("The credits that each product gives, as a JSON file.", valueName: "file"))
     var policy: String
 
-    @Option(help: "Uses so many credits.")
+    @Option(help: "Use so many credits.")
     var use: Int64?
 
-    @Option(help: "The name of the use.")
+    @Option(help: "Your name of the use; a repeated one uses nothing more.")
     var id: String?
 
     func validate() throws {
-        guard (use == nil) == (id == nil) else { throw ValidationError("--use and --id belong together") }
+        guard (use == nil) == (id == nil) else { throw ValidationError("give --use and --id together") }
     }
 
     func run() async throws {
@@ -249,11 +257,15 @@ struct JournalCredits: AsyncParsableCommand {
         } catch let error as ValidationError {
             throw error
         } catch {
-            throw ValidationError("\(self.policy) is no credit policy")
+            throw ValidationError("\(self.policy) is not a credit policy: \(error)")
         }
         let journal = try await options.journal()
-        let (identifier, moment) = (account.identifier, try account.moment)
+        let (identifier, moment) = (account.identifier, account.moment)
         let environment = StoreEnvironment(rawValue: account.environment)
+        let ledger = try await options.reachable { () async throws(JournalError) in
+            try await journal.ledger(of: [identifier])
+        }
+        guard !ledger.states(of: [identifier], in: environment).isEmpty else { throw account.unknown() }
         let found = try await options.reachable { () async throws(JournalError) -> CreditStatement? in
             guard let use, let id else {
                 return try await journal.credits(of: identifier, under: policy, in: environment, at: moment)
@@ -261,11 +273,12 @@ struct JournalCredits: AsyncParsableCommand {
             return try await journal.use(use, id: id, of: identifier, under: policy, in: environment, at: moment)
         }
         guard let statement = found else {
-            StandardError.write("there are fewer credits")
-            throw ExitCode(1)
+            StandardError.write("the account has fewer than \(use ?? 0) credits; none was used")
+            throw ExitCode.differs
         }
         guard options.isForPeople else { return try StandardOutput.write(line: CanonicalJSON.bytes(statement)) }
-        try options.print(statement.grants, ["from", "until", "product", "reason", "given", "left"]) { grant in
+        try options.output.print(statement.grants, heads: ["from", "until", "product", "reason", "given", "left"]) {
+            grant in
             [
                 grant.from.formatted(.iso8601), grant.until?.formatted(.iso8601) ?? "-", grant.product ?? "-",
                 grant.reason.name, "\(grant.credits)", "\(grant.left)",

@@ -9,14 +9,16 @@ struct JournalIngest: AsyncParsableCommand {
         commandName: "ingest",
         abstract: "Keeps events and statements, as `normalize`, `pull` and `journal events` print them, one a line.",
         discussion: """
-            What is known is not kept twice, so that a run that was broken off can be repeated. Exit status: 65 when a line \
-            is neither an event nor a statement; the lines before it are kept.
+            A line that is there already is not kept twice, so repeat a run that was interrupted. Input without a line is no \
+            error, since a webhook may give no event.
+
+            Exit status: 65 when a line is neither an event nor a statement; the lines before it are kept.
             """
     )
 
     @OptionGroup var options: DatabaseOptions
 
-    @Flag(help: "Prints the number of each line once it is kept.")
+    @Flag(help: "Print the number of each line once it is kept.")
     var report = false
 
     @Argument(help: ArgumentHelp("Files with events and statements; - reads standard input.", valueName: "file"))
@@ -25,7 +27,7 @@ struct JournalIngest: AsyncParsableCommand {
     func run() async throws {
         let journal = try await options.journal()
         var (lines, new) = (0, 0)
-        let isWatched = isatty(STDERR_FILENO) == 1
+        var progress = Progress("lines")
         for file in files {
             for line in LogFile(try opened(file), at: file) {
                 let result: Normalization
@@ -40,10 +42,10 @@ struct JournalIngest: AsyncParsableCommand {
                 lines += 1
                 if report { try StandardOutput.write("\(lines)") }
                 new += applied.count
-                if isWatched, lines % 1000 == 0 { StandardError.write("\(lines) lines") }
+                progress.advance()
             }
         }
-        StandardError.write("\(lines) lines, \(new) events new or said anew")
+        StandardError.write("\(lines) lines, \(new) events new or with new facts")
     }
 }
 
@@ -51,15 +53,15 @@ struct JournalIngest: AsyncParsableCommand {
 struct JournalFeed: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "events",
-        abstract: "Prints every event once, in the order of the log, with what it was to the state."
+        abstract: "Prints every event once, in the order of the log, with its disposition: applied, duplicate, …"
     )
 
     @OptionGroup var options: DatabaseOptions
 
-    @Option(help: "Begins after this position.")
+    @Option(help: "Begin after this position.")
     var after: Int64 = 0
 
-    @Option(help: "Prints at most so many.")
+    @Option(help: "Print at most so many.")
     var limit: Int = 1000
 
     func run() async throws {
@@ -67,7 +69,8 @@ struct JournalFeed: AsyncParsableCommand {
         let events = try await options.reachable { () async throws(JournalError) in
             try await journal.events(after: after, limit: limit)
         }
-        try options.print(events, ["position", "kind", "disposition", "subscription", "asserted"]) { entry in
+        try options.output.print(events, heads: ["position", "kind", "disposition", "subscription", "asserted"]) {
+            entry in
             let event = entry.event.event
             return [
                 "\(entry.position)", event.kind.rawValue, entry.event.disposition.rawValue,
@@ -81,13 +84,13 @@ struct JournalFeed: AsyncParsableCommand {
 struct JournalVerify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Reads the whole log and finds lines that were changed, removed or put in.",
+        abstract: "Reads the whole log and finds lines that were changed, removed or inserted.",
         discussion: "Exit status: 65 when anything is found."
     )
 
     @OptionGroup var options: DatabaseOptions
 
-    @Option(help: ArgumentHelp("What an earlier verification has printed, as position:chain.", valueName: "pin"))
+    @Option(help: ArgumentHelp("The position:chain that an earlier verification printed.", valueName: "pin"))
     var known: [String] = []
 
     func run() async throws {
@@ -95,14 +98,14 @@ struct JournalVerify: AsyncParsableCommand {
         for pin in known {
             let parts = pin.split(separator: ":", maxSplits: 1)
             guard parts.count == 2, let position = Int64(parts[0]) else {
-                throw ValidationError("--known is not of the form position:chain")
+                throw ValidationError("--known must be position:chain, as `journal verify` prints it")
             }
             pins[position] = String(parts[1])
         }
         let journal = try await options.journal()
         let found = pins
-        let verification = try await options.reachable { () async throws(JournalError) in
-            try await journal.verify(known: found)
+        let verification = try await Progress.during("reading the log") {
+            try await options.reachable { () async throws(JournalError) in try await journal.verify(known: found) }
         }
         if options.isForPeople {
             try StandardOutput.write(
@@ -126,13 +129,14 @@ struct JournalRebuild: AsyncParsableCommand {
 
     @OptionGroup var options: DatabaseOptions
 
-    @Flag(help: "Stores what the log gives where the two differ.")
+    @Flag(help: "Store the log's state where the two differ.")
     var repair = false
 
     func run() async throws {
         let journal = try await options.journal()
-        let rebuild = try await options.reachable { () async throws(JournalError) in
-            try await journal.rebuild(repairing: repair)
+        let rebuild = try await Progress.during("joining the states") {
+            try await options.reachable { () async throws(JournalError) in try await journal.rebuild(repairing: repair)
+            }
         }
         if options.isForPeople {
             try StandardOutput.write("\(rebuild.purchases) purchases, \(rebuild.differing.count) differ")

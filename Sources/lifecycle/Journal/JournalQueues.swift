@@ -9,23 +9,23 @@ struct JournalOutbox: AsyncParsableCommand {
         commandName: "outbox",
         abstract: "Takes news out of the outbox, one event a line.",
         discussion: """
-            What is printed is not given out again for the length of the lease. With --done it is not given out again at all: \
-            use that where whoever reads the output has it safe.
+            An event that is printed is not given out again while its lease lasts. With --done it is never given out again: \
+            use that when the reader of the output has stored it.
             """
     )
 
     @OptionGroup var options: DatabaseOptions
 
-    @Option(help: "Takes at most so many.")
+    @Option(help: "Take at most so many.")
     var limit: Int = 100
 
-    @Option(help: "How many seconds the lease lasts.")
+    @Option(help: "Seconds that the lease lasts.")
     var lease: Int = 60
 
-    @Flag(help: "Says that what is printed is done.")
+    @Flag(help: "Mark the printed events as done.")
     var done = false
 
-    @Flag(help: "Prints what was given up instead, and takes nothing.")
+    @Flag(help: "Print the events that were given up instead, and take none.")
     var abandoned = false
 
     private struct Row: Encodable {
@@ -42,7 +42,7 @@ struct JournalOutbox: AsyncParsableCommand {
                 : try await journal.outbox.next(limit, lease: .seconds(lease))
         }
         let rows = items.map { Row(id: $0.id, attempts: $0.attempts, event: $0.value) }
-        try options.print(rows, ["id", "kind", "subscription", "attempts"]) { row in
+        try options.output.print(rows, heads: ["id", "kind", "subscription", "attempts"]) { row in
             [
                 row.id, row.event.event.kind.rawValue, row.event.event.subscription?.description ?? "-",
                 "\(row.attempts)",
@@ -59,24 +59,27 @@ struct JournalOutbox: AsyncParsableCommand {
 struct JournalDue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "due",
-        abstract: "Prints what has to be done: look-ups, purchases to acknowledge, questions to answer."
+        abstract: "Prints duties: look-ups, purchases to acknowledge, questions to answer."
     )
 
     @OptionGroup var options: DatabaseOptions
 
-    @Option(help: ArgumentHelp("Until when, RFC 3339; by default the present.", valueName: "date"))
-    var at: String?
+    @Option(
+        help: ArgumentHelp("Duties until then, \(Moment.form); by default the present.", valueName: "time"),
+        transform: Moment.init
+    )
+    var at: Moment?
 
-    @Option(help: "Prints at most so many.")
+    @Option(help: "Print at most so many.")
     var limit: Int = 100
 
     func run() async throws {
         let journal = try await options.journal()
-        let moment = try at.map { try EventInput.moment($0) } ?? Date()
+        let moment = at?.date ?? Date()
         let items = try await options.reachable { () async throws(JournalError) in
             try await journal.due(at: moment, limit: limit)
         }
-        try options.print(items, ["kind", "due", "deadline", "subscription"]) { item in
+        try options.output.print(items, heads: ["kind", "due", "deadline", "subscription"]) { item in
             [
                 item.kind.rawValue, item.dueAt.formatted(.iso8601), item.deadline?.formatted(.iso8601) ?? "-",
                 item.subscription?.description ?? "-",
@@ -91,15 +94,15 @@ struct JournalQuarantine: AsyncParsableCommand {
         commandName: "quarantine",
         abstract: "Lists deliveries that could not be taken in, or deletes them.",
         discussion:
-            "The body of a delivery is printed in JSON alone, and its header fields, which are credentials, never."
+            "A delivery's body is printed in JSON only; its header fields are credentials and are never printed."
     )
 
     @OptionGroup var options: DatabaseOptions
 
-    @Option(help: "Prints at most so many.")
+    @Option(help: "Print at most so many.")
     var limit: Int = 100
 
-    @Option(help: ArgumentHelp("Deletes the delivery of this id.", valueName: "id"))
+    @Option(help: ArgumentHelp("Delete the delivery of this id.", valueName: "id"))
     var discard: [String] = []
 
     private struct Row: Encodable {
@@ -137,7 +140,7 @@ struct JournalQuarantine: AsyncParsableCommand {
                 body: String(decoding: entry.delivery.body, as: UTF8.self)
             )
         }
-        try options.print(rows, ["received", "source", "reason", "bytes"]) { row in
+        try options.output.print(rows, heads: ["received", "source", "reason", "bytes"]) { row in
             [row.receivedAt.formatted(.iso8601), row.source, row.reason, "\(row.body.utf8.count)"]
         }
     }
@@ -147,7 +150,8 @@ struct JournalQuarantine: AsyncParsableCommand {
 struct JournalExport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Prints everything that is known of an account, as one JSON object."
+        abstract: "Prints everything that is known of an account, as one JSON object.",
+        discussion: "Exit status: 66 when no purchase belongs to the account."
     )
 
     @OptionGroup var options: DatabaseOptions
@@ -160,6 +164,7 @@ struct JournalExport: AsyncParsableCommand {
             try await journal.export(identifier)
         }
         try StandardOutput.write(line: CanonicalJSON.bytes(export))
+        if export.states.isEmpty, export.transfers.isEmpty, export.uses.isEmpty { throw account.unknown() }
     }
 }
 
@@ -168,7 +173,11 @@ struct JournalErase: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "erase",
         abstract: "Removes everything that is known of an account and its purchases.",
-        discussion: "It cannot be undone. Ids and digests stay, so that nothing is told again."
+        discussion: """
+            This cannot be undone. Ids and digests stay, so that no event is reported again.
+
+            Exit status: 66 when no purchase belongs to the account.
+            """
     )
 
     @OptionGroup var options: DatabaseOptions
@@ -181,6 +190,7 @@ struct JournalErase: AsyncParsableCommand {
             try await journal.erase(identifier)
         }
         try StandardOutput.write(line: CanonicalJSON.bytes(erasure))
+        if erasure.lineages.isEmpty { throw account.unknown() }
     }
 }
 #endif

@@ -72,8 +72,8 @@ struct CaseExpectation {
                 let comparison = EventComparison(allowsMore: !(isWhole && name == "detail"))
                 let path = "events[\(index)].\(name)"
                 guard let found = written[MemberName(name)] else { throw VectorError("\(path) is missing") }
-                if let difference = comparison.differingPath(value, found, path) {
-                    throw VectorError("differs at \(difference): \(String(decoding: found.rawBytes, as: UTF8.self))")
+                if let difference = comparison.difference(value, found, at: path) {
+                    throw VectorError(difference.description)
                 }
             }
             if isWhole, written["detail"] != nil, try stated.object()["detail"] == nil {
