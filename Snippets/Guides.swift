@@ -46,7 +46,7 @@ func act(_ journal: Journal, _ send: (NormalizedEvent, String) async throws -> V
 
 func access(of userID: String, _ journal: Journal) async throws -> String {
     // snippet.show
-    let access = try await journal.access(of: .init(userID, .appAccountToken), .init(userID, .appUserID), at: Date())
+    let access = try await journal.access(of: [.init(userID, .appAccountToken), .init(userID, .appUserID)], at: Date())
     switch access.decision {
     case .granted(let until, _): return "until \(until.map { "\($0)" } ?? "further notice")"
     case .denied(let since, _): return "not since \(since.map { "\($0)" } ?? "ever")"
@@ -69,8 +69,8 @@ func spend(_ userID: String, _ journal: Journal) async throws -> Bool {
         "pro": .init(credits: 500, price: Money(ExactDecimal(20), "USD")),
     ])
     let user = Account.Identifier(userID, .appUserID)
-    let before = try await journal.credits(of: user, under: policy, at: Date()).balance
-    let after = try await journal.use(30, id: "job-1", of: user, under: policy, at: Date())
+    let before = try await journal.credits(of: [user], under: policy, at: Date()).balance
+    let after = try await journal.use(30, id: "job-1", of: [user], under: policy, at: Date())
     print(before, after?.balance ?? "fewer than 30")
     // snippet.hide
     return after != nil

@@ -23,8 +23,8 @@ func answer(_ body: [UInt8], with apple: AppleAdapter, _ journal: Journal) async
 func spend(job: String, of userID: String, under policy: CreditPolicy, _ journal: Journal) async throws -> Bool {
     // snippet.show
     let user = Account.Identifier(userID, .appAccountToken)
-    guard try await journal.access(of: user, at: Date()).decision.isGranted else { return false }
-    return try await journal.use(30, id: job, of: user, under: policy, at: Date()) != nil  // once for each id
+    guard try await journal.access(of: [user], at: Date()).decision.isGranted else { return false }
+    return try await journal.use(30, id: job, of: [user], under: policy, at: Date()) != nil  // once for each id
     // snippet.hide
 }
 

@@ -6,7 +6,7 @@ extension Journal {
     ///
     /// - Throws: ``JournalError``.
     public func credits(
-        of accounts: Account.Identifier...,
+        of accounts: [Account.Identifier],
         under policy: CreditPolicy,
         in environment: StoreEnvironment = .production,
         at time: Date
@@ -33,7 +33,7 @@ extension Journal {
     public func use(
         _ credits: Int64,
         id: String,
-        of accounts: Account.Identifier...,
+        of accounts: [Account.Identifier],
         under policy: CreditPolicy,
         in environment: StoreEnvironment = .production,
         at time: Date

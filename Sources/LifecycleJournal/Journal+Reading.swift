@@ -10,7 +10,7 @@ extension Journal {
     ///   - time: the time to decide for, usually the present.
     /// - Throws: ``JournalError``.
     public func access(
-        of accounts: Account.Identifier...,
+        of accounts: [Account.Identifier],
         in environment: StoreEnvironment = .production,
         at time: Date
     ) async throws(JournalError) -> AccountAccess {
@@ -21,7 +21,7 @@ extension Journal {
     ///
     /// - Throws: ``JournalError``.
     public func explain(
-        _ accounts: Account.Identifier...,
+        _ accounts: [Account.Identifier],
         in environment: StoreEnvironment = .production,
         at time: Date
     ) async throws(JournalError) -> [Explanation] {

@@ -10,7 +10,7 @@ public import Normalizer
 /// ```swift
 /// let journal = Journal(try await SQLiteJournal(path: "billing.sqlite"), now: timeOfDay)
 /// let answer = await journal.receive(delivery, with: adapter)     // answer.status goes to the provider
-/// let access = try await journal.access(of: account, at: now)
+/// let access = try await journal.access(of: [account], at: now)
 /// ```
 public struct Journal: Sendable {
     /// What a journal keeps, and for how long.

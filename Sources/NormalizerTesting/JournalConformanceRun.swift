@@ -248,7 +248,7 @@ struct JournalConformanceRun {
             require(.histories, stored == state, "\(state.subscription) is in another state", seed: seed)
         }
         for account in history.accounts {
-            let access = try await journal.access(of: account, at: history.end)
+            let access = try await journal.access(of: [account], at: history.end)
             let due = expected.access(of: account, at: history.end)
             require(.histories, access == due, "an account has other access", seed: seed)
         }

@@ -81,7 +81,7 @@ struct BadDatabaseTests {
         for delivery in life.deliveries { answers.insert(await journal.receive(delivery, with: life.adapter).status) }
         #expect(answers.contains(503))
         let account = try #require(try await life.ledger().accounts.first)
-        #expect(await code { _ = try await journal.access(of: account, at: StripeLife.start) } == .corrupt)
+        #expect(await code { _ = try await journal.access(of: [account], at: StripeLife.start) } == .corrupt)
     }
 
     @Suite("PostgreSQL", .enabled(if: PostgresServer.isInstalled, "\(PostgresServer.absence)"))

@@ -101,7 +101,7 @@ struct JournalTests {
         _ = try await journal.rebuild(repairing: true)
         for day in 0..<120 {
             let moment = StripeLife.start.addingTimeInterval(Double(day) * 86_400)
-            #expect(try await journal.access(of: account, at: moment) == ledger.access(of: account, at: moment))
+            #expect(try await journal.access(of: [account], at: moment) == ledger.access(of: account, at: moment))
         }
         let lines = try await journal.lines()
         #expect(lines.contains { if case .statement = $0.line { true } else { false } })
@@ -345,23 +345,23 @@ struct JournalTests {
         let product = try #require(ledger.states.first?.periods.values.first?.statement.value.product)
         let policy = CreditPolicy([product: .init(credits: 100)])
         let moment = StripeLife.start.addingTimeInterval(86_400)
-        #expect(try await journals[0].credits(of: account, under: policy, at: moment).balance == 100)
+        #expect(try await journals[0].credits(of: [account], under: policy, at: moment).balance == 100)
         let used = try await withThrowingTaskGroup(of: Int.self) { group in
             for index in 0..<12 {
                 group.addTask {
                     // Each job is asked for twice, by two processes.
                     let statement = try await journals[index % 2]
-                        .use(30, id: "job \(index / 2)", of: account, under: policy, at: moment)
+                        .use(30, id: "job \(index / 2)", of: [account], under: policy, at: moment)
                     return statement == nil ? 0 : 1
                 }
             }
             return try await group.reduce(0, +)
         }
         #expect(used == 6, "three jobs, each of them twice")
-        #expect(try await journals[1].credits(of: account, under: policy, at: moment).balance == 10)
-        #expect(try await journals[1].use(11, id: "more", of: account, under: policy, at: moment) == nil)
+        #expect(try await journals[1].credits(of: [account], under: policy, at: moment).balance == 10)
+        #expect(try await journals[1].use(11, id: "more", of: [account], under: policy, at: moment) == nil)
         for _ in 0..<2 { try await journals[0].give(5, id: "sorry", to: account, at: moment) }
-        #expect(try await journals[0].credits(of: account, under: policy, at: moment).balance == 15)
+        #expect(try await journals[0].credits(of: [account], under: policy, at: moment).balance == 15)
     }
 
     @Test("A claim binds a purchase, and a checkpoint moves for one reader alone")

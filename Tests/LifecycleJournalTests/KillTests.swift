@@ -61,7 +61,7 @@ struct KillTests {
             guard let account = AccountLedger([state]).accounts.first else { continue }
             customers.insert(account)
             let policy = CreditPolicy(["prod_basic": .init(credits: 200), "prod_pro": .init(credits: 500)])
-            let credits = try await journal.credits(of: account, under: policy, at: ended)
+            let credits = try await journal.credits(of: [account], under: policy, at: ended)
             #expect(credits == CreditStatement(of: state, under: policy, uses: [], at: ended))
         }
         #expect(customers.count == 12)

@@ -215,7 +215,7 @@ struct JournalExplain: AsyncParsableCommand {
         let (identifier, moment) = (account.identifier, account.moment)
         let environment = StoreEnvironment(rawValue: account.environment)
         let explanations = try await options.reachable { () async throws(JournalError) in
-            try await journal.explain(identifier, in: environment, at: moment)
+            try await journal.explain([identifier], in: environment, at: moment)
         }
         guard !explanations.isEmpty else { throw account.unknown() }
         try options.output.print(explanations)
@@ -268,9 +268,9 @@ struct JournalCredits: AsyncParsableCommand {
         guard !ledger.states(of: [identifier], in: environment).isEmpty else { throw account.unknown() }
         let found = try await options.reachable { () async throws(JournalError) -> CreditStatement? in
             guard let use, let id else {
-                return try await journal.credits(of: identifier, under: policy, in: environment, at: moment)
+                return try await journal.credits(of: [identifier], under: policy, in: environment, at: moment)
             }
-            return try await journal.use(use, id: id, of: identifier, under: policy, in: environment, at: moment)
+            return try await journal.use(use, id: id, of: [identifier], under: policy, in: environment, at: moment)
         }
         guard let statement = found else {
             StandardError.write("the account has fewer than \(use ?? 0) credits; none was used")

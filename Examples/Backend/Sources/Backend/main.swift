@@ -50,11 +50,11 @@ router.post("hooks/:provider") { request, context -> HTTPResponse.Status in
 // Yours to add: who is signed in, and so may ask for a user.
 router.get("access/:user") { _, context -> String in
     let user = Account.Identifier(try context.parameters.require("user"), .appUserID)
-    return "\(try await journal.access(of: user, at: Date()).decision.isGranted)"
+    return "\(try await journal.access(of: [user], at: Date()).decision.isGranted)"
 }
 router.post("credits/:user/:job") { _, context -> HTTPResponse.Status in
     let user = Account.Identifier(try context.parameters.require("user"), .appUserID)
     let job = try context.parameters.require("job")
-    return try await journal.use(30, id: job, of: user, under: policy, at: Date()) == nil ? .conflict : .ok
+    return try await journal.use(30, id: job, of: [user], under: policy, at: Date()) == nil ? .conflict : .ok
 }
 try await Application(router: router, configuration: .init(address: .hostname("127.0.0.1", port: 8080))).runService()

@@ -18,7 +18,7 @@ struct QueryRoutes: Sendable {
             try tokens.check(request, for: .read)
             let question = try Question(request, now: now())
             return try Self.json(
-                try await journal.access(of: question.account, in: question.environment, at: question.time)
+                try await journal.access(of: [question.account], in: question.environment, at: question.time)
             )
         }
         api.get("subscriptions") { request, _ in
@@ -32,7 +32,7 @@ struct QueryRoutes: Sendable {
             try tokens.check(request, for: .read)
             let question = try Question(request, now: now())
             return try Self.json(
-                try await journal.explain(question.account, in: question.environment, at: question.time)
+                try await journal.explain([question.account], in: question.environment, at: question.time)
             )
         }
         api.get("events") { request, _ in
@@ -53,7 +53,7 @@ struct QueryRoutes: Sendable {
             let question = try Question(request, now: now())
             return try Self.json(
                 try await journal.credits(
-                    of: question.account,
+                    of: [question.account],
                     under: try requiredPolicy,
                     in: question.environment,
                     at: question.time
@@ -91,7 +91,7 @@ struct QueryRoutes: Sendable {
         let statement = try await journal.use(
             use.credits,
             id: use.id,
-            of: Account.Identifier(account.id, account.source),
+            of: [Account.Identifier(account.id, account.source)],
             under: try requiredPolicy,
             in: use.environment.map { StoreEnvironment(rawValue: $0) } ?? .production,
             at: now()

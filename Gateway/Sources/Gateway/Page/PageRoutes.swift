@@ -56,7 +56,7 @@ struct PageRoutes: Sendable {
     private func credits(of names: [Account.Identifier], at time: Date) async throws -> CreditStatement? {
         guard let policy else { return nil }
         for name in names {
-            let statement = try await journal.credits(of: name, under: policy, at: time)
+            let statement = try await journal.credits(of: [name], under: policy, at: time)
             if !statement.grants.isEmpty { return statement }
         }
         return nil
