@@ -1,0 +1,70 @@
+public import Normalizer
+
+/// Deliveries that are the provider's and could not be taken in: this version cannot read them, they are of an app that is not
+/// configured, or nobody could be asked about them.
+///
+/// After an update, or a change of the configuration, replay them.
+public struct Quarantine: Sendable {
+    /// A delivery in quarantine.
+    public struct Entry: Sendable, Identifiable {
+        /// Its name in the quarantine.
+        public let id: String
+        /// Whose it is, as the host names its adapters.
+        public let source: String
+        /// The delivery, with the header fields that prove it.
+        public let delivery: Delivery
+        /// Why it is here; nothing of its content.
+        public let reason: String
+        let record: JournalRecord
+    }
+
+    let journal: Journal
+
+    /// The deliveries, in the order in which they were received.
+    ///
+    /// - Parameters:
+    ///   - entry: begin after this one.
+    ///   - limit: the most deliveries to return.
+    /// - Throws: ``JournalError``.
+    public func list(after entry: Entry? = nil, limit: Int = 100) async throws(JournalError) -> [Entry] {
+        var selection = JournalSelection(group: DeliveryPlace.quarantined.rawValue, limit: limit)
+        if let entry { selection = selection.following(entry.record) }
+        let page = selection
+        return try await journal.read { transaction in
+            try await transaction.records(page, in: .delivery).map { record in
+                let detail = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail)
+                let delivery = Delivery(
+                    headers: detail.headers ?? [:],
+                    body: record.body,
+                    receivedAt: detail.receivedAt
+                )
+                return Entry(
+                    id: record.key,
+                    source: detail.source,
+                    delivery: delivery,
+                    reason: detail.error ?? "",
+                    record: record
+                )
+            }
+        }
+    }
+
+    /// Gives a delivery to its adapter once more. It leaves the quarantine when it is accepted.
+    ///
+    /// - Parameters:
+    ///   - entry: the delivery, from ``list(after:limit:)``.
+    ///   - adapter: who takes it; its own time of receipt is what signatures are held against.
+    /// - Returns: what a provider would be answered; `Acknowledgement.Decision.accept` means that it was taken in.
+    public func replay(_ entry: Entry, with adapter: some ProviderAdapter) async -> Acknowledgement {
+        await journal.receive(entry.delivery, with: adapter, as: entry.source)
+    }
+
+    /// Deletes a delivery.
+    ///
+    /// - Returns: whether it was still there.
+    /// - Throws: ``JournalError``.
+    @discardableResult
+    public func discard(_ entry: Entry) async throws(JournalError) -> Bool {
+        try await journal.write { try await $0.delete(entry.record, from: .delivery) }
+    }
+}
