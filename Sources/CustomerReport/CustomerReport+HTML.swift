@@ -24,19 +24,25 @@ extension CustomerReport {
     ///   - search: shows a search field, and one for the time; absent, the document stands alone.
     ///   - notice: a sentence above the purchases, such as that nothing was found.
     ///   - credits: the statement of the customer's credits, which is shown below the purchases.
+    ///   - deliveries: what providers sent, and what they were answered, as a table below the purchases.
     public func html(
         title: String,
         search: Search? = nil,
         notice: String? = nil,
-        credits: CreditStatement? = nil
+        credits: CreditStatement? = nil,
+        deliveries: ReportTable? = nil
     ) -> String {
         let form: HTML = search.map(self.form) ?? ""
         let notice: HTML = notice.map { "<p class=\"notice\" role=\"status\">\($0)</p>" } ?? ""
         let credits: HTML = credits.map(self.credits) ?? ""
+        let deliveries: HTML =
+            deliveries.map {
+                "<section aria-label=\"Deliveries\"><h2>Deliveries</h2>\($0.markup(label: "Deliveries, newest first"))</section>"
+            } ?? ""
         let page: HTML = """
             \(Self.head(title))<a class="skip" href="#purchases">Skip to the purchases</a>
             <header><h1>\(title)</h1>\(form)</header>
-            <main id="purchases">\(notice)\(purchases.map(section))\(credits)</main></body></html>
+            <main id="purchases">\(notice)\(purchases.map(section))\(credits)\(deliveries)</main></body></html>
             """
         return page.text
     }

@@ -36,19 +36,28 @@ public struct ReportTable: Sendable {
     public func html(title: String, notice: String? = nil, home: String? = nil) -> String {
         let notice: HTML = notice.map { "<p class=\"notice\" role=\"status\">\($0)</p>" } ?? ""
         let link: HTML = home.map { "<p><a href=\"\($0)\">Customers</a></p>" } ?? ""
-        let heads = columns.map { "<th scope=\"col\">\($0)</th>" as HTML }
+        let page: HTML = """
+            \(CustomerReport.head(title))<header><h1>\(title)</h1>\(link)</header><main>\(notice)
+            \(markup(label: title))</main></body></html>
+            """
+        return page.text
+    }
+
+    /// The table alone. It has a column for buttons where a row has any.
+    func markup(label: String) -> HTML {
+        let hasActions = rows.contains { !$0.actions.isEmpty }
+        let heads = (columns + (hasActions ? ["Action"] : [])).map { "<th scope=\"col\">\($0)</th>" as HTML }
         let lines = rows.map { row -> HTML in
             let cells = row.cells.map { "<td>\($0)</td>" as HTML }
             let buttons = row.actions.map { action in
                 "<form action=\"\(action.address)\" method=\"post\"><button>\(action.label)</button></form>" as HTML
             }
-            return "<tr>\(cells)<td>\(buttons)</td></tr>"
+            let last: HTML = hasActions ? "<td>\(buttons)</td>" : ""
+            return "<tr>\(cells)\(last)</tr>"
         }
-        let page: HTML = """
-            \(CustomerReport.head(title))<header><h1>\(title)</h1>\(link)</header><main>\(notice)
-            <div class="scroll" tabindex="0" role="region" aria-label="\(title)"><table>
-            <thead><tr>\(heads)<th scope="col">Action</th></tr></thead><tbody>\(lines)</tbody></table></div></main></body></html>
+        return """
+            <div class="scroll" tabindex="0" role="region" aria-label="\(label)"><table>
+            <thead><tr>\(heads)</tr></thead><tbody>\(lines)</tbody></table></div>
             """
-        return page.text
     }
 }

@@ -39,6 +39,7 @@ extension Journal {
             )
             guard try await transaction.insert(record, into: .log) else { continue }
             update.newLines += 1
+            try await Self.indexNames(of: line, transaction)
             if case .event(let event) = line, first[event.id] == nil { first[event.id] = record.key }
         }
         // All of it was joined by the transaction that inserted the lines.
@@ -235,6 +236,7 @@ struct StateRows {
             } else {
                 let record = JournalRecord(key: JournalKey.text(lineage), body: body)
                 guard try await transaction.insert(record, into: .state) else { throw Conflict() }
+                try await Journal.index(lineage.id, of: lineage, transaction)
             }
             let known = accounts[lineage] ?? []
             for account in AccountLedger([state]).accounts where !known.contains(account) {

@@ -137,12 +137,13 @@ extension Journal {
             if let known, known.group != DeliveryPlace.waiting.rawValue { return }
             (record.group, record.order) = (DeliveryPlace.quarantined.rawValue, delivery.receivedAt.milliseconds)
             record.body = delivery.body
-        } else if let retention = options.deliveryRetention {
+        } else if let retention = options.deliveryRetention, isNew || known?.group == DeliveryPlace.kept.rawValue {
             detail.headers = nil
             (record.group, record.order) = (
                 DeliveryPlace.kept.rawValue, delivery.receivedAt.milliseconds + retention.milliseconds
             )
             record.body = delivery.body
+            try await Self.index(record, noting: detail, transaction)
         } else {
             guard try await transaction.delete(record, from: .delivery) else { throw Conflict() }
             return
@@ -332,7 +333,12 @@ extension Journal {
                 let deleted = try await write { transaction in
                     let selection = JournalSelection(group: group, through: last, limit: 200)
                     let records = try await transaction.records(selection, in: table)
-                    for record in records { _ = try await transaction.delete(record, from: table) }
+                    for record in records {
+                        _ =
+                            table == .delivery
+                            ? try await Self.delete(record, transaction)
+                            : try await transaction.delete(record, from: table)
+                    }
                     return records.count
                 }
                 count += deleted

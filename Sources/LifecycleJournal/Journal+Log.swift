@@ -201,7 +201,7 @@ extension Journal {
 
     /// Joins every state from the log again and compares it with the stored one.
     ///
-    /// - Parameter isRepairing: whether to store what the log gives, with its links, accounts and transfers, where the two
+    /// - Parameter isRepairing: whether to store what the log gives, with its links, names, accounts and transfers, where the two
     ///   differ. What only the stored state knows is lost then.
     /// - Throws: ``JournalError``.
     public func rebuild(repairing isRepairing: Bool = false) async throws(JournalError) -> Rebuild {
@@ -217,6 +217,12 @@ extension Journal {
                 guard let lineage = line.subscription, !lineage.id.isEmpty else {
                     if isRepairing { try await rebuildTransfer(line) }
                     continue
+                }
+                if isRepairing {
+                    try await write { transaction in
+                        try await Self.index(lineage.id, of: lineage, transaction)
+                        try await Self.indexNames(of: line, transaction)
+                    }
                 }
                 let isRight = try await write { transaction in
                     try await rebuildState(of: lineage, firstStatedAt: record.order, isRepairing, transaction)

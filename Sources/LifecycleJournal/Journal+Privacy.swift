@@ -90,7 +90,11 @@ extension Journal {
         var count = 0
         let selection = JournalSelection(group: JournalKey.text(lineage), limit: 500)
         for var record in try await transaction.allRecords(selection, in: .log) where !record.body.isEmpty {
-            if case .event(let event) = try CanonicalJSON.value(LogLine.self, from: record.body),
+            let line = try CanonicalJSON.value(LogLine.self, from: record.body)
+            if case .event(let event) = line, let name = event.transaction {
+                try await forget(name, of: lineage, transaction)
+            }
+            if case .event(let event) = line,
                 var told = try await transaction.record(event.id.description, in: .event), !told.body.isEmpty
             {
                 (told.body, told.group) = ([], QueuePlace.silent.rawValue)
@@ -128,6 +132,7 @@ extension Journal {
             }
             guard try await transaction.delete(record, from: .state) else { throw Conflict() }
         }
+        try await forget(lineage.id, of: lineage, transaction)
         try await eraseUses(useGroup(lineage), transaction)
         for link in try await transaction.allRecords(JournalSelection(group: key, limit: 500), in: .link) {
             _ = try await transaction.delete(link, from: .link)
@@ -145,7 +150,7 @@ extension Journal {
                 for record in records {
                     let detail = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail)
                     guard !lineages.isDisjoint(with: detail.lineages ?? []) else { continue }
-                    if try await transaction.delete(record, from: .delivery) { deleted += 1 }
+                    if try await Self.delete(record, transaction) { deleted += 1 }
                 }
                 return (deleted, records.last, records.count)
             }

@@ -21,22 +21,46 @@ struct PageRoutes: Sendable {
             try tokens.check(request, for: .read)
             let query = request.uri.queryParameters["q"].map(String.init) ?? ""
             let time = try request.uri.queryParameters["at"].map { try Question.time(String($0)) } ?? now()
-            let names = query.isEmpty ? [] : try await names(query)
-            let lines = query.isEmpty ? [] : try await lines(about: query, names)
-            let report = CustomerReport(lines, at: time)
-            let notice =
-                query.isEmpty
-                ? "Search for an account, a transaction, a subscription or an order."
-                : lines.isEmpty ? "Nothing is known under this name." : nil
-            return Self.page(
-                report.html(
-                    title: query.isEmpty ? "Customers" : query,
-                    search: .init(action: "/", query: query),
-                    notice: notice,
-                    credits: try await credits(of: names, at: time)
+            guard !query.isEmpty else {
+                return page(
+                    "Customers",
+                    query: query,
+                    at: time,
+                    notice: "Search for an account, a transaction, a subscription or an order."
                 )
+            }
+            let names = try await names(query)
+            let lines = try await lines(about: query, names)
+            return page(
+                query,
+                lines: lines,
+                query: query,
+                at: time,
+                notice: lines.isEmpty ? "Nothing is known under this name." : nil,
+                credits: try await credits(of: names, at: time),
+                deliveries: try await deliveries(about: lines)
             )
         }
+    }
+
+    private func page(
+        _ title: String,
+        lines: [LogLine] = [],
+        query: String,
+        at time: Date,
+        notice: String?,
+        credits: CreditStatement? = nil,
+        deliveries: ReportTable? = nil
+    ) -> Response {
+        Self.page(
+            CustomerReport(lines, at: time).html(
+                title: title,
+                search: .init(action: "/", query: query),
+                notice: notice,
+                credits: credits,
+                deliveries: deliveries
+            )
+        )
     }
 
     /// The accounts that are called so, by whichever source.
@@ -49,7 +73,23 @@ struct PageRoutes: Sendable {
     private func lines(about query: String, _ names: [Account.Identifier]) async throws -> [LogLine] {
         var lines: [LogLine] = []
         for name in names { lines += try await journal.export(name).lines.filter { !lines.contains($0) } }
-        return lines.isEmpty ? try await journal.lines(about: query) : lines
+        return lines.isEmpty ? try await journal.lines(of: try await journal.lineages(named: query)) : lines
+    }
+
+    /// What was sent about purchases, and what the gateway answered.
+    private func deliveries(about lines: [LogLine]) async throws -> ReportTable? {
+        guard !lines.isEmpty, journal.options.deliveryRetention != nil else { return nil }
+        var table = ReportTable(columns: ["Received", "Source", "Answer", "Came to", "Bytes"])
+        for delivery in try await journal.deliveries(of: Array(Set(lines.compactMap(\.subscription)))) {
+            let time = delivery.receivedAt.formatted(
+                .iso8601.year().month().day().time(includingFractionalSeconds: true)
+            )
+            let cells = [
+                time, delivery.source, "\(delivery.status)", delivery.reason ?? "taken in", "\(delivery.bytes)",
+            ]
+            table.rows.append((cells: cells, actions: []))
+        }
+        return table
     }
 
     /// The credits of the first of these accounts that has had any in production; nil without a policy.
@@ -68,36 +108,5 @@ struct PageRoutes: Sendable {
         if let options { headers[options] = "nosniff" }
         if let referrer { headers[referrer] = "no-referrer" }
         return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: text)))
-    }
-}
-
-extension Journal {
-    /// Lines of purchases that have a lineage, a transaction or an order of this name.
-    ///
-    /// The whole log is read for it: an account is found by its index, and faster.
-    func lines(about name: String) async throws(JournalError) -> [LogLine] {
-        let found = Set(try await lines { $0.isNamed(name) }.compactMap(\.subscription))
-        guard !found.isEmpty else { return [] }
-        return try await lines { $0.subscription.map(found.contains) ?? false }
-    }
-
-    private func lines(where isWanted: (LogLine) -> Bool) async throws(JournalError) -> [LogLine] {
-        var wanted: [LogLine] = []
-        var position: Int64 = 0
-        while true {
-            let page = try await lines(after: position, limit: 1000)
-            guard let last = page.last else { return wanted }
-            wanted += page.map(\.line).filter(isWanted)
-            position = last.position
-        }
-    }
-}
-
-extension LogLine {
-    /// Whether its lineage, or the transaction or order of an event, has this name.
-    fileprivate func isNamed(_ name: String) -> Bool {
-        if let subscription, subscription.id == name || subscription.description == name { return true }
-        if case .event(let event) = self { return event.transaction == name }
-        return false
     }
 }
