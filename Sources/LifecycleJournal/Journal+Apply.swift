@@ -20,13 +20,15 @@ extension Journal {
     ///   - result: the adapter's result for the delivery.
     ///   - transaction: the transaction to write in; you commit it.
     ///   - time: the present.
+    ///   - trace: what the delivery came with, for ``JournalQueue/Item/trace`` of its news.
     /// - Throws: what the transaction throws, and an error where another transaction was faster: roll back then, and repeat
     ///   everything in a new transaction.
     @discardableResult
     public func apply(
         _ result: Normalization,
         in transaction: any JournalTransaction,
-        at time: Date
+        at time: Date,
+        trace: TraceParent? = nil
     ) async throws -> JournalUpdate {
         var update = JournalUpdate()
         var first: [EventID: String] = [:]
@@ -56,7 +58,10 @@ extension Journal {
         for applied in ledger.apply(result, catalog: options.catalog) {
             update.applied.append(applied)
             guard let line = first[applied.event.id] else { continue }
-            if try await insert(applied, of: line, transaction, at: time) { update.newEvents.insert(applied.event.id) }
+            let detail = QueueDetail(line: line, trace: trace)
+            if try await insert(applied, noting: detail, transaction, at: time) {
+                update.newEvents.insert(applied.event.id)
+            }
         }
         for lineage in result.lineages {
             for sibling in siblings where ledger[lineage]?.lineages.contains(sibling) == true {
@@ -71,7 +76,7 @@ extension Journal {
     /// - Returns: whether the event is new.
     private func insert(
         _ applied: AppliedEvent,
-        of line: String,
+        noting detail: QueueDetail,
         _ transaction: any JournalTransaction,
         at time: Date
     ) async throws -> Bool {
@@ -81,7 +86,7 @@ extension Journal {
             group: place.rawValue,
             order: time.milliseconds,
             body: try CanonicalJSON.bytes(applied),
-            detail: try CanonicalJSON.bytes(QueueDetail(line: line))
+            detail: try CanonicalJSON.bytes(detail)
         )
         guard try await transaction.insert(record, into: .event) else { return false }
         for item in DueItem.items(of: applied) { try await Self.schedule(item, transaction) }

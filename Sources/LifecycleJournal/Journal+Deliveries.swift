@@ -50,7 +50,7 @@ extension Journal {
         with adapter: Adapter,
         as source: String? = nil
     ) async -> Acknowledgement {
-        let delivery = adapter.signedDocument(of: delivery)
+        let delivery = proven(delivery, by: adapter)
         let outcome: Result<Normalization, DeliveryError>
         do throws(DeliveryError) {
             outcome = .success(try await adapter.receive(delivery))
@@ -59,6 +59,15 @@ extension Journal {
         }
         let source = source ?? adapter.provider.rawValue
         return await settle(delivery, outcome, of: source, adapter.provider).answer
+    }
+
+    /// The part of a delivery that is proven, and the trace that it came with: all that is kept.
+    private func proven(_ delivery: Delivery, by adapter: some ProviderAdapter) -> Delivery {
+        var document = adapter.signedDocument(of: delivery)
+        if TraceParent(of: document) == nil, let trace = TraceParent(of: delivery) {
+            document.headers.add(TraceParent.header, "\(trace)")
+        }
+        return document
     }
 
     /// Keeps what a delivery came to, where it is to be kept, and says what to answer.
@@ -97,9 +106,10 @@ extension Journal {
         isQuarantined: Bool
     ) async throws(JournalError) -> JournalUpdate {
         let time = now()
+        let trace = TraceParent(of: delivery)
         return try await write { transaction in
             var update = JournalUpdate()
-            if let result { update = try await apply(result, in: transaction, at: time) }
+            if let result { update = try await apply(result, in: transaction, at: time, trace: trace) }
             // What was known adds nothing, and after an erasure its body must not come back.
             let isNew = update.newLines > 0
             try await finish(
@@ -190,7 +200,7 @@ extension Journal {
         with adapter: Adapter,
         as source: String? = nil
     ) async -> Acknowledgement {
-        let delivery = adapter.signedDocument(of: delivery)
+        let delivery = proven(delivery, by: adapter)
         let source = source ?? adapter.provider.rawValue
         let notification: Authenticated<Adapter.Notification>
         do throws(DeliveryError) {

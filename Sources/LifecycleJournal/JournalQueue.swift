@@ -19,8 +19,13 @@ struct QueueDetail: Codable, Sendable {
     var line: String?
     var attempts = 0
     var error: String?
+    /// The trace of the delivery that brought it.
+    var trace: String?
 
-    init(line: String? = nil) { self.line = line }
+    init(line: String? = nil, trace: TraceParent? = nil) {
+        self.line = line
+        self.trace = trace?.description
+    }
 
     init(of record: JournalRecord) throws {
         self = record.detail.isEmpty ? QueueDetail() : try CanonicalJSON.value(from: record.detail)
@@ -42,6 +47,8 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
         public let attempts: Int
         /// Until when nobody else gets it; for one that was given up, when that was.
         public let leasedUntil: Date
+        /// The trace of the delivery that brought it; nil where it came with none.
+        public let trace: TraceParent?
         let record: JournalRecord
     }
 
@@ -160,6 +167,7 @@ extension JournalQueue.Item {
         value = try CanonicalJSON.value(Value.self, from: record.body)
         self.attempts = attempts
         leasedUntil = Date(millisecondsSince1970: record.order)
+        trace = try QueueDetail(of: record).trace.flatMap { TraceParent($0) }
         self.record = record
     }
 }

@@ -44,6 +44,7 @@ struct NewsWorker: Service {
         for (name, value) in destination.signature.headers(id: item.id, at: now(), body: body) {
             try request.setHeader(name, to: value)
         }
+        if let trace = item.trace { try request.setHeader(TraceParent.header, to: "\(trace.child())") }
         // The receiver acts once under the id, so that nothing is lost by sending it again.
         request.isIdempotent = true
         let reason: String
