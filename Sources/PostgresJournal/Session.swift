@@ -51,7 +51,8 @@ import Darwin
             ("sslmode", configuration.isTLSRequired ? "verify-full" : "prefer"),
             ("sslrootcert", configuration.trustRoots),
             ("gssencmode", "disable"),
-            ("passfile", "/dev/null"),
+            // Of a file that is there and is not a plain one, libpq would complain on the standard error.
+            ("passfile", "/dev/null/none"),
             ("dbname", configuration.url.text),
             ("client_encoding", "UTF8"),
             ("fallback_application_name", "lifecycle"),

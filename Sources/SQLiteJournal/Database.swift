@@ -19,6 +19,10 @@ import LifecycleJournal
         unsafe self.handle = unsafe handle
         // From here on, `deinit` closes it: also one that could not be opened wants to be closed.
         guard code == SQLITE_OK else { throw Self.error(code) }
+        // SQLite opens a file for reading alone where it may not be written, and says so only with the first change.
+        guard unsafe sqlite3_db_readonly(handle, "main") != 1 else {
+            throw JournalError(.notWritable, "the file may not be written")
+        }
         let busy = unsafe sqlite3_busy_timeout(handle, busyTimeout)
         guard busy == SQLITE_OK else { throw Self.error(busy) }
     }

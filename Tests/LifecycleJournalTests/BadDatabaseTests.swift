@@ -43,25 +43,23 @@ struct BadDatabaseTests {
         #expect(await code { _ = try await SQLiteJournal.migrate(path: path) } == .newerSchema)
     }
 
-    @Test(
-        "A full disk is answered with 503, and what was kept before stays",
-        .enabled(if: SmallDisk.isPossible, "only root can mount a disk that is small")
-    )
-    func fullDisk() async throws {
-        let life = try StripeLife()
-        let disk = try SmallDisk(kilobytes: 400)
-        let journal = journal(try await SQLiteJournal(path: disk.path + "/full.sqlite"))
-        var answers: [Int] = []
-        for delivery in life.deliveries { answers.append(await journal.receive(delivery, with: life.adapter).status) }
-        try #require(answers.contains(503))
-        #expect(Set(answers).isSubset(of: [200, 503]))
-        #expect(await code { _ = try await journal.outbox.next(lease: .seconds(1)) } != .corrupt)
-        try disk.grow(toKilobytes: 40_000)
-        for delivery in life.deliveries { #expect(await journal.receive(delivery, with: life.adapter).status == 200) }
-        for state in try await life.ledger().states {
-            #expect(try await journal.state(of: state.subscription) == state)
+    @Test("A file that may not be written", .enabled(if: SmallDisk.isPossible, SmallDisk.absence))
+    func readOnly() async throws {
+        let disk = try SmallDisk()
+        let path = disk.path + "/read-only.sqlite"
+        #expect(try await SQLiteJournal.migrate(path: path) == 0)
+        try disk.protect()
+        for migrates in [true, false] {
+            let code = await code { _ = try await SQLiteJournal(path: path, migrates: migrates) }
+            #expect(code == .notWritable)
         }
-        #expect(try await journal.verify().findings == [])
+    }
+
+    @Test("A full disk", .enabled(if: SmallDisk.isPossible, SmallDisk.absence))
+    func fullDisk() async throws {
+        let disk = try SmallDisk()
+        let storage = try await SQLiteJournal(path: disk.path + "/full.sqlite")
+        try await takeIn(storage, trouble: disk.fill, recovery: disk.makeRoom)
     }
 
     @Test("A row that was edited by hand is found, and nothing is built upon it")
@@ -110,8 +108,12 @@ struct BadDatabaseTests {
             let url = try await server.database()
             #expect(await code(url) { $0.maximumConnections = 0 } == .configuration)
             #expect(await code(url) == nil)
-            let name = try #require(url.split(separator: "/").last.map(String.init))
-            try await server.psql(name, "UPDATE lifecycle_schema SET version = 99")
+            let passwords: [String: JournalError.Code?] = [":right": nil, ":wrong": .configuration, "": .configuration]
+            for (password, expected) in passwords {
+                let user = PostgresServer.guarded + password
+                #expect(await code(server.address(server.name(url), user: user)) == expected, "\(user)")
+            }
+            try await server.psql(server.name(url), "UPDATE lifecycle_schema SET version = 99")
             #expect(await code(url) == .newerSchema)
         }
 
@@ -132,13 +134,9 @@ struct BadDatabaseTests {
             var configuration = PostgresJournal.Configuration(url: Secret(url))
             configuration.maximumConnections = 1
             let journal = Journal(try await PostgresJournal(configuration), now: { StripeLife.start })
-            let name = try #require(url.split(separator: "/").last.map(String.init))
             for delivery in life.deliveries.prefix(3) {
                 #expect(await journal.receive(delivery, with: life.adapter).status == 200)
-                try await server.psql(
-                    name,
-                    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = '\(name)' AND pid <> pg_backend_pid()"
-                )
+                try await server.disconnect(server.name(url))
             }
             await withTaskGroup(of: Int.self) { group in
                 for delivery in life.deliveries {
@@ -150,6 +148,40 @@ struct BadDatabaseTests {
                 #expect(try await journal.state(of: state.subscription) == state)
             }
         }
+
+        @Test("A full disk", .enabled(if: SmallDisk.isPossible, SmallDisk.absence))
+        func fullDisk() async throws {
+            let server = try await PostgresServer()
+            let disk = try SmallDisk()
+            let url = try await server.database(on: try await disk.folder(of: "postgres"))
+            let storage = try await PostgresJournal(.init(url: Secret(url)))
+            try await takeIn(storage, trouble: disk.fill, recovery: disk.makeRoom)
+        }
+
+        @Test("A server that crashes, that answers no more, and that may not be written", arguments: Trouble.allCases)
+        func trouble(_ trouble: Trouble) async throws {
+            let server = try await PostgresServer()
+            let url = try await server.database()
+            var configuration = PostgresJournal.Configuration(url: Secret(url))
+            configuration.connectTimeout = .milliseconds(300)
+            configuration.statementTimeout = .milliseconds(300)
+            let storage = try await PostgresJournal(configuration)
+            try await takeIn(storage) {
+                switch trouble {
+                case .crash: try await server.stop()
+                case .silence: try await server.signal("STOP")
+                case .protection: try await server.protect(server.name(url), true)
+                }
+            } recovery: {
+                switch trouble {
+                case .crash: try await server.start()
+                case .silence: try await server.signal("CONT")
+                case .protection: try await server.protect(server.name(url), false)
+                }
+            }
+        }
+
+        enum Trouble: CaseIterable { case crash, silence, protection }
 
         @Test("A connection that is busy for too long, and a task that is cancelled, end in time")
         func patience() async throws {
@@ -177,23 +209,74 @@ struct BadDatabaseTests {
     }
 }
 
+/// Takes a customer's life in until three deliveries could not be kept, and the whole life when that is over.
+///
+/// - Parameters:
+///   - trouble: makes it so that soon nothing can be kept.
+///   - recovery: ends the trouble.
+private func takeIn(
+    _ storage: some JournalStorage,
+    trouble: () async throws -> Void,
+    recovery: () async throws -> Void
+) async throws {
+    let life = try StripeLife()
+    let journal = Journal(storage, clock: TestClock(jumping: true), now: { StripeLife.start })
+    var answers: [Int] = []
+    var kept: Set<EventID> = []
+    for delivery in life.deliveries where answers.count(where: { $0 != 200 }) < 3 {
+        if answers.count == 4 { try await trouble() }
+        answers.append(await journal.receive(delivery, with: life.adapter).status)
+        if answers.last == 200 { kept.formUnion(try await life.adapter.receive(delivery).events.map(\.id)) }
+    }
+    #expect(answers.prefix(4) == [200, 200, 200, 200])
+    #expect(Set(answers) == [200, 503])
+    try await recovery()
+    #expect(try await kept.isSubset(of: journal.events().map(\.event.event.id)))
+    for delivery in life.deliveries { #expect(await journal.receive(delivery, with: life.adapter).status == 200) }
+    for state in try await life.ledger().states {
+        #expect(try await journal.state(of: state.subscription) == state)
+    }
+    #expect(try await journal.verify().findings == [])
+}
+
 /// A disk of memory, which only root can mount. It goes with its owner.
 private final class SmallDisk {
     struct Failure: Error { var code: Int32 }
 
-    static let isPossible = geteuid() == 0 && (try? SmallDisk(kilobytes: 100)) != nil
+    static let isPossible = geteuid() == 0 && (try? SmallDisk()) != nil
+    static let absence: Comment = "only root can mount a disk of a size"
 
     private let folder = TemporaryFolder()
     var path: String { folder.url.path }
 
-    init(kilobytes: Int) throws { try mount(kilobytes, 0) }
+    init() throws { try mount("size=40m", 0) }
 
     deinit { unsafe umount2(path, Int32(MNT_DETACH)) }
 
-    func grow(toKilobytes kilobytes: Int) throws { try mount(kilobytes, UInt(MS_REMOUNT)) }
+    /// Leaves no room but in the blocks that are taken.
+    func fill() throws {
+        var status = statvfs()
+        // The system writes to it during the call.
+        guard unsafe statvfs(path, &status) == 0 else { throw Failure(code: errno) }
+        try mount("size=\((status.f_blocks - status.f_bfree) * status.f_frsize)", UInt(MS_REMOUNT))
+    }
 
-    private func mount(_ kilobytes: Int, _ flags: UInt) throws {
-        let options = "size=\(kilobytes)k"
+    func makeRoom() throws { try mount("size=40m", UInt(MS_REMOUNT)) }
+
+    /// Has nothing be written any more.
+    func protect() throws { try mount("", UInt(MS_REMOUNT | MS_RDONLY)) }
+
+    /// A folder on it that belongs to a user.
+    ///
+    /// - Returns: its path.
+    func folder(of user: String) async throws -> String {
+        let path = path + "/\(user)"
+        let run = try await CommandRun("install", ["-d", "-o", user, path])
+        guard run.status == 0 else { throw Failure(code: run.status) }
+        return path
+    }
+
+    private func mount(_ options: String, _ flags: UInt) throws {
         // The system reads the texts during the call.
         guard unsafe Glibc.mount("none", path, "tmpfs", flags, options) == 0 else { throw Failure(code: errno) }
     }

@@ -4,8 +4,8 @@ import Normalizer
 import PostgresJournal
 import Synchronization
 
-/// A PostgreSQL server of the tests' own, in a temporary folder, reached through a Unix socket. It is started once for the
-/// process and ends with it, however that ends.
+/// A PostgreSQL server of the tests' own, in a temporary folder, reached through a Unix socket. It ends with its owner, or with
+/// the process, however that ends.
 final class PostgresServer: Sendable {
     struct Failure: Error { var output: String }
 
@@ -22,7 +22,11 @@ final class PostgresServer: Sendable {
 
     private static let started = Task { try await PostgresServer() }
 
+    /// The one that all tests share which leave it as it is.
     static func shared() async throws -> PostgresServer { try await started.value }
+
+    /// Who has to show a password, `right`.
+    static let guarded = "guarded"
 
     // A socket's path has at most 107 octets, and a folder for temporary files may have a long name.
     private let folder = "/tmp/lifecycle-postgres-\(UUID().uuidString.prefix(8))"
@@ -30,19 +34,26 @@ final class PostgresServer: Sendable {
     /// The server goes when this is closed, at the end of the process at the latest.
     private let isNeeded = Pipe()
 
-    private init() async throws {
-        // `cat` ends when nobody holds the other end of the pipe any more. Signals to the whole group must not end the shell
-        // before the server.
+    init() async throws {
+        // Each line that is read starts the server; nothing comes any more when nobody holds the other end of the pipe. Signals
+        // to the whole group must not end the shell before the server.
         let script = """
             trap '' INT TERM HUP; cd /tmp && PATH=\(Self.binaries ?? ""):$PATH && umask 077 && mkdir \(folder) || exit 1
             initdb -D \(folder)/data -U lifecycle --auth=trust --no-sync -E UTF8 --locale=C >\(folder)/log 2>&1 || exit 1
-            postgres -D \(folder)/data -k \(folder) -h '' -c fsync=off -c max_connections=60 \
-            </dev/null >>\(folder)/log 2>&1 &
-            server=$!
-            until pg_isready -q -h \(folder) -U lifecycle; do kill -0 $server || exit 1; sleep 0.05; done
+            sed -i '1i local all \(Self.guarded) scram-sha-256' \(folder)/data/pg_hba.conf || exit 1
+            cat >>\(folder)/data/postgresql.conf <<SETTINGS
+            unix_socket_directories = '\(folder)'
+            listen_addresses = ''
+            fsync = off
+            max_connections = 60
+            SETTINGS
+            pg_ctl start -s -w -D \(folder)/data -l \(folder)/log </dev/null >/dev/null 2>&1 || exit 1
+            psql -q -h \(folder) -U lifecycle -c "CREATE ROLE \(Self.guarded) SUPERUSER LOGIN PASSWORD 'right'" postgres || exit 1
             : >\(folder)/ready
-            cat >/dev/null
-            kill -QUIT $server; wait $server; rm -rf \(folder)
+            while read -r line; do
+                pg_ctl start -s -w -D \(folder)/data -l \(folder)/log </dev/null >/dev/null 2>&1
+            done
+            pg_ctl stop -s -m immediate -D \(folder)/data; rm -rf \(folder)
             """
         let process = Process()
         let (program, arguments) = Self.command(script)
@@ -64,6 +75,40 @@ final class PostgresServer: Sendable {
         geteuid() == 0 ? ("su", ["postgres", "-s", "/bin/sh", "-c", script]) : ("sh", ["-c", script])
     }
 
+    /// Ends it as a crash does.
+    func stop() async throws { try await run("pg_ctl stop -s -m immediate -D \(folder)/data") }
+
+    /// Starts it again.
+    func start() async throws {
+        try isNeeded.fileHandleForWriting.write(contentsOf: Data("start\n".utf8))
+        for _ in 0..<600 {
+            if (try? await run("pg_isready -q -h \(folder)")) != nil { return }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        throw Failure(output: "PostgreSQL did not start again")
+    }
+
+    /// Sends a signal to each of its processes.
+    func signal(_ name: String) async throws {
+        let main = "$(head -n 1 \(folder)/data/postmaster.pid)"
+        let (program, arguments) = Self.command("kill -\(name) \(main) $(pgrep -P \(main))")
+        let run = try await CommandRun(program, arguments)
+        guard run.status == 0 else { throw Failure(output: run.output) }
+    }
+
+    /// Ends the connections to a database.
+    func disconnect(_ database: String) async throws {
+        let others = "pg_stat_activity WHERE datname = '\(database)'"
+        try await psql("postgres", "SELECT count(pg_terminate_backend(pid)) FROM \(others)")
+    }
+
+    /// Has a database be for reading alone, as that of a stand-by is, or not.
+    func protect(_ database: String, _ isProtected: Bool) async throws {
+        let setting = isProtected ? "on" : "off"
+        try await psql("postgres", "ALTER DATABASE \(database) SET default_transaction_read_only = \(setting)")
+        try await disconnect(database)
+    }
+
     @discardableResult
     private func run(_ command: String) async throws -> String {
         let (program, arguments) = Self.command("cd /tmp && \(Self.binaries ?? "")/\(command)")
@@ -74,12 +119,21 @@ final class PostgresServer: Sendable {
 
     /// A new, empty database.
     ///
+    /// - Parameter disk: a folder to have its files in.
     /// - Returns: its URL.
-    func database(encoding: String = "UTF8") async throws -> String {
+    func database(encoding: String = "UTF8", on disk: String? = nil) async throws -> String {
         let name = "d\(databases.add(1, ordering: .relaxed).newValue)"
-        try await run("createdb -h \(folder) -U lifecycle -E \(encoding) -T template0 --locale=C \(name)")
+        var place = ""
+        if let disk {
+            try await psql("postgres", "CREATE TABLESPACE \(name) LOCATION '\(disk)'")
+            place = "-D \(name)"
+        }
+        try await run("createdb -h \(folder) -U lifecycle -E \(encoding) -T template0 --locale=C \(place) \(name)")
         return address(name)
     }
+
+    /// The database that a URL of it names.
+    func name(_ url: String) -> String { String(url[(url.lastIndex(of: "/") ?? url.startIndex)...].dropFirst()) }
 
     func address(_ name: String, user: String = "lifecycle") -> String {
         "postgresql://\(user)@\(folder.replacingOccurrences(of: "/", with: "%2F"))/\(name)"
