@@ -8,45 +8,49 @@ import Testing
 /// Processes that keep events and are killed while they do.
 @Suite("A process that is killed has kept what it said it kept", .timeLimit(.minutes(10)))
 struct KillTests {
-    private static let rounds = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == nil ? 4 : 50
+    private static let isLong = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] != nil
+    private static let rounds = isLong ? 50 : 4
+    private static let processes = isLong ? [2, 4] : [2]
 
-    @Test("On SQLite")
-    func sqlite() async throws {
+    @Test("On SQLite", arguments: processes)
+    func sqlite(_ processes: Int) async throws {
         let folder = TemporaryFolder()
         let path = folder.path("kill.sqlite")
-        try await kill("sqlite:\(path)", folder) { try await SQLiteJournal(path: path) }
+        try await kill(processes, "sqlite:\(path)", folder, try await SQLiteJournal(path: path))
     }
 
-    @Test("On PostgreSQL", .enabled(if: PostgresServer.isInstalled, "\(PostgresServer.absence)"))
-    func postgres() async throws {
+    @Test("On PostgreSQL", .enabled(if: PostgresServer.isInstalled, "\(PostgresServer.absence)"), arguments: processes)
+    func postgres(_ processes: Int) async throws {
         let url = try await PostgresServer.shared().database()
-        try await kill(url, TemporaryFolder()) { try await PostgresJournal(.init(url: Secret(url))) }
+        try await kill(processes, url, TemporaryFolder(), try await PostgresJournal(.init(url: Secret(url))))
     }
 
-    /// Two processes at once write one log, and are killed at some moment, again and again.
+    /// Several processes at once write one log, each in an order of its own, and are killed at some moment, again and again.
     private func kill(
+        _ processes: Int,
         _ database: String,
         _ folder: TemporaryFolder,
-        _ open: () async throws -> any JournalStorage
+        _ storage: some JournalStorage
     ) async throws {
-        let journal = Journal(try await open(), now: { Date() })
+        let journal = Journal(storage, now: { Date() })
         let ended = StripeLife.start.addingTimeInterval(400 * 86_400)
         let lines = try await Self.lines()
-        let file = folder.path("lines.jsonl")
-        let reversed = folder.path("reversed.jsonl")
-        try Data(try EventLog.bytes(lines: lines)).write(to: URL(fileURLWithPath: file))
-        try Data(try EventLog.bytes(lines: lines.reversed())).write(to: URL(fileURLWithPath: reversed))
+        let orders = (0..<processes).map { process in
+            let turned = lines[(lines.count * process / processes)...] + lines[..<(lines.count * process / processes)]
+            return process.isMultiple(of: 2) ? Array(turned) : turned.reversed()
+        }
+        for (process, order) in orders.enumerated() {
+            try Data(try EventLog.bytes(lines: order)).write(to: URL(fileURLWithPath: folder.path("\(process).jsonl")))
+        }
         var kept: Set<EventID> = []
         for round in 0..<Self.rounds {
-            let writers = try [(file, false), (reversed, true)].map { path, isReversed in
-                (try IngestingProcess(database, path, in: folder), isReversed)
+            let writers = try orders.indices.map { process in
+                try IngestingProcess(database, folder.path("\(process).jsonl"), in: folder)
             }
-            for (process, _) in writers { try await process.waitForOutput() }
+            for process in writers { try await process.waitForOutput() }
             try await Task.sleep(for: .milliseconds((round * 37) % 200))
-            for (process, isReversed) in writers {
-                let count = try await process.kill()
-                let order = isReversed ? lines.reversed() : lines
-                for case .event(let event) in order.prefix(count) { kept.insert(event.id) }
+            for (process, order) in zip(writers, orders) {
+                for case .event(let event) in order.prefix(try await process.kill()) { kept.insert(event.id) }
             }
             let stored = Set(try await journal.events(limit: 100_000).map(\.event.event.id))
             #expect(kept.isSubset(of: stored), "round \(round): \(kept.subtracting(stored).count) are missing")
