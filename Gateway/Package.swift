@@ -71,6 +71,8 @@ let package = Package(
                 "Gateway",
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CurlTransport", package: "swift-lifecycle-events"),
+                .product(name: "GooglePubSub", package: "swift-lifecycle-events"),
                 .product(name: "HTTPTransport", package: "swift-lifecycle-events"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),

@@ -56,14 +56,17 @@ public struct Gateway: Sendable {
         Dictionary(configuration.sources.map { ($0.name, $0.adapter) }) { first, _ in first }
     }
 
+    private var intake: Intake { Intake(journal: journal, answersAtOnce: configuration.answersAtOnce) }
+
     /// Everything that is served.
     var router: Router<BasicRequestContext> {
         let router = Router()
         let tokens = configuration.tokens
+        // What was pulled is proven by the connection alone: from outside nothing may come there.
+        let hooks = adapters.filter { name, _ in !configuration.sources.contains { $0.name == name && $0.pull != nil } }
         HookRoutes(
-            journal: journal,
-            adapters: adapters,
-            answersAtOnce: configuration.answersAtOnce,
+            intake: intake,
+            adapters: hooks,
             metrics: metrics,
             now: now
         )
@@ -107,6 +110,20 @@ public struct Gateway: Sendable {
                         interval: interval,
                         metrics: metrics,
                         logger: logger
+                    )
+                )
+            }
+            for source in configuration.sources {
+                guard let pull = source.pull else { continue }
+                services.append(
+                    PullService(
+                        source: source.name,
+                        adapter: source.adapter,
+                        settings: pull,
+                        intake: intake,
+                        metrics: metrics,
+                        logger: logger,
+                        now: now
                     )
                 )
             }

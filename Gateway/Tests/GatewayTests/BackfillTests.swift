@@ -46,7 +46,7 @@ import Testing
         let registry = PrometheusRegistry()
         let worker = BackfillWorker(
             journal: journal,
-            sources: [Source(source.name, source.adapter, [memory])],
+            sources: [Source(source.name, source.adapter, histories: [memory])],
             interval: .seconds(3600),
             metrics: GatewayMetrics(factory: registry),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

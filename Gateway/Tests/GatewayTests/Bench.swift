@@ -1,6 +1,7 @@
 import Configuration
 import Foundation
 import Gateway
+import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import Logging
@@ -81,4 +82,28 @@ struct Bench {
         )
         return try apple.delivery(notification, receivedAt: Self.now)
     }
+}
+
+extension TestClientProtocol {
+    /// Posts a delivery to a hook, as its provider does.
+    @discardableResult
+    func deliver(_ delivery: Delivery, to source: String = "apple") async throws -> TestResponse {
+        var headers: HTTPFields = [:]
+        for (name, value) in delivery.headers.all { HTTPField.Name(name).map { headers[$0] = value } }
+        return try await executeRequest(
+            uri: "/hooks/\(source)",
+            method: .post,
+            headers: headers,
+            body: ByteBuffer(bytes: delivery.body)
+        )
+    }
+
+    /// Asks with a token.
+    func get(_ uri: String, _ token: String = Bench.readToken) async throws -> TestResponse {
+        try await executeRequest(uri: uri, method: .get, headers: [.authorization: "Bearer \(token)"], body: nil)
+    }
+}
+
+extension TestResponse {
+    var text: String { String(buffer: body) }
 }

@@ -23,30 +23,14 @@ import Testing
         let delivery = try bench.purchase()
         try await Application(router: gateway.router).test(.router) { client in
             for _ in 0..<2 {
-                let answer = try await client.executeRequest(
-                    uri: "/hooks/apple",
-                    method: .post,
-                    headers: [:],
-                    body: ByteBuffer(bytes: delivery.body)
-                )
-                #expect(answer.status == .ok)
+                #expect(try await client.deliver(delivery).status == .ok)
             }
             let uri = "/v1/access?account=\(Self.account.uppercased())&source=app_account_token"
-            let access = try await client.executeRequest(
-                uri: uri,
-                method: .get,
-                headers: bearer(Bench.readToken),
-                body: nil
-            )
+            let access = try await client.get(uri)
             #expect(access.status == .ok)
-            #expect(String(buffer: access.body).contains(#""access":"granted""#))
-            let feed = try await client.executeRequest(
-                uri: "/v1/events",
-                method: .get,
-                headers: bearer(Bench.readToken),
-                body: nil
-            )
-            #expect(String(buffer: feed.body).split(separator: "\n").count == 1)
+            #expect(access.text.contains(#""access":"granted""#))
+            let feed = try await client.get("/v1/events")
+            #expect(feed.text.split(separator: "\n").count == 1)
         }
     }
 
@@ -67,13 +51,8 @@ import Testing
             #expect(try await post("/hooks/shop", Array("{}".utf8)) == .badRequest)
             #expect(try await post("/hooks/other", forged.body) == .notFound)
             #expect(try await post("/hooks/apple", Array(repeating: 0x20, count: 2 << 20)) == .contentTooLarge)
-            let kept = try await client.executeRequest(
-                uri: "/v1/quarantine",
-                method: .get,
-                headers: bearer(Bench.adminToken),
-                body: nil
-            )
-            #expect(String(buffer: kept.body) == "[]")
+            let kept = try await client.get("/v1/quarantine", Bench.adminToken)
+            #expect(kept.text == "[]")
         }
     }
 
@@ -160,34 +139,19 @@ import Testing
     @Test("shows a customer's page, with a policy that lets nothing run")
     func page() async throws {
         let bench = try Bench()
-        let gateway = try await bench.gateway()
+        let gateway = try await bench.gateway(["deliveries.retention_days": .init(.int(30), isSecret: false)])
         let delivery = try bench.purchase()
         try await Application(router: gateway.router).test(.router) { client in
-            _ = try await client.executeRequest(
-                uri: "/hooks/apple",
-                method: .post,
-                headers: [:],
-                body: ByteBuffer(bytes: delivery.body)
-            )
+            try await client.deliver(delivery)
             for query in [Self.account, "2000000000000001"] {
-                let page = try await client.executeRequest(
-                    uri: "/?q=\(query)",
-                    method: .get,
-                    headers: bearer(Bench.readToken),
-                    body: nil
-                )
-                let text = String(buffer: page.body)
-                #expect(text.contains("there is access until"), "\(query)")
+                let page = try await client.get("/?q=\(query)")
+                #expect(page.text.contains("there is access until"), "\(query)")
+                #expect(page.text.contains("<td>apple</td><td>200</td><td>taken in</td>"), "\(query)")
                 let policy = try #require(HTTPField.Name("Content-Security-Policy"))
                 #expect(page.headers[policy]?.hasPrefix("default-src 'none'") == true)
             }
-            let hostile = try await client.executeRequest(
-                uri: "/?q=%3Cscript%3E1%3C/script%3E",
-                method: .get,
-                headers: bearer(Bench.readToken),
-                body: nil
-            )
-            #expect(!String(buffer: hostile.body).contains("<script"))
+            let hostile = try await client.get("/?q=%3Cscript%3E1%3C/script%3E")
+            #expect(!hostile.text.contains("<script"))
         }
     }
 
@@ -197,19 +161,8 @@ import Testing
         let gateway = try await bench.gateway()
         let delivery = try bench.purchase()
         try await Application(router: gateway.router).test(.router) { client in
-            _ = try await client.executeRequest(
-                uri: "/hooks/apple",
-                method: .post,
-                headers: [:],
-                body: ByteBuffer(bytes: delivery.body)
-            )
-            let metrics = try await client.executeRequest(
-                uri: "/metrics",
-                method: .get,
-                headers: bearer(Bench.readToken),
-                body: nil
-            )
-            let text = String(buffer: metrics.body)
+            try await client.deliver(delivery)
+            let text = try await client.get("/metrics").text
             #expect(text.contains(#"lifecycle_deliveries_total{source="apple",outcome="accept",code=""} 1"#))
             #expect(text.contains("# TYPE lifecycle_receipt_to_state_seconds histogram"))
             #expect(text.contains("lifecycle_quarantine_depth 0"))
@@ -240,13 +193,8 @@ import Testing
             #expect(try await post(forged) == .unprocessableContent)
             #expect(try await post("") == .badRequest)
             #expect(try await post(genuine) == .ok)
-            let access = try await client.executeRequest(
-                uri: "/v1/access?account=42",
-                method: .get,
-                headers: bearer(Bench.readToken),
-                body: nil
-            )
-            #expect(String(buffer: access.body).contains(#""access":"granted""#))
+            let access = try await client.get("/v1/access?account=42")
+            #expect(access.text.contains(#""access":"granted""#))
         }
     }
 
@@ -258,12 +206,7 @@ import Testing
         let gateway = try await bench.gateway(["credits.policy_file": .init(.string(policy.path), isSecret: false)])
         let delivery = try bench.purchase()
         try await Application(router: gateway.router).test(.router) { client in
-            _ = try await client.executeRequest(
-                uri: "/hooks/apple",
-                method: .post,
-                headers: [:],
-                body: ByteBuffer(bytes: delivery.body)
-            )
+            try await client.deliver(delivery)
             func use(_ id: String, _ credits: Int) async throws -> (HTTPResponse.Status, String) {
                 let body =
                     #"{"id":"\#(id)","credits":\#(credits),"account":"\#(Self.account)","account_source":"app_account_token"}"#
@@ -282,13 +225,8 @@ import Testing
             }
             #expect(try await use("other", 71).0 == .conflict)
             #expect(try await use("other", -1).0 == .badRequest)
-            let page = try await client.executeRequest(
-                uri: "/?q=\(Self.account)",
-                method: .get,
-                headers: bearer(Bench.readToken),
-                body: nil
-            )
-            #expect(String(buffer: page.body).contains("70 left"))
+            let page = try await client.get("/?q=\(Self.account)")
+            #expect(page.text.contains("70 left"))
         }
     }
 
@@ -313,13 +251,8 @@ import Testing
             #expect(try await post([:]) == .forbidden)
             #expect(try await post([site: "cross-site"]) == .forbidden)
             #expect(try await post([site: "same-origin"]) == .notFound)
-            let page = try await client.executeRequest(
-                uri: "/quarantine",
-                method: .get,
-                headers: bearer(Bench.adminToken),
-                body: nil
-            )
-            #expect(String(buffer: page.body).contains("Nothing is in quarantine."))
+            let page = try await client.get("/quarantine", Bench.adminToken)
+            #expect(page.text.contains("Nothing is in quarantine."))
         }
     }
 

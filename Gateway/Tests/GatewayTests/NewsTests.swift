@@ -34,14 +34,14 @@ import HummingbirdTesting
         let gateway = try await bench.gateway([
             "news.url": "https://backend.example.com/news", "news.secret": .init(.string(Self.secret), isSecret: true),
         ])
-        let delivery = try bench.purchase()
+        let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+        let delivery = try {
+            var delivery = try bench.purchase()
+            delivery.headers.add("traceparent", "00-\(trace)-00f067aa0ba902b7-01")
+            return delivery
+        }()
         try await Application(router: gateway.router).test(.router) { client in
-            _ = try await client.executeRequest(
-                uri: "/hooks/apple",
-                method: .post,
-                headers: [:],
-                body: ByteBuffer(bytes: delivery.body)
-            )
+            _ = try await client.deliver(delivery)
         }
         let transport = StubTransport()
         transport.on(.any, respond: .init(status: 503), .init(status: 200))
@@ -63,6 +63,10 @@ import HummingbirdTesting
         #expect(requests.count == 2)
         #expect(Set(requests.map(\.body)).count == 1)
         #expect(Set(requests.compactMap { $0.headers["webhook-id"] }).count == 1)
+        // Each request is a place of its own in the trace that the delivery came with.
+        let places = requests.compactMap { $0.headers["traceparent"]?.split(separator: "-").map(String.init) }
+        #expect(places.map { $0[1] } == [trace, trace])
+        #expect(Set(places.map { $0[2] } + ["00f067aa0ba902b7"]).count == 3)
         let event = try #require(try JSONSerialization.jsonObject(with: Data(requests[0].body)) as? [String: Any])
         #expect(event["specversion"] as? String == "1.0")
         #expect(event["type"] as? String == "lifecycle.started")

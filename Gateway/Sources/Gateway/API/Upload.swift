@@ -39,6 +39,8 @@ extension Source {
     ///
     /// - Throws: `HTTPError` for a body that this provider has no use for, and `DeliveryError`.
     func receive(_ upload: Upload, at time: Date) async throws -> Normalization {
+        // Asking about a purchase is the same whichever way messages come.
+        let adapter: any ProviderAdapter = (self.adapter as? PulledPlayAdapter)?.adapter ?? self.adapter
         func required(_ value: String?, _ member: String) throws -> String {
             guard let value, !value.isEmpty else {
                 throw HTTPError(.badRequest, message: "\(member) is missing: this source is \(adapter.provider)")

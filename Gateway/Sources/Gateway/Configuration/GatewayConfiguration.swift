@@ -1,5 +1,6 @@
 public import Configuration
 import Foundation
+import GooglePubSub
 import HTTPTransport
 import Normalizer
 
@@ -38,7 +39,7 @@ public struct GatewayConfiguration: Sendable {
     var host: String
     var port: Int
     var database: Database
-    var sources: [Source]
+    package var sources: [Source]
     var tokens: AccessTokens
     var destination: Destination?
     var deliveryRetention: Duration?
@@ -145,7 +146,10 @@ public struct GatewayConfiguration: Sendable {
 
     /// Lines for the log at start: what is on, without secrets.
     var summary: [String] {
-        var lines = sources.map { "source \($0.name): \($0.adapter.provider), hook at /hooks/\($0.name)" }
+        var lines = sources.map {
+            "source \($0.name): \($0.adapter.provider), "
+                + ($0.pull.map { "pulled from \($0.configuration.subscription)" } ?? "hook at /hooks/\($0.name)")
+        }
         switch database {
         case .sqlite(let path): lines.append("database: SQLite, \(path)")
         case .postgres: lines.append("database: PostgreSQL")

@@ -5,19 +5,28 @@ import CurlTransport
 import Foundation
 import GooglePubSub
 import HTTPTransport
-import Normalizer
+package import Normalizer
 import RevenueCatEvents
 import Stripe
 
 /// One app, environment or account of a provider, with an address of its own: `/hooks/<name>`.
-struct Source: Sendable {
+package struct Source: Sendable {
     let name: String
     let adapter: any ProviderAdapter
     /// Where the provider remembers what it has sent; none where it does not, or no key for asking is configured.
     let histories: [any DeliveryHistory]
+    /// Where its messages are pulled from; nil where the provider posts them to the hook.
+    let pull: PullSettings?
 
-    init(_ name: String, _ adapter: any ProviderAdapter, _ histories: [any DeliveryHistory]) {
-        (self.name, self.adapter, self.histories) = (name, adapter, histories)
+    package init(_ name: String, _ adapter: any ProviderAdapter) { self.init(name, adapter, histories: []) }
+
+    init(
+        _ name: String,
+        _ adapter: any ProviderAdapter,
+        histories: [any DeliveryHistory] = [],
+        pull: PullSettings? = nil
+    ) {
+        (self.name, self.adapter, self.histories, self.pull) = (name, adapter, histories, pull)
     }
 
     init(_ name: String, _ reader: ConfigReader) throws {
@@ -27,17 +36,20 @@ struct Source: Sendable {
                 "a name must be made of letters, digits, - and _, since it is part of an address"
             )
         }
-        self.name = name
         let settings = Settings(reader, of: name)
         let provider = try settings.required("provider")
         do {
             switch provider {
-            case "apple": (adapter, histories) = try Self.apple(settings)
-            case "google": (adapter, histories) = (try Self.google(settings), [])
-            case "revenuecat": (adapter, histories) = (try Self.revenuecat(settings), [])
+            case "apple":
+                let (adapter, histories) = try Self.apple(settings)
+                self.init(name, adapter, histories: histories)
+            case "google":
+                let (adapter, pull) = try Self.google(settings)
+                self.init(name, adapter, pull: pull)
+            case "revenuecat": self.init(name, try Self.revenuecat(settings))
             case "stripe":
                 let stripe = try Self.stripe(settings)
-                (adapter, histories) = (stripe, [stripe.history()].compactMap(\.self))
+                self.init(name, stripe, histories: [stripe.history()].compactMap(\.self))
             default: throw settings.error("provider", "must be apple, google, revenuecat or stripe")
             }
         } catch let error as ConfigurationError {
@@ -132,24 +144,32 @@ struct Source: Sendable {
         return (adapter, histories)
     }
 
-    private static func google(_ settings: Settings) throws -> any ProviderAdapter {
+    private static func google(_ settings: Settings) throws -> (any ProviderAdapter, PullSettings?) {
         let transport = try CurlTransport()
         let account = try ServiceAccount(keyFile: Secret(bytes: try settings.file("service_account_key_file")))
-        let configuration = GooglePlayConfiguration(
-            packageNames: Set(try settings.list("package_names")),
-            push: .init(
+        let api = try PlayDeveloperAPI(
+            transport: transport,
+            tokens: ServiceAccountTokenSource(account, transport: transport, now: { Date() })
+        )
+        let names = Set(try settings.list("package_names"))
+        guard let subscription = settings.reader.string(forKey: "pull_subscription") else {
+            let push = GooglePlayConfiguration.Push(
                 audience: try settings.required("audience"),
                 serviceAccountEmail: try settings.required("push_service_account")
             )
+            let configuration = GooglePlayConfiguration(packageNames: names, push: push)
+            return (try GooglePlayAdapter(configuration, keys: RemoteKeySource(transport: transport), api: api), nil)
+        }
+        let configuration = GooglePlayConfiguration(packageNames: names, subscriptions: [subscription], push: nil)
+        let tokens = try ServiceAccountTokenSource(account, scopes: [.pubSub], transport: transport, now: { Date() })
+        let pull = PullSettings(
+            configuration: PullConfiguration(subscription: subscription),
+            transport: transport,
+            tokens: tokens
         )
-        return try GooglePlayAdapter(
-            configuration,
-            keys: RemoteKeySource(transport: transport),
-            api: PlayDeveloperAPI(
-                transport: transport,
-                tokens: ServiceAccountTokenSource(account, transport: transport, now: { Date() })
-            )
-        )
+        // Says at the start what is wrong with the name.
+        _ = try PullWorker(pull.configuration, transport: transport, tokens: tokens, now: { Date() })
+        return (PulledPlayAdapter(adapter: try GooglePlayAdapter(configuration, keys: nil, api: api)), pull)
     }
 
     private static func revenuecat(_ settings: Settings) throws -> any ProviderAdapter {

@@ -9,12 +9,11 @@ import Synchronization
 /// `POST /hooks/<source>`: what providers call.
 struct HookRoutes: Sendable {
     /// Requests that may be under way at once. Above it providers are asked to come again, which all of them do.
-    private static let maximumRequests = 256
+    var maximumRequests = 256
     private static let maximumBodyBytes = 1 << 20
 
-    let journal: Journal
+    let intake: Intake
     let adapters: [String: any ProviderAdapter]
-    let answersAtOnce: Bool
     let metrics: GatewayMetrics
     let now: @Sendable () -> Date
     let underWay = Counter()
@@ -41,9 +40,9 @@ struct HookRoutes: Sendable {
                 metrics.refused("", because: "unknown_source")
                 throw HTTPError(.notFound, message: "no source has this name")
             }
-            guard underWay.enter(limit: Self.maximumRequests) else {
+            guard underWay.enter(limit: maximumRequests) else {
                 metrics.refused(source, because: "busy")
-                throw HTTPError(.serviceUnavailable, headers: [.retryAfter: "5"], message: "busy")
+                throw HTTPError(.serviceUnavailable, headers: Self.later, message: "busy")
             }
             defer { underWay.leave() }
             let body: [UInt8]
@@ -58,27 +57,26 @@ struct HookRoutes: Sendable {
             }
             let headers = Delivery.Headers(request.headers.map { ($0.name.rawName, $0.value) })
             let delivery = Delivery(headers: headers, body: body, receivedAt: now())
-            let answer = await take(delivery, adapter, as: source)
+            let answer = await intake.take(delivery, adapter, as: source)
             if answer.decision != .accept {
                 context.logger.warning(
                     "delivery was not accepted",
                     metadata: [
                         "source": "\(source)", "decision": "\(answer.decision)", "status": "\(answer.status)",
-                        "bytes": "\(body.count)",
+                        "bytes": "\(body.count)", "trace": "\(Self.trace(request)?.traceID ?? "")",
                     ]
                 )
             }
-            return Response(status: .init(code: answer.status))
+            return Response(
+                status: .init(code: answer.status),
+                headers: answer.decision == .retryLater ? Self.later : [:]
+            )
         }
     }
 
-    private func take(
-        _ delivery: Delivery,
-        _ adapter: some ProviderAdapter,
-        as source: String
-    ) async -> Acknowledgement {
-        answersAtOnce
-            ? await journal.accept(delivery, with: adapter, as: source)
-            : await journal.receive(delivery, with: adapter, as: source)
+    private static let later: HTTPFields = [.retryAfter: "5"]
+
+    private static func trace(_ request: Request) -> TraceParent? {
+        HTTPField.Name(TraceParent.header).flatMap { request.headers[$0] }.flatMap { TraceParent($0) }
     }
 }

@@ -52,6 +52,10 @@ struct GatewayMetrics: JournalObserver {
         count("lifecycle_backfill_failures_total", [("source", source), ("reason", reason)])
     }
 
+    func pullFailed(_ source: String, because reason: String) {
+        count("lifecycle_pull_failures_total", [("source", source), ("reason", reason)])
+    }
+
     func postFailed() { count("lifecycle_news_failures_total", []) }
 
     func gauge(_ name: String, _ value: Int) {

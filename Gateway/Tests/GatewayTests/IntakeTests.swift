@@ -1,0 +1,69 @@
+import Foundation
+@testable import Gateway
+import GooglePubSub
+import HTTPTransport
+import Hummingbird
+import HummingbirdTesting
+import LifecycleJournal
+import Logging
+import Normalizer
+import NormalizerTesting
+import Testing
+
+@Suite("Intake", .timeLimit(.minutes(5))) struct IntakeTests {
+    private let metrics = GatewayMetrics(factory: PrometheusRegistry())
+
+    @Test(
+        "asks the provider to come again, and says when, where too many come at once or the database cannot be written",
+        arguments: [(0, nil), (9, MemoryJournal.Fault.full)] as [(Int, MemoryJournal.Fault?)],
+        [true, false]
+    )
+    func busy(_ trouble: (limit: Int, fault: MemoryJournal.Fault?), answersAtOnce: Bool) async throws {
+        let bench = try Bench()
+        let source = try #require(try GatewayConfiguration(bench.settings()).sources.first)
+        let storage = MemoryJournal(fault: { trouble.fault })
+        let journal = Journal(storage, clock: TestClock(jumping: true), now: { Bench.now })
+        let router = Router()
+        HookRoutes(
+            maximumRequests: trouble.limit,
+            intake: Intake(journal: journal, answersAtOnce: answersAtOnce),
+            adapters: [source.name: source.adapter],
+            metrics: metrics,
+            now: { Bench.now }
+        )
+        .add(to: router)
+        let delivery = try bench.purchase()
+        try await Application(router: router).test(.router) { client in
+            let answer = try await client.deliver(delivery)
+            #expect(answer.status == .serviceUnavailable)
+            #expect(answer.headers[.retryAfter] == "5")
+        }
+        for table in JournalTable.allCases {
+            #expect(try await storage.read { try await $0.records(JournalSelection(limit: 1), in: table) } == [])
+        }
+    }
+
+    @Test("has no hook for a source that pulls")
+    func pullWithoutHook() async throws {
+        let bench = try Bench()
+        var configuration = try GatewayConfiguration(bench.settings())
+        configuration.sources[0] = Source(
+            "apple",
+            configuration.sources[0].adapter,
+            pull: PullSettings(
+                configuration: PullConfiguration(subscription: "projects/example/subscriptions/play"),
+                transport: StubTransport()
+            )
+        )
+        let gateway = try await Gateway(
+            configuration,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            now: { Bench.now }
+        )
+        let delivery = try bench.purchase()
+        try await Application(router: gateway.router).test(.router) { client in
+            let answer = try await client.deliver(delivery)
+            #expect(answer.status == .notFound)
+        }
+    }
+}
