@@ -14,31 +14,32 @@ struct Credits: ParsableCommand {
             "rounding": "down", "carries_over": true, "owes": false}. Uses are JSON objects, one a line, such as \
             {"id": "job-1", "credits": 30, "at": "2026-01-31T09:30:00.000Z"}.
 
-            Exit status: 65 when a line is no event or no use, or the policy is none.
+            Exit status: 65 when a line is no event or no use, or the policy cannot be read; 66 when there is no event or no \
+            purchase belongs to the account.
             """
     )
 
     @OptionGroup var input: EventInput
 
-    @Option(help: ArgumentHelp("What products give.", valueName: "file"))
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: ArgumentHelp("The credits that each product gives.", valueName: "file"))
     var policy: String
 
-    @Option(help: ArgumentHelp("What was used, one a line.", valueName: "file"))
+    @Option(help: ArgumentHelp("Uses of credits, one a line.", valueName: "file"))
     var uses: String?
-
-    @Flag(help: "Prints the statement as JSON instead of a table.")
-    var json = false
 
     func run() throws {
         let timeline = try input.timeline()
         let states = input.account.map { timeline.states(of: $0) } ?? timeline.ledger.states
+        guard !states.isEmpty else { throw input.nothingFound() }
         let statement = CreditStatement(
             of: states,
             under: try read(CreditPolicy.self, contents(of: policy), policy),
             uses: try uses.map(readUses) ?? [],
-            at: try input.moment
+            at: input.moment
         )
-        if json { return try StandardOutput.write(line: CanonicalJSON.bytes(statement)) }
+        guard output.isForPeople else { return try StandardOutput.write(line: CanonicalJSON.bytes(statement)) }
         for line in statement.table { try StandardOutput.write(line) }
     }
 

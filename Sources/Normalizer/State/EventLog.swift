@@ -211,9 +211,9 @@ public struct Timeline: Hashable, Sendable {
     /// Access of an account at `time`, in each environment that it has purchases in. `account` is compared with
     /// identifiers of any source.
     public func access(of account: String, at time: Date) -> [StoreEnvironment: AccountAccess] {
-        let identifiers = ledger.accounts.filter { $0.id.hasOctets(of: account) }
+        let identifiers = identifiers(named: account)
         let environments = Set(
-            ledger.states.filter { $0.claims.keys.contains { $0.id.hasOctets(of: account) } }.map(\.environment)
+            ledger.states.filter { $0.claims.keys.contains { identifiers.contains($0) } }.map(\.environment)
         )
         .union(states(of: account).map(\.environment))
         return Dictionary(
@@ -223,8 +223,14 @@ public struct Timeline: Hashable, Sendable {
 
     /// The states that belong to an account, of whichever source its identifier is.
     package func states(of account: String) -> [SubscriptionState] {
-        let identifiers = ledger.accounts.filter { $0.id.hasOctets(of: account) }
+        let identifiers = identifiers(named: account)
         return Set(ledger.states.map(\.environment.rawValue)).sorted()
             .flatMap { ledger.states(of: identifiers, in: StoreEnvironment(rawValue: $0)) }
+    }
+
+    /// The identifiers of every source under which an account is known.
+    private func identifiers(named account: String) -> [Account.Identifier] {
+        let name = Account.Identifier(account, "").lookupKey
+        return ledger.accounts.filter { $0.lookupKey.hasOctets(of: name) }
     }
 }
