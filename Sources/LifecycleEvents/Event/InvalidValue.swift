@@ -2,7 +2,7 @@
 public struct InvalidValue: Error, Hashable, CustomStringConvertible {
     /// Where the value stands, such as `facts[0].detail.at`; empty where it is the whole.
     public let member: String
-    /// What is wrong with it, such as `not an RFC 3339 time of the years 1970 to 9999`.
+    /// The reason, such as `not an RFC 3339 time of the years 1970 to 9999`.
     public let reason: String
 
     /// Makes the error.
@@ -11,12 +11,12 @@ public struct InvalidValue: Error, Hashable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// For example `facts[0].detail.at: not an RFC 3339 time of the years 1970 to 9999`.
-    public var description: String { member.isEmpty ? reason : "\(member): \(reason)" }
+    /// For example `member facts[0].detail.at is not an RFC 3339 time of the years 1970 to 9999`.
+    public var description: String { member.isEmpty ? reason : "member \(member) is \(reason)" }
 }
 
 extension InvalidValue {
-    /// What a decoder threw. Its own descriptions may show what it read, so those of this package's types alone are kept.
+    /// Reads the error of a decoder. Its own descriptions may show what it read, so those of this package's types alone are kept.
     init(_ error: any Error) {
         guard let error = error as? DecodingError else {
             self.init(member: "", reason: "unreadable")

@@ -103,7 +103,7 @@ extension SubscriptionState {
         return found
     }
 
-    /// Whether the purchase of a period is over as a whole by a moment.
+    /// True if the purchase of a period is over as a whole by a moment.
     private func isOver(_ period: PeriodTimeline.Period, by moment: Int64) -> Bool {
         period.lineages.contains { lineage in
             registers[lineage]?.closure?.value.at.map { $0.millisecondsSince1970 <= moment } ?? false
