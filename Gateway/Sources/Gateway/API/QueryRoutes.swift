@@ -177,9 +177,9 @@ struct QueryRoutes: Sendable {
 
     /// The feed, as JSON Lines. With `wait` it answers when there is something, after so many seconds at the latest.
     private func events(_ request: Request) async throws -> Response {
-        let parameters = request.uri.queryParameters
+        let parameters = request.parameters
         func number(_ name: String, default value: Int64, _ range: ClosedRange<Int64>) throws -> Int64 {
-            guard let text = parameters[Substring(name)] else { return value }
+            guard let text = parameters[name] else { return value }
             guard let number = Int64(text), range.contains(number) else {
                 throw HTTPError(.badRequest, message: "\(name) must be \(range.lowerBound) to \(range.upperBound)")
             }
@@ -218,16 +218,16 @@ struct Question {
     var time: Date
 
     init(_ request: Request, now: Date) throws {
-        let parameters = request.uri.queryParameters
+        let parameters = request.parameters
         guard let id = parameters["account"], !id.isEmpty else {
             throw HTTPError(.badRequest, message: "account is missing")
         }
-        let source = parameters["source"].map(String.init) ?? Account.Source.appUserID.rawValue
-        account = Account.Identifier(String(id), .init(rawValue: source))
+        let source = parameters["source"] ?? Account.Source.appUserID.rawValue
+        account = Account.Identifier(id, .init(rawValue: source))
         environment = .init(
-            rawValue: parameters["environment"].map(String.init) ?? StoreEnvironment.production.rawValue
+            rawValue: parameters["environment"] ?? StoreEnvironment.production.rawValue
         )
-        time = try parameters["at"].map { try Self.time(String($0)) } ?? now
+        time = try parameters["at"].map(Self.time) ?? now
     }
 
     /// A date, or a date and a time in UTC.

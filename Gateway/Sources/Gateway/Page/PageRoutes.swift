@@ -19,8 +19,8 @@ struct PageRoutes: Sendable {
     func add(to router: Router<BasicRequestContext>) {
         router.get("/") { request, _ in
             try tokens.check(request, for: .read)
-            let query = request.uri.queryParameters["q"].map(String.init) ?? ""
-            let time = try request.uri.queryParameters["at"].map { try Question.time(String($0)) } ?? now()
+            let query = request.parameters["q"] ?? ""
+            let time = try request.parameters["at"].map(Question.time) ?? now()
             guard !query.isEmpty else {
                 return page(
                     "Customers",
