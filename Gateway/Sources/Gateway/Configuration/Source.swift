@@ -117,13 +117,18 @@ package struct Source: Sendable {
             default: throw settings.error("environments", "must be production, sandbox or both")
             }
         }
-        let adapter = try AppleAdapter(
-            AppleConfiguration(
-                apps: identifiers.map { .init(bundleID: $0, appAppleID: appID) },
-                environments: Set(environments.map { $0 == .production ? .production : .sandbox }),
-                trustAnchors: anchors
-            )
+        var configuration = AppleConfiguration(
+            apps: identifiers.map { .init(bundleID: $0, appAppleID: appID) },
+            environments: Set(environments.map { $0 == .production ? .production : .sandbox }),
+            trustAnchors: anchors
         )
+        if let days = settings.reader.int(forKey: "maximum_age_days") {
+            guard (0...3650).contains(days) else {
+                throw settings.error("maximum_age_days", "must be 1 to 3650, or 0 for any age")
+            }
+            configuration.maximumAge = days == 0 ? nil : .seconds(days * 86_400)
+        }
+        let adapter = try AppleAdapter(configuration)
         guard settings.reader.string(forKey: "key_file") != nil else { return (adapter, []) }
         let key = try AppStoreServerKey(
             issuerID: try settings.required("issuer_id"),

@@ -81,11 +81,9 @@ struct PageRoutes: Sendable {
         guard !lines.isEmpty, journal.options.deliveryRetention != nil else { return nil }
         var table = ReportTable(columns: ["Received", "Source", "Answer", "Came to", "Bytes"])
         for delivery in try await journal.deliveries(of: Array(Set(lines.compactMap(\.subscription)))) {
-            let time = delivery.receivedAt.formatted(
-                .iso8601.year().month().day().time(includingFractionalSeconds: true)
-            )
             let cells = [
-                time, delivery.source, "\(delivery.status)", delivery.reason ?? "taken in", "\(delivery.bytes)",
+                delivery.receivedAt.formatted(.iso8601), delivery.source, "\(delivery.status)",
+                delivery.reason ?? "taken in", "\(delivery.bytes)",
             ]
             table.rows.append((cells: cells, actions: []))
         }
