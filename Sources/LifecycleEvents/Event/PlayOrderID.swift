@@ -34,4 +34,7 @@ extension String {
 
     /// True if it names what goes on of an order's period, and not that period itself.
     package func goesOn(of order: String) -> Bool { self != order && paidOrder == order }
+
+    /// True for the order of a renewal.
+    package var isRenewalOrder: Bool { PlayOrderID(self).renewal != nil }
 }

@@ -68,8 +68,7 @@ struct TenureReading {
                 tenure.proration = stretch.proration
                 tenure.isRestored =
                     period.transaction.flatMap { state.refund(of: $0) }.map { $0.value.scope == nil } ?? false
-                tenure.isRenewalOrder =
-                    rules.ordersSpanNames && period.transaction.flatMap { PlayOrderID($0).renewal } != nil
+                tenure.isRenewalOrder = rules.ordersSpanNames && period.transaction?.isRenewalOrder == true
                 if next == nil, let cut = period.cut {
                     tenure.setEnd(cut, refundedAt: period.refundedAt, slack: Self.slack)
                 }

@@ -29,8 +29,8 @@ struct Refinement {
         case .productChangeScheduled(var change):
             let current = now.timeline.granting(at: event.assertedAt.millisecondsSince1970) ?? now.timeline.newest
             change.from = change.from ?? current?.fact.product
-            if change.basis == .inferred, event.store.rules.catalogDecidesDirection, let from = change.from,
-                catalog?.appStoreChange(from: from, to: change.to)?.timing == .immediate
+            if change.basis == .inferred, let from = change.from,
+                catalog?.change(from: from, to: change.to, in: event.store)?.timing == .immediate
             {
                 // A relay announces it without saying when; the period that begins at once is told by itself.
                 change.timing = .immediate

@@ -91,15 +91,18 @@ package struct StoreRules: Hashable, Sendable {
 extension StoreRules {
     /// The App Store, also the one of the Mac.
     ///
-    /// - Charging up to 24 hours ahead, and upgrades at once: https://developer.apple.com/app-store/subscriptions/
-    /// - A restored purchase gets another transaction identifier:
+    /// - `chargesAhead`: up to 24 hours, and upgrades take effect at once. https://developer.apple.com/app-store/subscriptions/
+    /// - `renamesPeriodOnRestore`: a restored purchase gets another transaction identifier.
     ///   https://developer.apple.com/documentation/appstoreserverapi/transactionid
-    /// - `revocationDate` is a member of the transaction:
+    /// - `statesAllOfTransactions`: `revocationDate` is a member of the transaction, and is removed when the refund is reversed.
     ///   https://developer.apple.com/documentation/appstoreserverapi/revocationdate
-    /// - It is removed when a refund is reversed: https://developer.apple.com/forums/thread/757986. How long a copy lags behind a
-    ///   refund, Apple does not say; ten minutes are ours.
-    /// - `UPGRADE` also covers a crossgrade between products of one duration:
+    ///   https://developer.apple.com/forums/thread/757986
+    /// - `settling`: Apple does not say how long a copy lags behind a refund. Ten minutes are ours, for the removal that
+    ///   https://developer.apple.com/forums/thread/757986 describes.
+    /// - `catalogDecidesDirection`: `UPGRADE` also covers a crossgrade between products of one duration.
     ///   https://developer.apple.com/documentation/appstoreservernotifications/subtype
+    /// - `lineageStore`: an original transaction identifier names a purchase in either.
+    ///   https://developer.apple.com/documentation/appstoreserverapi/originaltransactionid
     static let appStore = StoreRules(
         chargesAhead: 86_400_000,
         renamesPeriodOnRestore: true,
@@ -111,13 +114,18 @@ extension StoreRules {
 
     /// Google Play.
     ///
-    /// - A change of plan makes a new purchase with a new token and a new order:
+    /// - `guessesStarts`: a purchase has the end of its period, and the start of the first one only.
+    ///   https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2
+    /// - `changesUnderNewName`: a change of plan makes a new purchase with a new token and a new order.
     ///   https://developer.android.com/google/play/billing/subscriptions#change
-    /// - An account hold follows a failed charge: https://developer.android.com/google/play/billing/subscriptions#account-hold
-    /// - Renewals keep the order with a counted suffix:
+    /// - `ordersSpanNames`: a change that is paid with time has no order of its own.
+    ///   https://developer.android.com/google/play/billing/subscriptions#change
+    /// - `relaysOmitPlans`: a base plan is another member of the purchase than the product.
     ///   https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2
-    /// - A purchase has the end of its period, and the start of the first one only:
+    /// - `relaysOmitReplacedPurchase`: the purchase that was replaced is `linkedPurchaseToken`, a token that relays do not state.
     ///   https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2
+    /// - `troubleWithoutGrace`: an account hold follows a failed charge.
+    ///   https://developer.android.com/google/play/billing/subscriptions#account-hold
     static let playStore = StoreRules(
         guessesStarts: true,
         changesUnderNewName: true,
@@ -129,18 +137,19 @@ extension StoreRules {
 
     /// Stripe Billing.
     ///
-    /// - A subscription is its list of items: https://docs.stripe.com/api/subscriptions/object
-    /// - A test clock runs ahead of ours: https://docs.stripe.com/billing/testing/test-clocks
-    /// - An invoice pays for a period: https://docs.stripe.com/billing/subscriptions/overview
-    /// - A subscription can be canceled at once, and paid for after it was unpaid:
+    /// - `statesOnlyBegunPeriods`: a test clock runs ahead of ours. https://docs.stripe.com/billing/testing/test-clocks
+    /// - `listsAllItems`: a subscription is its list of items. https://docs.stripe.com/api/subscriptions/object
+    /// - `endsPeriodsAtOnce`: a subscription can be canceled at once, and paid for after it was unpaid.
     ///   https://docs.stripe.com/billing/subscriptions/cancel
-    /// - A refund has an identifier: https://docs.stripe.com/api/refunds/object
-    /// - A refund cancels nothing: https://docs.stripe.com/refunds
-    /// - A subscription is active an hour before the invoice of a cycle is paid, and for as long as an invoice that is sent is open:
-    ///   https://docs.stripe.com/billing/invoices/subscription
-    /// - An invoice sets off the unused part: https://docs.stripe.com/billing/subscriptions/prorations
-    /// - A billing cycle may begin anew: https://docs.stripe.com/billing/subscriptions/billing-cycle
-    /// - The price may change in the middle of a cycle: https://docs.stripe.com/billing/subscriptions/change-price
+    /// - `statesUnpaidPeriods`: a subscription is active an hour before the invoice of a cycle is paid, and for as long as an
+    ///   invoice that is sent is open. https://docs.stripe.com/billing/invoices/subscription
+    /// - `chargesNet`: an invoice sets off the unused part. https://docs.stripe.com/billing/subscriptions/prorations
+    /// - `restartsProduct`: a billing cycle may begin anew. https://docs.stripe.com/billing/subscriptions/billing-cycle
+    /// - `switchesWithinPeriods`: the price may change in the middle of a cycle.
+    ///   https://docs.stripe.com/billing/subscriptions/change-price
+    /// - `namesRefunds`: a refund has an identifier. https://docs.stripe.com/api/refunds/object
+    /// - `takesBackRefundedSales`: a refund cancels nothing. https://docs.stripe.com/refunds
+    /// - `paysByInvoice`: an invoice pays for a period. https://docs.stripe.com/billing/subscriptions/overview
     static let stripe = StoreRules(
         statesOnlyBegunPeriods: true,
         listsAllItems: true,

@@ -73,6 +73,14 @@ extension ProductCatalog {
         )
     }
 
+    /// The change that a store makes of one from a product to another, where nothing but the two decides it.
+    func change(from old: String, to new: String, in store: Store) -> ProductChangeClass? {
+        switch store {
+        case .appStore, .macAppStore: appStoreChange(from: old, to: new)
+        default: nil
+        }
+    }
+
     /// Google Play's rule: the replacement mode that the app asked for decides when, the catalogue what.
     ///
     /// - Returns: nil where ``direction(from:to:)`` is nil, or for a mode that this version does not know.
