@@ -538,7 +538,7 @@ story("stale-cancel", "The cancellation arrives last although it was first.",
        o.cancel(T0 + 10 * DAY, T0, T1, "t1")],
       [so(T1 + DAY, "active", will_renew=True)],
       kinds=["started/new", "auto_renew_enabled", "renewed/unknown", "auto_renew_disabled"],
-      dispositions=["applied", "duplicate", "applied", "superseded"])
+      dispositions=["applied", "applied", "applied", "superseded"])
 o = Lineage("GPA.7", "play_store")
 story("prepaid-top-up", "Topped up before the end; the end of the first order takes nothing.",
       [o.begin(T0, T0, T0 + 15 * MINUTE, "GPA.7", phase="prepaid", renews=False),

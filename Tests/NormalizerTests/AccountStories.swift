@@ -482,7 +482,7 @@ struct AccountStories {
         #expect(ledger.apply(told).map(\.disposition) == [.duplicate])
         var expected = AccountLedger()
         for statement in told.statements + asked.statements { expected.apply(statement) }
-        #expect(ledger == expected)
+        #expect(ledger.unreportedStates == expected.states)
         #expect(ledger.states.map { $0.access(at: Self.day(29)).isGranted } == [true, true])
         #expect(ledger.states.map { $0.access(at: Self.day(59)).isGranted } == [true, false])
     }

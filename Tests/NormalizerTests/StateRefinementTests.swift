@@ -87,7 +87,7 @@ struct StateRefinementTests {
                 .period(.init(period(0, 40), product: "basic", phase: .regular, transaction: "t1"))
             ),
         ] as [(LifecycleEvent, Fact)],
-        [Provider.apple, .revenuecat]
+        [Provider.apple, .google, .revenuecat]
     )
     func foundFirst(_ news: (LifecycleEvent, Fact), by finder: Provider) {
         let (event, fact) = news
@@ -169,23 +169,6 @@ struct StateRefinementTests {
             $0.apply(before)
         }
         #expect(foundFirst == toldFirst)
-    }
-
-    /// Google's answers are told under the ids of its notifications.
-    @Test(
-        "what Google Play answered was told, but for what only a notification has a time of",
-        arguments: [false, true]
-    )
-    func foundByGoogle(willRenew: Bool) {
-        let fact = Fact.renewalIntent(.init(.init(willRenew: willRenew), reason: willRenew ? nil : .customer))
-        let event: LifecycleEvent = willRenew ? .autoRenewEnabled : .autoRenewDisabled(.init(reason: .customer))
-        for provider in [Provider.google, .revenuecat] {
-            var state = SubscriptionState(SubscriptionID(store: .appStore, environment: .production, id: "L1"))
-            _ = state.apply(Self.renewed("t1", 0, 30, .regular))
-            state.apply(Self.found(fact, at: 5, by: .google))
-            let applied = state.apply(Self.told(event, "t1", at: 4.999, by: provider, [fact]))
-            #expect(applied.disposition == (willRenew ? .applied : .duplicate))
-        }
     }
 
     /// A relay names what replaces a purchase on Google Play as another lineage, which has the name of its first order.

@@ -145,7 +145,7 @@ struct OneFactTests {
         )
         let unclear = try Self.events("refund.failed", Self.refund("failed"), adapter)
         var fresh = SubscriptionState(lineage)
-        for event in unclear { #expect(fresh.apply(event).disposition == .duplicate) }
+        for event in unclear { #expect(fresh.apply(event).disposition == .superseded) }
 
         // Of one that had succeeded, both words are one reversal, and news once.
         let told = try Self.events("refund.created", Self.refund("succeeded"), at: created - day, adapter)

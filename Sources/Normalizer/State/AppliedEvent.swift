@@ -7,8 +7,8 @@ public struct AppliedEvent: Hashable, Sendable, Codable {
     public enum Disposition: String, Hashable, Sendable, Codable {
         /// News: act on it.
         case applied
-        /// Told already, from another channel or an earlier delivery: do nothing. What was only found by looking, with an
-        /// upload or a question to the provider that gave no event for it, has not been told.
+        /// Reported before by an event, of another channel or of an earlier delivery: do nothing. What facts have stated without
+        /// an event that is about it, such as an upload or the snapshot of another notification, was not reported.
         case duplicate
         /// News of the past, which a later statement has overtaken: record it, but do not act as if it were so now.
         case superseded
@@ -126,7 +126,6 @@ extension SubscriptionState {
             return AppliedEvent(disposition: .unrelated, event: event, nextCheckAt: nil)
         }
         let citation = Citation(statement)
-        let standings = event.facts.map { standing(of: $0, in: statement.subscription, by: citation) }
         let prior = Situation(self)
         let owners = event.statedTransfer == nil ? [] : ownership.accounts
         let priorRefund = event.refund.flatMap { refunds[RefundKey($0)] ?? refund(of: $0.transaction) }
@@ -134,18 +133,26 @@ extension SubscriptionState {
         let refundBefore = refund(of: paidBy)
         let isPaid =
             event.isPending && charges.values.contains { $0.value.at.millisecondsSince1970 >= citation.milliseconds }
-        let isKnownRefund = event.refund.map { $0.scope != nil && isKnown($0, of: event.price?.money) } ?? false
+        let isCovered = event.refund.map { wasReported($0, of: event.price?.money) } ?? false
+        let before = self
         apply(statement)
+        // Reading the periods costs the most, and what adds nothing changes nothing of them.
+        let now = self == before ? prior : Situation(self)
+        let report = Report(event)
+        let isReported = report.map { isCovered || wasReported($0, prior: prior, now: now) } ?? false
+        let hadRefund =
+            priorRefund?.value.scope != nil || event.refund.map { reports.hasRefund(RefundKey($0)) } ?? false
+        for report in [report].compactMap(\.self) + Report.beside(event) { reports.insert(report) }
         let reading = EventReading(
             event: event,
-            standings: standings,
             prior: prior,
-            now: standings.allSatisfy { $0 == .known } ? prior : Situation(self),
+            now: now,
             priorRefund: priorRefund,
             refundStood: (refundBefore?.standing, refund(of: paidBy)?.standing),
             isPaid: isPaid,
             purchase: (purchases[paidBy] ?? purchases[transaction(named: paidBy)])?.value,
-            isKnownRefund: isKnownRefund,
+            hadRefund: hadRefund,
+            isReported: isReported,
             isStillRefunded: event.refund.map { $0.refund != nil && refund(of: $0.transaction)?.value.scope == .full }
                 ?? false,
             owner: event.account == nil && event.concernsMoneyBack ? owner : nil,
@@ -154,7 +161,7 @@ extension SubscriptionState {
             catalog: catalog
         )
         let refined = Refinement(reading: reading).value
-        let begins = reading.begun.map { $0.period.start }
+        let begins = event.begun.map { $0.period.start }
         return AppliedEvent(
             disposition: Disposition(reading: reading).value,
             event: refined,
@@ -163,62 +170,6 @@ extension SubscriptionState {
             transfer: transfer(by: event, from: owners),
             followsReversal: reading.followsReversal
         )
-    }
-
-    /// How a fact stands to what is known, before it is joined.
-    enum Standing {
-        /// Nothing is known of what it is about, or something older.
-        case news
-        /// The same is known already.
-        case known
-        /// Something else is known that was stated later.
-        case overruled
-    }
-
-    private func standing(of fact: Fact, in lineage: SubscriptionID, by citation: Citation) -> Standing {
-        func compare<Value: Assertable>(_ register: Register<Value>?, _ value: Value) -> Standing {
-            guard let register else { return .news }
-            if register.value == value { return .known }
-            return Assertion(value, by: citation).precedes(register.latest) ? .overruled : .news
-        }
-        switch fact {
-        case .period(let period):
-            let key = PeriodKey(period)
-            // An inference from something else adds nothing to what was stated of the period itself.
-            if period.isProvisional, let known = periods[key]?.statement.value, !known.isProvisional { return .known }
-            return compare(periods[key]?.statement, period)
-        case .periodEnded(let end):
-            return compare(
-                ends[PeriodKey(transaction: end.transaction, start: end.start.millisecondsSince1970)],
-                end
-            )
-        case .renewalIntent(let intent): return compare(registers[lineage]?.intent, intent)
-        case .nextProduct(let product): return compare(registers[lineage]?.nextProduct, product)
-        case .productSwitch(let change): return compare(switches[SwitchKey(change)], change)
-        case .billing(let billing): return compare(registers[lineage]?.billing, billing)
-        case .pause(let pause): return compare(registers[lineage]?.pause, pause)
-        case .closure(let closure): return compare(registers[lineage]?.closure, closure)
-        case .priceChange(let change): return compare(registers[lineage]?.priceChange, change)
-        case .charge(let charge): return compare(charges[charge.transaction], charge)
-        case .refund(let refund):
-            // What another channel says of the same money may differ in its time.
-            if let known = self.refund(of: refund.transaction), known.by.provider != citation.provider,
-                known.value.scope == refund.scope
-            {
-                return .known
-            }
-            return compare(refunds[RefundKey(refund)], refund)
-        case .purchase(let purchase):
-            return purchases[purchase.transaction] == nil ? .news : .known
-        case .owner(let account):
-            return account.identifiers.allSatisfy { claims[$0] != nil } ? .known : .news
-        case .transfer(let move): return compare(transfer, move)
-        case .transactionName(let name):
-            return transaction(named: name.name) == name.transaction ? .known : .news
-        case .link(let other):
-            return links.contains(other) || foreignLinks.contains(other) || registers[other] != nil ? .known : .news
-        case .succession(let succession): return successions.contains(succession) ? .known : .news
-        }
     }
 }
 
@@ -231,8 +182,7 @@ struct Situation {
     let pause: Register<Fact.PauseState>?
     let pendingProduct: String?
     let nextProduct: Register<Fact.NextProduct>?
-    /// Whether anything was ever stated about what comes next.
-    let isNextProductStated: Bool
+    let transfer: Register<LifecycleEvent.Transfer>?
 
     init(_ state: SubscriptionState) {
         let timeline = PeriodTimeline(state)
@@ -241,7 +191,7 @@ struct Situation {
         intent = state.renewalIntent(timeline)
         billing = state.billing(timeline)
         pause = state.pause(timeline)
-        isNextProductStated = state.registers.values.contains { $0.nextProduct != nil }
+        transfer = state.transfer
         let pending = timeline.newest.flatMap { state.pendingProduct(at: $0.start, timeline) }
         (pendingProduct, nextProduct) = (pending?.product, pending?.register)
     }

@@ -24,7 +24,6 @@ public struct Citation: Hashable, Sendable, Codable {
         let channel: Origin.Channel
         let digest: String
         let revision: Origin.Revision?
-        let isLookup: Bool
 
         init(
             milliseconds: Int64,
@@ -46,9 +45,6 @@ public struct Citation: Hashable, Sendable, Codable {
             self.channel = channel
             self.digest = digest
             self.revision = revision
-            isLookup =
-                (channel == .clientUpload || channel == .refetch)
-                && (notificationID == nil || type == "v1.customer.subscription.updated")
         }
     }
 
@@ -75,10 +71,6 @@ public struct Citation: Hashable, Sendable, Codable {
     public var revision: Origin.Revision? { contents.revision }
 
     package var milliseconds: Int64 { contents.milliseconds }
-
-    /// Whether somebody looked, with an upload or a question to the provider, and no notification said it. A thin update of
-    /// Stripe's says that there is something to see, and no more.
-    package var isLookup: Bool { contents.isLookup }
 
     /// Cites a statement.
     public init(_ statement: StoreStatement) {

@@ -3,7 +3,6 @@ import FoundationEssentials
 /// An event with what a state knew before it and what it knows with it. ``Disposition`` and ``Refinement`` are read from it.
 struct EventReading {
     let event: NormalizedEvent
-    let standings: [SubscriptionState.Standing]
     let prior: Situation
     let now: Situation
     /// What was known of a refund of the event's transaction before it.
@@ -14,8 +13,10 @@ struct EventReading {
     let isPaid: Bool
     /// What the event's transaction bought, where it bought something that does not renew.
     let purchase: Fact.OneTimePurchase?
-    /// Whether the money that the event says went back was reported before, by itself or as part of all that did.
-    let isKnownRefund: Bool
+    /// True if a refund of the kind that the event is about was reported or known before.
+    let hadRefund: Bool
+    /// True if what the event reports was reported before.
+    let isReported: Bool
     /// Whether all of the money is known to have gone back, also with what the event states.
     let isStillRefunded: Bool
     /// Whom the lineage belongs to, where the event is about money that went back and names nobody.
@@ -26,31 +27,7 @@ struct EventReading {
     let chargedStart: Int64?
     let catalog: ProductCatalog?
 
-    /// The period that the event states, where it is about the beginning of one.
-    var begun: Fact.Period? {
-        switch event.event {
-        case .started, .renewed, .productChanged: statedPeriod
-        default: nil
-        }
-    }
-
-    var statedPeriod: Fact.Period? {
-        for case .period(let period) in event.facts where !period.isProvisional && period.item == nil { return period }
-        return nil
-    }
-
-    /// The period that the event infers from something else, such as a payment.
-    var inferredPeriod: Fact.Period? {
-        for case .period(let period) in event.facts where period.isProvisional && period.item == nil { return period }
-        return nil
-    }
-
-    var statedEnd: Fact.PeriodEnd? {
-        for case .periodEnded(let end) in event.facts { return end }
-        return nil
-    }
-
-    var subjectTransaction: String? { statedPeriod?.transaction ?? event.transaction }
+    var subjectTransaction: String? { event.statedPeriod?.transaction ?? event.transaction }
 
     /// The period that came before: the one billed from the same start for another product, else the last that began
     /// earlier.
@@ -62,10 +39,6 @@ struct EventReading {
             return same
         }
         return now.timeline.period(before: start - ServicePeriod.startTolerance)
-    }
-
-    func standing(where matches: (Fact) -> Bool) -> SubscriptionState.Standing? {
-        zip(event.facts, standings).first { matches($0.0) }?.1
     }
 }
 
@@ -97,7 +70,43 @@ extension EventReading {
     /// As in `AppliedEvent.followsReversal`.
     var followsReversal: Bool {
         guard event.provider.rules.namesRefunds, event.refund?.scope != nil, let priorRefund else { return false }
-        return priorRefund.value.scope == nil && Disposition(reading: self).value == .applied
+        return priorRefund.value.scope == nil && !isReported && refundStood.now != nil
+    }
+}
+
+extension NormalizedEvent {
+    /// The period that the event states, where it is about the beginning of one.
+    var begun: Fact.Period? {
+        switch event {
+        case .started, .renewed, .productChanged: statedPeriod
+        default: nil
+        }
+    }
+
+    var statedPeriod: Fact.Period? {
+        for case .period(let period) in facts where !period.isProvisional && period.item == nil { return period }
+        return nil
+    }
+
+    /// The period that the event infers from something else, such as a payment.
+    var inferredPeriod: Fact.Period? {
+        for case .period(let period) in facts where period.isProvisional && period.item == nil { return period }
+        return nil
+    }
+
+    var statedEnd: Fact.PeriodEnd? {
+        for case .periodEnded(let end) in facts { return end }
+        return nil
+    }
+
+    var statedBilling: Fact.Billing? {
+        for case .billing(let billing) in facts { return billing }
+        return nil
+    }
+
+    var statedPurchase: Fact.OneTimePurchase? {
+        for case .purchase(let purchase) in facts { return purchase }
+        return nil
     }
 }
 

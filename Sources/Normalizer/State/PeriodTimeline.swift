@@ -10,8 +10,6 @@ struct PeriodTimeline {
         var at: Int64
         var reason: LifecycleEvent.Expired.Reason
         var by: Citation
-        /// Whether a notification has stated it.
-        var isNotified = true
         /// Whether it comes from a statement of the whole purchase, and not of the period.
         var isOfPurchase = false
         /// The charge whose payment takes it back.
@@ -32,8 +30,6 @@ struct PeriodTimeline {
         var entry: SubscriptionState.PeriodEntry
         var transaction: String?
         var firstStated: Int64?
-        /// What a notification said of it last, where looking has found out more since. Behind a reference, since few have it.
-        private var told: Told?
         var lineages: Set<SubscriptionID>
         /// The products that it was stated with, and when each was stated first.
         var products: [String: Int64]
@@ -52,27 +48,8 @@ struct PeriodTimeline {
             self.entry = entry
             end = entry.fact.period.endMilliseconds
             firstStated = entry.firstStated
-            if entry.by.isLookup { told = entry.statement.notified.map(Told.init) }
             lineages = entry.lineages
             products = entry.products
-        }
-
-        private final class Told: Sendable {
-            let assertion: Assertion<Fact.Period>
-
-            init(_ assertion: Assertion<Fact.Period>) { self.assertion = assertion }
-        }
-
-        /// What a notification said of it last; nil where nothing but looking has found it.
-        var notified: Assertion<Fact.Period>? {
-            told?.assertion ?? (by.isLookup ? nil : entry.statement.latest)
-        }
-
-        /// Another entry is of this period, too.
-        mutating func noteTold(by other: SubscriptionState.PeriodEntry) {
-            guard told != nil || by.isLookup || other.by.isLookup else { return }
-            let stated = [notified, other.statement.notified].compactMap(\.self)
-            told = stated.max { $0.precedes($1) }.map(Told.init)
         }
 
         var fact: Fact.Period { entry.fact }
@@ -155,6 +132,12 @@ struct PeriodTimeline {
     /// The newest period that was stated itself: what registers are about. It may begin in the future.
     var newest: Period? { newestIndex.map { periods[$0] } }
 
+    /// All transactions that a period is known by.
+    func transactions(of index: Int) -> [String] {
+        [periods[index].transaction].compactMap(\.self)
+            + furtherTransactions.filter { $0.index == index }.map(\.name)
+    }
+
     /// The period that gives access at a moment; of several the one that began last.
     func granting(at time: Int64) -> Period? { periods.last { $0.grants(at: time) } }
 
@@ -222,7 +205,6 @@ struct PeriodTimeline {
             periods[last].products.merge(entry.products, uniquingKeysWith: min)
             periods[last].firstStated = [periods[last].firstStated, entry.firstStated]
                 .compactMap(\.self).min()
-            periods[last].noteTold(by: entry)
             let known = periods[last].transaction
             if periods[last].entry.statement.latest.precedes(entry.statement.latest) {
                 periods[last].entry = entry
@@ -254,8 +236,6 @@ struct PeriodTimeline {
 
     private mutating func applyEnds(of state: SubscriptionState) {
         var latest: [Int: Register<Fact.PeriodEnd>] = [:]
-        var notified: [Int: [Assertion<Fact.PeriodEnd>]] = [:]
-        let hasLookups = state.ends.values.contains { $0.by.isLookup }
         for (key, register) in state.ends {
             let start = register.value.start.millisecondsSince1970
             var transaction: String?
@@ -264,19 +244,11 @@ struct PeriodTimeline {
                 unmatchedEnds.append(register)
                 continue
             }
-            if hasLookups, let assertion = register.notified { notified[index, default: []].append(assertion) }
             if let known = latest[index], register.latest.precedes(known.latest) { continue }
             latest[index] = register
         }
         for (index, register) in latest {
-            var cut = Cut(register.latest)
-            // One that was taken back since is another, unless the same is stated again.
-            cut.isNotified =
-                !register.by.isLookup
-                || notified[index]?.contains { told in
-                    (told.value.reason == .paused) == (cut.reason == .paused)
-                        && (told.value.at == register.value.at || !lifts(Cut(told), periods[index], in: state))
-                } ?? false
+            let cut = Cut(register.latest)
             if lifts(cut, periods[index], in: state) {
                 periods[index].liftedCut = cut
             } else {

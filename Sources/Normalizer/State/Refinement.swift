@@ -7,7 +7,7 @@ struct Refinement {
     private var event: NormalizedEvent { reading.event }
     private var prior: Situation { reading.prior }
     private var now: Situation { reading.now }
-    private var begun: Fact.Period? { reading.begun }
+    private var begun: Fact.Period? { reading.event.begun }
     private var purchase: Fact.OneTimePurchase? { reading.purchase }
     private var catalog: ProductCatalog? { reading.catalog }
 
@@ -21,7 +21,7 @@ struct Refinement {
         case .started(let started):
             if let begun { refined.event = refine(started, begun) }
         case .renewed(let renewed):
-            if let period = begun ?? reading.inferredPeriod { refined.event = refine(renewed, period) }
+            if let period = begun ?? reading.event.inferredPeriod { refined.event = refine(renewed, period) }
             if case .started = refined.event, event.renewsUnderItsName { refined.origin.speech = .renewal }
         case .productChanged(var change):
             change.from = change.from ?? begun.flatMap(predecessor)?.fact.product
@@ -39,7 +39,7 @@ struct Refinement {
             }
             refined.event = .productChangeScheduled(classified(change))
         case .expired(let expired):
-            if let end = reading.statedEnd, isReplacement(end, expired.reason) {
+            if let end = reading.event.statedEnd, isReplacement(end, expired.reason) {
                 refined.event = .expired(.init(reason: .replaced))
             }
         case .autoRenewDisabled(var disabled):

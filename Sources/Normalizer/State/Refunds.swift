@@ -148,12 +148,13 @@ extension SubscriptionState {
         return .amount(total)
     }
 
-    /// Whether money that is said to have gone back is known of by the refunds that were reported already: one refund is
-    /// reported by itself, and as part of all that went back of its charge.
+    /// True if money that is said to have gone back is covered by refunds that were reported: one refund is reported by itself,
+    /// and as part of all that went back of its charge.
     ///
     /// - Parameter amount: what the event says went back with it.
-    func isKnown(_ refund: Fact.RefundState, of amount: Money?) -> Bool {
-        let stated = refunds(of: refund.transaction)
+    func wasReported(_ refund: Fact.RefundState, of amount: Money?) -> Bool {
+        guard refund.scope != nil else { return false }
+        let stated = refunds(of: refund.transaction).filter { reports.hasRefund(RefundKey($0.value)) }
         let parts = stated.filter { $0.value.refund != nil && $0.value.scope != nil }
         let whole = stated.last { $0.value.refund == nil && $0.value.scope != nil }?.value.scope
         guard let name = refund.refund else {

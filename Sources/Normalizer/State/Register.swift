@@ -8,8 +8,6 @@ package protocol Assertable: Hashable, Sendable, Codable {
     var precedence: Int { get }
     /// Whether it never changes, so that who says it counts more than when.
     static var isLasting: Bool { get }
-    /// Whether looking at a purchase can find it out without an event that tells of it.
-    static var isFoundUntold: Bool { get }
     /// Whether it says the same as another, be it with more or fewer details.
     func means(_ other: Self) -> Bool
 }
@@ -17,7 +15,6 @@ package protocol Assertable: Hashable, Sendable, Codable {
 extension Assertable {
     package var dominance: Int { 0 }
     package static var isLasting: Bool { false }
-    package static var isFoundUntold: Bool { false }
     package func means(_ other: Self) -> Bool { self == other }
 }
 
@@ -70,7 +67,7 @@ package struct Assertion<Value: Assertable>: Hashable, Sendable, Codable {
     private var contents: [UInt8] { (try? CanonicalJSON.bytes(value)) ?? [] }
 }
 
-/// What was last said about one thing, what contradicts it with equal right, and what was not found by looking.
+/// What was last said about one thing, and what contradicts it with equal right.
 ///
 /// Joining keeps the maximum of a total order, so it commutes, associates and may be repeated. Statements of one moment that
 /// say which step of the store's object they are (`Origin.Revision`) are all kept, as long as nothing later is said, and
@@ -81,8 +78,6 @@ package struct Register<Value: Assertable>: Hashable, Sendable {
     package private(set) var latest: Assertion<Value>
     /// What contradicts it with equal right.
     package private(set) var rival: Assertion<Value>?
-    /// What a notification said last; nil where that is ``latest``, and for what is told whenever it is found.
-    private var told: Assertion<Value>?
     /// What else was said in the moment of ``latest``, where that is not all; nil where it is.
     private var moment: Moment?
     /// The content of the store's object before that moment, as far as steps are stated.
@@ -97,17 +92,8 @@ package struct Register<Value: Assertable>: Hashable, Sendable {
         insert(other.latest)
         if let rival = other.rival { insert(rival) }
         for assertion in other.moment?.assertions ?? [] { insert(assertion) }
-        if let told = other.told { insert(told) }
         if let earlier = other.earlier { note(earlier) }
     }
-
-    /// Whether what it says now was only found by looking, and the last notification about it said something else.
-    package func isFound(_ isSame: (Value) -> Bool) -> Bool {
-        by.isLookup && told.map { !isSame($0.value) } ?? true
-    }
-
-    /// What a notification said last; nil where nothing but looking has found it.
-    package var notified: Assertion<Value>? { by.isLookup ? told : latest }
 
     /// Whether the last step was taken after a statement of the same moment.
     package func wasTaken(after citation: Citation) -> Bool { moment?.isOvertaken(citation, by: earlier) ?? false }
@@ -129,26 +115,16 @@ package struct Register<Value: Assertable>: Hashable, Sendable {
             passed.forEach { note($0) }
         } else {
             note(assertion)
-            noteTold(assertion)
         }
     }
 
     private mutating func insertPlain(_ assertion: Assertion<Value>) {
         var lower = assertion
         if latest.precedes(assertion) { swap(&latest, &lower) }
-        noteTold(lower)
         if rival?.contradicts(latest) == false { rival = nil }
         guard lower.contradicts(latest) else { return }
         if let rival, lower.precedes(rival) { return }
         rival = lower
-    }
-
-    private mutating func noteTold(_ lower: Assertion<Value>) {
-        if !Value.isFoundUntold || !latest.by.isLookup {
-            told = nil
-        } else if !lower.by.isLookup, told?.precedes(lower) ?? true {
-            told = lower
-        }
     }
 
     private mutating func take(_ moment: Moment) {
@@ -156,11 +132,6 @@ package struct Register<Value: Assertable>: Hashable, Sendable {
         latest = reading.latest
         rival = reading.rival
         self.moment = moment.assertions.count > 1 ? moment : nil
-        guard Value.isFoundUntold, latest.by.isLookup else {
-            told = nil
-            return
-        }
-        for assertion in moment.assertions { noteTold(assertion) }
     }
 
     private mutating func note(_ assertion: Assertion<Value>) {
@@ -293,15 +264,13 @@ extension Register {
 
 extension Register: Codable {
     private enum CodingKeys: String, CodingKey {
-        case latest, rival, told, earlier
-        case moment
+        case latest, rival, earlier, moment
     }
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         latest = try container.decode(Assertion<Value>.self, forKey: .latest)
         rival = try container.decodeIfPresent(Assertion<Value>.self, forKey: .rival)
-        told = try container.decodeIfPresent(Assertion<Value>.self, forKey: .told)
         earlier = try container.decodeIfPresent(EarlierContent.self, forKey: .earlier)
         // An array of none would be a moment without a statement.
         let others = try container.decodeIfPresent([Assertion<Value>].self, forKey: .moment) ?? []
@@ -312,7 +281,6 @@ extension Register: Codable {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(latest, forKey: .latest)
         try container.encodeIfPresent(rival, forKey: .rival)
-        try container.encodeIfPresent(told, forKey: .told)
         try container.encodeIfPresent(earlier, forKey: .earlier)
         try container.encodeIfPresent(moment?.assertions.filter { $0 != latest }, forKey: .moment)
     }
@@ -349,25 +317,21 @@ extension Dictionary {
 }
 
 extension Fact.Period: Assertable {
-    package static var isFoundUntold: Bool { true }
     // A relay may know a product of Google Play's without the base plan that the store names.
     package var dominance: Int { isProvisional ? 0 : product.namesBasePlan ? 2 : 1 }
     package var precedence: Int { 0 }
 }
 
 extension Fact.PeriodEnd: Assertable {
-    package static var isFoundUntold: Bool { true }
     package var precedence: Int { 7 }
 }
 
 extension Fact.RenewalIntent: Assertable {
-    package static var isFoundUntold: Bool { true }
     package var precedence: Int { terms.willRenew ? 1 : 6 }
     package func means(_ other: Self) -> Bool { terms.willRenew == other.terms.willRenew }
 }
 
 extension Fact.NextProduct: Assertable {
-    package static var isFoundUntold: Bool { true }
     package var precedence: Int { 3 }
 }
 
@@ -379,7 +343,6 @@ extension Fact.ProductSwitch: Assertable {
 }
 
 extension Fact.Billing: Assertable {
-    package static var isFoundUntold: Bool { true }
     // Of two statements of one status the one with more details counts.
     package var precedence: Int {
         let details = (charge?.actionRequired == true ? 4 : 0) + (retryUntil == nil ? 0 : 2) + (charge == nil ? 0 : 1)
@@ -393,7 +356,6 @@ extension Fact.Billing: Assertable {
 }
 
 extension Fact.PauseState: Assertable {
-    package static var isFoundUntold: Bool { true }
     package var precedence: Int {
         switch status {
         case .none: 1
@@ -408,7 +370,6 @@ extension Fact.Closure: Assertable {
 }
 
 extension Fact.PriceChangeState: Assertable {
-    package static var isFoundUntold: Bool { true }
     package var precedence: Int { change == nil ? 1 : 3 }
 }
 
@@ -417,7 +378,6 @@ extension Fact.Charge: Assertable {
 }
 
 extension Fact.RefundState: Assertable {
-    package static var isFoundUntold: Bool { true }
     package var precedence: Int { scope == nil ? 2 : scope == .full ? 7 : 6 }
 }
 

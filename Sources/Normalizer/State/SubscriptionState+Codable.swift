@@ -8,7 +8,7 @@ extension SubscriptionState: Codable {
         case switches = "product_switches"
         case foreignLinks = "foreign_links"
         case transactionNames = "transaction_names"
-        case snapshots
+        case snapshots, reports
     }
 
     private struct Lineage: Codable {
@@ -107,6 +107,11 @@ extension SubscriptionState: Codable {
         successions = Set(try list(.successions) as [Fact.Succession])
         foreignLinks = Set(try list(.foreignLinks) as [SubscriptionID])
         for other in try list(.links) as [SubscriptionID] { link(to: other) }
+        if let reports = try container.decodeIfPresent(ReportLog.self, forKey: .reports) {
+            self.reports = reports
+        } else {
+            reportNotifications()
+        }
     }
 
     /// Writes the form of `docs/state-schema.md`: equal states give equal bytes through `CanonicalJSON`.
@@ -136,6 +141,7 @@ extension SubscriptionState: Codable {
             .accounts
         )
         try container.encodeIfPresent(transfer, forKey: .transfer)
+        try container.encode(reports, forKey: .reports)
         try write(
             transactionNames.sorted { $0.key < $1.key }.map {
                 Fact.TransactionName(transaction: $0.value, name: $0.key)

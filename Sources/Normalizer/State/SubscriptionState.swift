@@ -218,6 +218,8 @@ public struct SubscriptionState: Hashable, Sendable {
     package internal(set) var snapshots: [String: Int64] = [:]
     package internal(set) var claims: [Account.Identifier: AccountClaim] = [:]
     package internal(set) var transfer: Register<LifecycleEvent.Transfer>?
+    /// What events have reported, for what no event reported is still news.
+    package internal(set) var reports = ReportLog()
     /// Transactions by their other names.
     package internal(set) var transactionNames: [String: String] = [:]
 
@@ -260,7 +262,7 @@ public struct SubscriptionState: Hashable, Sendable {
     public var isEmpty: Bool {
         periods.isEmpty && ends.isEmpty && refunds.isEmpty && charges.isEmpty && purchases.isEmpty && claims.isEmpty
             && switches.isEmpty
-            && transfer == nil && successions.isEmpty && links.isEmpty && foreignLinks.isEmpty
+            && transfer == nil && reports.isEmpty && successions.isEmpty && links.isEmpty && foreignLinks.isEmpty
             && transactionNames.isEmpty
             && registers.values.allSatisfy { $0 == Registers() }
     }
@@ -287,6 +289,7 @@ public struct SubscriptionState: Hashable, Sendable {
             if claims[identifier]?.merge(claim) == nil { claims[identifier] = claim }
         }
         transfer.merge(other.transfer)
+        reports.merge(other.reports)
         for (name, transaction) in other.transactionNames { note(name, of: transaction) }
         successions.formUnion(other.successions)
         links.formUnion(other.links.filter { registers[$0] == nil })

@@ -1,0 +1,140 @@
+import FoundationEssentials
+
+/// What the events that were ever applied to a state have reported: the union of their reports.
+///
+/// Of each subject the newest marks are kept, so that it grows with the things that facts are about. The newest of a union
+/// are the newest of what is newest in its parts, so that the log is a join like the state that it belongs to.
+package struct ReportLog: Hashable, Sendable {
+    /// More than a customer changes his mind in one period.
+    private static let maximumMarks = 16
+
+    private var marks: [Report.Subject: [Report.Mark]] = [:]
+
+    var isEmpty: Bool { marks.isEmpty }
+
+    mutating func insert(_ report: Report) { insert(report.mark, of: report.subject) }
+
+    mutating func merge(_ other: Self) {
+        for (subject, theirs) in other.marks {
+            for mark in theirs { insert(mark, of: subject) }
+        }
+    }
+
+    private mutating func insert(_ mark: Report.Mark, of subject: Report.Subject) {
+        var known = marks[subject] ?? []
+        let index = known.partitioningIndex { !($0 < mark) }
+        if index < known.count, known[index] == mark { return }
+        known.insert(mark, at: index)
+        marks[subject] = known.suffix(Self.maximumMarks)
+    }
+
+    /// True if the refund was reported, be it undone since.
+    func hasRefund(_ key: SubscriptionState.RefundKey) -> Bool {
+        marks.contains { subject, marks in
+            subject.topic == .refund && subject.transaction == key.transaction && subject.refund == key.refund
+                && marks.contains { $0.value.hasPrefix(Report.Value.refunded) }
+        }
+    }
+
+    /// All that was reported of a subject, under whichever name.
+    func marks(of subject: Report.Subject, where isSame: (Report.Subject) -> Bool) -> [Report.Mark] {
+        marks.reduce(into: []) { found, entry in
+            guard entry.key.topic == subject.topic, entry.key == subject || isSame(entry.key) else { return }
+            found += entry.value
+        }
+    }
+}
+
+extension ReportLog {
+    /// The reports of one subject, of which a state knows some more than was reported.
+    struct Course {
+        var reported: [Report.Mark]
+        var known: [Report.Mark]
+
+        /// True if the same was reported before and nothing else was so in between: it is one run, whoever reports it.
+        func contains(_ mark: Report.Mark) -> Bool {
+            let others = (reported + known).filter { !$0.means(mark) }
+            return reported.contains { earlier in
+                guard earlier.means(mark) else { return false }
+                let (from, to) = earlier.precedes(mark) ? (earlier, mark) : (mark, earlier)
+                return !others.contains { from.precedes($0) && !to.precedes($0) }
+            }
+        }
+    }
+}
+
+// Written as a list in a fixed order. A list that was put together from two reads as their join.
+extension ReportLog: Codable {
+    private struct Entry: Codable {
+        var topic: Report.Topic
+        var transaction: String?
+        @OptionalEventTime var periodStart: Date?
+        var refund: String?
+        var said: [Said]
+
+        private enum CodingKeys: String, CodingKey {
+            case topic, transaction, refund, said
+            case periodStart = "period_start"
+        }
+
+        var subject: Report.Subject {
+            Report.Subject(
+                topic: topic,
+                transaction: transaction,
+                start: periodStart?.millisecondsSince1970,
+                refund: refund
+            )
+        }
+    }
+
+    private struct Said: Codable {
+        var value: String
+        @EventTime var at: Date
+        @EventTime var saidAt: Date
+
+        init(_ mark: Report.Mark) {
+            value = mark.value
+            at = Date(millisecondsSince1970: mark.at)
+            saidAt = Date(millisecondsSince1970: mark.saidAt)
+        }
+
+        var mark: Report.Mark {
+            Report.Mark(at: at.millisecondsSince1970, saidAt: saidAt.millisecondsSince1970, value: value)
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case value, at
+            case saidAt = "said_at"
+        }
+    }
+
+    package init(from decoder: any Decoder) throws {
+        for entry in try [Entry](from: decoder) {
+            for said in entry.said { insert(said.mark, of: entry.subject) }
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        try marks.sorted { $0.key < $1.key }
+            .map { subject, marks in
+                Entry(
+                    topic: subject.topic,
+                    transaction: subject.transaction,
+                    periodStart: subject.start.map(Date.init(millisecondsSince1970:)),
+                    refund: subject.refund,
+                    said: marks.map(Said.init)
+                )
+            }
+            .encode(to: encoder)
+    }
+}
+
+extension Report.Subject: Comparable {
+    package static func < (lhs: Self, rhs: Self) -> Bool {
+        if lhs.topic != rhs.topic { return lhs.topic.rawValue < rhs.topic.rawValue }
+        if lhs.start != rhs.start { return lhs.start ?? .min < rhs.start ?? .min }
+        // Absent before present, so that nil and "" are told apart.
+        func order(_ text: String?) -> String { text.map { "=" + $0 } ?? "" }
+        return (order(lhs.transaction), order(lhs.refund)) < (order(rhs.transaction), order(rhs.refund))
+    }
+}

@@ -1,0 +1,133 @@
+import FoundationEssentials
+
+extension SubscriptionState {
+    /// True if an event reported the same before, and nothing else was so in between.
+    ///
+    /// - Parameters:
+    ///   - prior: what the state said before the report.
+    ///   - now: what it says with the facts that come with the report.
+    func wasReported(_ report: Report, prior: Situation, now: Situation) -> Bool {
+        let subject = report.subject
+        let reported = reported(on: subject, now.timeline)
+        if isEndOfReportedRefund(report, prior.timeline) { return true }
+        return ReportLog.Course(reported: reported, known: prior.known(subject, of: self)).contains(report.mark)
+    }
+
+    /// All that was reported on a subject, by whichever name of it.
+    func reported(on subject: Report.Subject, _ timeline: PeriodTimeline) -> [Report.Mark] {
+        let period = subject.isOfPeriod ? timeline.index(of: subject) : nil
+        let names = period.map { Set(timeline.transactions(of: $0)) } ?? []
+        let payment = transaction(named: subject.transaction ?? "")
+        return reports.marks(of: subject) { other in
+            if subject.topic == .refund || subject.topic == .purchase {
+                return other.refund == subject.refund && transaction(named: other.transaction ?? "") == payment
+                    && other.mayStart(with: subject)
+            }
+            guard let period else { return other.isSamePeriod(as: subject) }
+            return other.transaction.map(names.contains) == true || timeline.contains(other, at: period)
+        }
+    }
+
+    /// True for the end of a period whose refund was reported: that has told of the end that it made.
+    private func isEndOfReportedRefund(_ report: Report, _ timeline: PeriodTimeline) -> Bool {
+        guard report.subject.topic == .course, report.mark.value == Report.Value.ended,
+            let index = timeline.index(of: report.subject), timeline.periods[index].cut?.reason == .refunded
+        else { return false }
+        let names = timeline.transactions(of: index).map(transaction(named:))
+        return refunds.keys.contains { names.contains(transaction(named: $0.transaction)) && reports.hasRefund($0) }
+    }
+}
+
+extension Report.Subject {
+    /// True if it names a period, or nothing; a payment is named by its transaction alone.
+    fileprivate var isOfPeriod: Bool { topic != .refund && topic != .purchase && topic != .owner }
+
+    fileprivate func isSamePeriod(as other: Self) -> Bool {
+        if let transaction, let name = other.transaction { return transaction == name }
+        return (start == nil) == (other.start == nil) && mayStart(with: other)
+    }
+
+    /// True unless the two start at different times. Not every channel says when the period started.
+    fileprivate func mayStart(with other: Self) -> Bool {
+        guard let start, let moment = other.start else { return true }
+        return abs(start - moment) <= ServicePeriod.startTolerance
+    }
+}
+
+extension PeriodTimeline {
+    fileprivate func index(of subject: Report.Subject) -> Int? {
+        guard let index = index(transaction: subject.transaction, start: subject.start) else { return nil }
+        // What is said of a period that is not known is not said of the one before it.
+        guard subject.topic.isOfBeginning, let start = subject.start else { return index }
+        let isNamed = subject.transaction.map { transactions(of: index).contains($0) } ?? false
+        return isNamed || periods[index].start + ServicePeriod.startTolerance >= start ? index : nil
+    }
+
+    /// True if a subject is the period at an index by its start, or, as far as it is about what comes after the period, falls
+    /// into it.
+    fileprivate func contains(_ subject: Report.Subject, at index: Int) -> Bool {
+        guard let start = subject.start else { return subject.transaction == nil }
+        let distance = start - periods[index].start
+        if distance == 0 { return true }
+        guard !subject.topic.isOfBeginning else {
+            // What begins, goes on and ends is told apart by its name, as far as it has one.
+            let isNamed = subject.transaction != nil && periods[index].transaction != nil
+            return !isNamed && abs(distance) <= ServicePeriod.startTolerance
+        }
+        if abs(distance) <= ServicePeriod.startTolerance { return true }
+        guard let other = self.index(transaction: subject.transaction, start: start) else { return false }
+        // What goes on under another name until the same end renews once.
+        return other == index || periods[other].end == periods[index].end
+    }
+}
+
+extension Report.Topic {
+    /// True if it is about the period itself, and not about what comes after it.
+    fileprivate var isOfBeginning: Bool { self == .course || self == .payment }
+}
+
+extension Situation {
+    /// What is known of a subject, whether or not an event reported it.
+    fileprivate func known(_ subject: Report.Subject, of state: SubscriptionState) -> [Report.Mark] {
+        func mark<Value>(_ register: Register<Value>?, _ value: (Value) -> String) -> [Report.Mark] {
+            register.map { [Report.Mark(value($0.value), by: $0.by)] } ?? []
+        }
+        switch subject.topic {
+        case .course: return timeline.index(of: subject).map(course) ?? []
+        case .renewal: return mark(intent) { $0.isOn ? Report.Value.on : Report.Value.off }
+        case .nextProduct: return mark(nextProduct) { _ in Report.Value.next(pendingProduct) }
+        case .pause:
+            return mark(pause) {
+                $0.status == .scheduled ? Report.Value.pause($0.resumesAt) : Report.Value.none
+            }
+        case .price:
+            return registers.values.compactMap(\.priceChange).flatMap { register in
+                mark(register) { $0.change.map(Report.Value.price) ?? Report.Value.none }
+            }
+        case .payment, .failedCharge, .end, .refund, .purchase, .owner: return []
+        }
+    }
+
+    private func course(of index: Int) -> [Report.Mark] {
+        let period = timeline.periods[index]
+        let products = period.products.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
+        // What the period began with was so from its start, however late it was stated.
+        var marks = products.enumerated().map { position, product in
+            let at = position == 0 ? period.start : product.value
+            return Report.Mark(at: at, saidAt: product.value, value: Report.Value.begun(product.key))
+        }
+        if period.cut == nil, !period.fact.isProvisional {
+            marks.append(Report.Mark(Report.Value.begun(period.fact.product), by: period.by))
+        }
+        marks += [period.cut, period.liftedCut].compactMap(\.self)
+            .map { Report.Mark(Report.Value.ended($0.reason), at: $0.at, by: $0.by) }
+        return marks
+    }
+}
+
+extension Report.Mark {
+    /// - Parameter at: since when it was so; since it was said unless given.
+    fileprivate init(_ value: String, at: Int64? = nil, by citation: Citation) {
+        self.init(at: at ?? citation.milliseconds, saidAt: citation.milliseconds, value: value)
+    }
+}

@@ -1,0 +1,245 @@
+public import FoundationEssentials
+
+extension SubscriptionState {
+    /// The events that known facts amount to and that no event has reported, in the order in which they took effect.
+    ///
+    /// A notification may be lost for good, and a later one, an upload or a look-up state its facts all the same. To act on what
+    /// was lost, apply these events like any others; the notification is a duplicate if it comes after all. Of a period, an end,
+    /// a refund, a purchase and a scheduled change the id is the one that a notification gives it.
+    ///
+    /// Call it for what notifications had the time to tell: right after a look-up, they may be on their way.
+    ///
+    /// - Parameter receivedAt: the time to give the events.
+    public func untold(receivedAt: Date) -> [NormalizedEvent] {
+        let situation = Situation(self)
+        var told = self
+        return amounts(situation, receivedAt: receivedAt).filter { event in
+            guard let report = Report(event) else { return false }
+            // Renewal is on unless it was turned off.
+            if event.kind == .autoRenewEnabled, !wasTurnedOff(report, situation) { return false }
+            if let refund = event.refund, told.wasReported(refund, of: nil) { return false }
+            if told.wasReported(report, prior: situation, now: situation) { return false }
+            // One of these may be a part of another, as of refunds.
+            told.reports.insert(report)
+            return true
+        }
+    }
+
+    private func wasTurnedOff(_ report: Report, _ situation: Situation) -> Bool {
+        reported(on: report.subject, situation.timeline).contains { $0.value == Report.Value.off }
+    }
+
+    /// What notifications have stated counts as reported, for a state that was stored before reports were kept.
+    mutating func reportNotifications() {
+        for event in amounts(Situation(self), receivedAt: .distantPast) where event.origin.isNotified {
+            for report in [Report(event)].compactMap(\.self) + Report.beside(event) { reports.insert(report) }
+        }
+    }
+
+    /// The events that the facts known now amount to.
+    private func amounts(_ situation: Situation, receivedAt: Date) -> [NormalizedEvent] {
+        let timeline = situation.timeline
+        let newest = timeline.newest
+        let current = newest.flatMap(\.lineages.inOrder.first) ?? subscription
+        var amounts = Amounts(receivedAt: receivedAt)
+        for (index, period) in timeline.periods.enumerated() where !period.fact.isProvisional && !period.isForestalled {
+            amounts.add(period, isFirst: index == 0, of: period.lineages.inOrder.first ?? current)
+        }
+        for register in ends.values {
+            let start = register.value.start.millisecondsSince1970
+            let period = timeline.period(transaction: register.value.transaction, start: start)
+            if let period, period.cut?.at != register.value.at.millisecondsSince1970 { continue }
+            amounts.add(register.latest, of: period?.lineages.inOrder.first ?? current)
+        }
+        for register in refunds.values { amounts.add(register.latest, of: current) }
+        for register in purchases.values { amounts.add(register.latest, of: current) }
+        if let intent = situation.intent { amounts.add(intent.latest, newest?.fact, of: current) }
+        if let next = situation.nextProduct, let product = situation.pendingProduct {
+            amounts.add(next.latest, to: product, from: newest?.fact, of: current)
+        }
+        if let billing = situation.billing { amounts.add(billing.latest, newest?.fact, of: current) }
+        if let pause = situation.pause { amounts.add(pause.latest, newest?.fact, of: current) }
+        if let change = priceChange(timeline) { amounts.add(change.latest, newest?.fact, of: current) }
+        return amounts.events.sorted { ($0.effectiveAt, $0.id.description) < ($1.effectiveAt, $1.id.description) }
+    }
+}
+
+extension Origin {
+    /// True if a notification said it, and not only who looked.
+    fileprivate var isNotified: Bool { notificationID != nil || (channel != .clientUpload && channel != .refetch) }
+}
+
+/// Words facts as the events that would have told of them. Each event cites the statement of its fact, so that applying it adds
+/// nothing but the report.
+private struct Amounts {
+    let receivedAt: Date
+    private(set) var events: [NormalizedEvent] = []
+
+    init(receivedAt: Date) { self.receivedAt = receivedAt }
+
+    mutating func add(_ period: PeriodTimeline.Period, isFirst: Bool, of lineage: SubscriptionID) {
+        let fact = period.fact
+        let id =
+            fact.transaction.flatMap { $0.isEmpty ? nil : EventID.periodBegan(lineage, transaction: $0) }
+            ?? .periodBegan(lineage, product: fact.product, start: fact.period.start)
+        add(
+            isFirst
+                ? .started(.init(origin: .new, phase: fact.phase, period: fact.period))
+                : .renewed(.init(cause: .unknown, phase: fact.phase, period: fact.period)),
+            [.period(fact)],
+            of: lineage,
+            by: period.by,
+            id: id,
+            about: fact,
+            at: fact.period.start
+        )
+    }
+
+    mutating func add(_ end: Assertion<Fact.PeriodEnd>, of lineage: SubscriptionID) {
+        // Refunds and what takes a period's place are told by themselves.
+        guard end.value.reason != .refunded, end.value.reason != .replaced else { return }
+        let isPause = end.value.reason == .paused
+        let id =
+            end.value.transaction.flatMap { name in
+                name.isEmpty ? nil : EventID.ended(lineage, transaction: name, reason: end.value.reason)
+            } ?? .ended(lineage, periodStart: end.value.start, reason: end.value.reason)
+        add(
+            isPause ? .paused(.init()) : .expired(.init(reason: end.value.reason)),
+            [.periodEnded(end.value)],
+            of: lineage,
+            by: end.by,
+            id: id,
+            transaction: end.value.transaction,
+            at: end.value.at
+        )
+    }
+
+    mutating func add(_ refund: Assertion<Fact.RefundState>, of lineage: SubscriptionID) {
+        guard let scope = refund.value.scope else { return }
+        let (transaction, name) = (refund.value.transaction, refund.value.refund)
+        add(
+            .refunded(
+                .init(transaction: transaction, scope: scope, reason: .unknown, affectsCurrentPeriod: nil, refund: name)
+            ),
+            [.refund(refund.value)],
+            of: lineage,
+            by: refund.by,
+            id: .refunded(lineage, refund: name ?? transaction),
+            transaction: transaction,
+            at: refund.value.at
+        )
+    }
+
+    mutating func add(_ purchase: Assertion<Fact.OneTimePurchase>, of lineage: SubscriptionID) {
+        let transaction = purchase.value.transaction
+        add(
+            .oneTimePurchased(purchase.value.purchase),
+            [.purchase(purchase.value)],
+            of: lineage,
+            by: purchase.by,
+            id: .purchased(lineage, transaction: transaction),
+            transaction: transaction,
+            at: purchase.value.at
+        )
+    }
+
+    mutating func add(_ intent: Assertion<Fact.RenewalIntent>, _ period: Fact.Period?, of lineage: SubscriptionID) {
+        let event: LifecycleEvent =
+            intent.value.isOn
+            ? .autoRenewEnabled : .autoRenewDisabled(.init(reason: intent.value.reason ?? .unknown))
+        add(event, [.renewalIntent(intent.value)], of: lineage, by: intent.by, about: period)
+    }
+
+    mutating func add(
+        _ next: Assertion<Fact.NextProduct>,
+        to product: String,
+        from period: Fact.Period?,
+        of lineage: SubscriptionID
+    ) {
+        let change = LifecycleEvent.ProductChange(
+            from: period?.product,
+            to: product,
+            direction: .unknown,
+            timing: .atPeriodEnd(period?.period.end),
+            basis: .inferred
+        )
+        let end = period?.period.end
+        add(
+            .productChangeScheduled(change),
+            [.nextProduct(next.value)],
+            of: lineage,
+            by: next.by,
+            id: .changeScheduled(lineage, from: period?.product ?? "", to: product, at: end),
+            about: period
+        )
+    }
+
+    mutating func add(_ billing: Assertion<Fact.Billing>, _ period: Fact.Period?, of lineage: SubscriptionID) {
+        let access: LifecycleEvent.BillingIssue.Access
+        switch billing.value.status {
+        case .settled: return
+        case .grace:
+            guard let until = billing.value.graceUntil else { return }
+            access = .grace(until: until)
+        case .suspended: access = .suspended
+        }
+        let issue = LifecycleEvent.BillingIssue(
+            access: access,
+            retryUntil: billing.value.retryUntil,
+            actionRequired: billing.value.charge?.actionRequired ?? false
+        )
+        add(.billingIssue(issue), [.billing(billing.value)], of: lineage, by: billing.by, about: period)
+    }
+
+    mutating func add(_ pause: Assertion<Fact.PauseState>, _ period: Fact.Period?, of lineage: SubscriptionID) {
+        guard pause.value.status == .scheduled else { return }
+        let scheduled = LifecycleEvent.Pause(resumesAt: pause.value.resumesAt)
+        add(.pauseScheduled(scheduled), [.pause(pause.value)], of: lineage, by: pause.by, about: period)
+    }
+
+    mutating func add(_ price: Assertion<Fact.PriceChangeState>, _ period: Fact.Period?, of lineage: SubscriptionID) {
+        guard let change = price.value.change else { return }
+        add(.priceChange(change), [.priceChange(price.value)], of: lineage, by: price.by, about: period)
+    }
+
+    /// - Parameter id: absent for what channels share no id for.
+    private mutating func add(
+        _ event: LifecycleEvent,
+        _ facts: [Fact],
+        of lineage: SubscriptionID,
+        by citation: Citation,
+        id: EventID? = nil,
+        about period: Fact.Period? = nil,
+        transaction: String? = nil,
+        at time: Date? = nil
+    ) {
+        events.append(
+            NormalizedEvent(
+                id: id ?? EventID(lineage, .notified, "untold", event.kind.rawValue, citation.digest),
+                event: event,
+                provider: citation.provider,
+                store: lineage.store,
+                environment: lineage.environment,
+                subscription: lineage,
+                transaction: transaction ?? period?.transaction,
+                product: period.map { PurchasedProduct(id: $0.product) },
+                period: period?.period,
+                occurredAt: time ?? citation.assertedAt,
+                effectiveAt: time ?? citation.assertedAt,
+                assertedAt: citation.assertedAt,
+                receivedAt: receivedAt,
+                facts: facts,
+                origin: Origin(
+                    type: citation.type,
+                    subtype: citation.subtype,
+                    notificationID: citation.notificationID,
+                    channel: citation.channel,
+                    evidence: .init(.unchecked),
+                    digest: citation.digest,
+                    mapper: "untold/1",
+                    revision: citation.revision
+                )
+            )
+        )
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import NotificationSimulator
+import StoryReceiving
+import Testing
+
+@testable import Normalizer
+
+/// A host acts on what a state says is news. Which facts it is told of must not depend on the order in which they come.
+@Suite("News of every story")
+struct NewsPropertyTests {
+    static let rounds = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 100 : 4
+
+    /// A fact that an event is about, by whichever of its names and in however many parts. An event of which a state keeps
+    /// nothing is a fact of its own.
+    struct Key: Hashable, CustomStringConvertible {
+        var description: String
+        /// True if it may be so, not be so, and be so again.
+        var isRecurring = false
+
+        init(_ event: NormalizedEvent, _ ledger: AccountLedger) {
+            guard let report = Report(event), let state = event.subscription.flatMap({ ledger[$0] }) else {
+                description = "\(event.kind) \(event.id)"
+                return
+            }
+            let (subject, value) = (report.subject, report.mark.value.prefix { $0 != " " })
+            let name =
+                switch subject.topic {
+                case .refund, .purchase: state.transaction(named: subject.transaction ?? "")
+                default:
+                    PeriodTimeline(state).index(transaction: subject.transaction, start: subject.start)
+                        .map { "period \($0)" } ?? "no period"
+                }
+            let topic = subject.topic == .payment ? .course : subject.topic
+            description = "\(state.subscription) \(topic) \(name) \(value)"
+            isRecurring = [.renewal, .nextProduct, .pause, .owner, .course].contains(topic)
+        }
+    }
+
+    /// How often a host heard of a fact, was told of it, and was told to act.
+    struct Count {
+        var told = 0
+        var applied = 0
+    }
+
+    private func counts(_ results: [Normalization]) -> [Key: Count] {
+        var ledger = AccountLedger()
+        var seen: Set<EventID> = []
+        var heard: [(event: NormalizedEvent, count: Count)] = []
+        for result in results {
+            let applied = ledger.apply(result)
+            for (event, applied) in zip(result.events, applied) where event.subscription != nil {
+                guard applied.disposition != .duplicate else {
+                    heard.append((event, Count()))
+                    continue
+                }
+                // One id acts once, as an index on it sees to.
+                let isApplied = seen.insert(event.id).inserted && applied.disposition == .applied
+                heard.append((event, Count(told: 1, applied: isApplied ? 1 : 0)))
+            }
+        }
+        var counts: [Key: Count] = [:]
+        for (event, count) in heard {
+            // What an id has told is told, whatever else the event says by then.
+            let isTold = seen.contains(event.id)
+            counts[Key(event, ledger), default: Count()].told += isTold ? 1 : 0
+            counts[Key(event, ledger), default: Count()].applied += count.applied
+        }
+        return counts
+    }
+
+    @Test("each fact that arrives is told, once, in every order and whatever is lost or repeated", arguments: Story.all)
+    func everyOrder(_ story: Story) async throws {
+        for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
+            let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
+            let results = playback.taken.map(\.result)
+            var generator = SplitMix64(state: 20_260_105)
+            for round in 0..<Self.rounds {
+                var delivered = results
+                if round > 0 { delivered.removeAll { _ in Int.random(in: 0..<4, using: &generator) == 0 } }
+                if round > 1 { delivered += delivered.filter { _ in Bool.random(using: &generator) } }
+                if round > 0 { delivered.shuffle(using: &generator) }
+                let counts = counts(delivered)
+                let isRefundTold = counts.contains { $0.key.description.hasSuffix("refunded") && $0.value.told > 0 }
+                for (key, count) in counts {
+                    // A refund tells of the end that it makes.
+                    let isTold = count.told > 0 || isRefundTold && key.description.hasSuffix("ended")
+                    #expect(
+                        isTold && (key.isRecurring || count.applied <= 1),
+                        "\(story.id) at \(simulator.provider), round \(round): \(key) \(count)"
+                    )
+                }
+            }
+        }
+    }
+
+    @Test(
+        "what only facts state is given by the state, and silences the notification that comes after all",
+        arguments: Story.all
+    )
+    func untold(_ story: Story) async throws {
+        for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
+            let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
+            var ledger = AccountLedger()
+            for statement in playback.taken.flatMap(\.result.statements) { ledger.apply(statement) }
+            let before = ledger
+            var untold = ledger.states.flatMap { $0.untold(receivedAt: Simulators.start) }
+            #expect(!untold.isEmpty || !playback.events.contains { $0.kind == .started })
+            for event in untold {
+                #expect(
+                    ledger.apply(event).disposition != .duplicate,
+                    "\(story.id) at \(simulator.provider): \(event.kind)"
+                )
+                #expect(ledger.apply(event).disposition == .duplicate, "\(story.id): \(event.kind)")
+            }
+            // They add no fact.
+            #expect(ledger.states.map(\.withoutReports) == before.states.map(\.withoutReports), "\(story.id)")
+            untold = ledger.states.flatMap { $0.untold(receivedAt: Simulators.start) }
+            #expect(untold.isEmpty, "\(story.id): \(untold.map(\.kind))")
+        }
+    }
+}
+
+extension SubscriptionState {
+    fileprivate var withoutReports: SubscriptionState {
+        var state = self
+        state.reports = ReportLog()
+        return state
+    }
+}
