@@ -112,6 +112,30 @@ struct PlayIdentityTests {
         }
     }
 
+    @Test("whatever is lost of either channel, what arrives is told", arguments: PlayStory.subscriptions)
+    func lossy(_ story: PlayStory) async throws {
+        let channels = try await PlayChannels(story)
+        var echoes: Set<EventID> = []
+        for (step, events) in zip(story.steps, channels.steps) where step.isEndEchoed {
+            for event in events.google + events.relayed where event.kind == .expired || event.kind == .revoked {
+                echoes.insert(event.id)
+            }
+        }
+        var generator = SplitMix(state: 11)
+        for round in 0..<20 {
+            var delivered = channels.google + channels.relayed
+            delivered.removeAll { _ in Int.random(in: 0..<4, using: &generator) == 0 }
+            delivered.shuffle(using: &generator)
+            var ledger = AccountLedger()
+            var told: Set<EventID> = []
+            for event in delivered where ledger.apply(event).disposition != .duplicate { told.insert(event.id) }
+            // Where the link between two names is lost, each of them is told, under one id.
+            for event in delivered where event.isShared && !echoes.contains(event.id) {
+                #expect(told.contains(event.id), "round \(round): \(event.kind) by \(event.provider)")
+            }
+        }
+    }
+
     @Test(
         "in any order one purchase comes of it, one state, and nothing acts twice",
         arguments: PlayStory.subscriptions

@@ -42,14 +42,17 @@ struct NewsPropertyTests {
         var applied = 0
     }
 
-    private func counts(_ results: [Normalization]) -> [Key: Count] {
+    /// - Parameter knowsFacts: true for a host that takes for a duplicate what adds no fact to what it knows.
+    private func counts(_ results: [Normalization], knowsFacts: Bool = false) -> [Key: Count] {
         var ledger = AccountLedger()
         var seen: Set<EventID> = []
         var heard: [(event: NormalizedEvent, count: Count)] = []
         for result in results {
+            let before = ledger.states.map(\.values)
             let applied = ledger.apply(result)
+            let addsNothing = knowsFacts && ledger.states.map(\.values) == before
             for (event, applied) in zip(result.events, applied) where event.subscription != nil {
-                guard applied.disposition != .duplicate else {
+                guard applied.disposition != .duplicate, !addsNothing else {
                     heard.append((event, Count()))
                     continue
                 }
@@ -93,6 +96,54 @@ struct NewsPropertyTests {
         }
     }
 
+    @Test("a host for which nothing is news that it knows is found out")
+    func deliberateBreak() async throws {
+        let apple = try #require(try Simulators.all.get().first { $0.provider == .apple })
+        let story = try #require(Story.named("uncancel"))
+        let playback = try await StoryPlayback(story, by: apple, from: Simulators.start)
+        let results = Array(playback.taken.map(\.result).reversed())
+        #expect(counts(results).values.allSatisfy { $0.told > 0 })
+        #expect(counts(results, knowsFacts: true).values.contains { $0.told == 0 })
+    }
+
+    @Test("asking, and an upload, tell nothing that notifications have told", arguments: Story.all)
+    func looking(_ story: Story) async throws {
+        for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
+            let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
+            var ledger = AccountLedger()
+            // Of some events a state keeps nothing, and the id tells a second delivery.
+            let known = Set(playback.events.map(\.id))
+            for taken in playback.taken {
+                _ = ledger.apply(taken.result)
+                let time = taken.delivery.receivedAt.addingTimeInterval(60)
+                guard simulator.provider == .apple,
+                    let upload = try playback.receiver.upload(
+                        transactionOf: taken.delivery,
+                        renewalInfoOf: taken.delivery,
+                        at: time
+                    )
+                else { continue }
+                for applied in ledger.apply(upload) {
+                    #expect(
+                        applied.disposition != .applied
+                            || Report(applied.event) == nil && known.contains(applied.event.id),
+                        "\(story.id): \(applied.event.kind)"
+                    )
+                }
+            }
+            let time = (playback.taken.last?.delivery.receivedAt ?? Simulators.start).addingTimeInterval(60)
+            for result in try await playback.receiver.ask(upTo: playback.taken.count - 1, at: time) {
+                for applied in ledger.apply(result) {
+                    #expect(
+                        applied.disposition != .applied
+                            || Report(applied.event) == nil && known.contains(applied.event.id),
+                        "\(story.id) at \(simulator.provider): \(applied.event.kind)"
+                    )
+                }
+            }
+        }
+    }
+
     @Test(
         "what only facts state is given by the state, and silences the notification that comes after all",
         arguments: Story.all
@@ -121,6 +172,12 @@ struct NewsPropertyTests {
 }
 
 extension SubscriptionState {
+    /// The values of its periods and of what holds for the purchase as a whole, whoever states them.
+    fileprivate var values: [String] {
+        periods.values.map { "\($0.fact)" }.sorted() + ends.values.map { "\($0.value)" }.sorted()
+            + registers.values.map { "\(String(describing: $0.intent?.value))" }.sorted()
+    }
+
     fileprivate var withoutReports: SubscriptionState {
         var state = self
         state.reports = ReportLog()

@@ -8,7 +8,7 @@ package struct Report: Hashable, Sendable {
     package enum Topic: String, Hashable, Sendable, Codable {
         /// How a period goes on: begun with a product, paused, ended.
         case course
-        /// That the payment for a period came.
+        /// That the payment for a period came, where the store states payments by themselves.
         case payment
         case renewal
         case nextProduct = "next_product"
@@ -210,7 +210,9 @@ extension Report {
             }
         case .started(let started) where started.origin == .temporary: return []
         case .started, .renewed:
-            guard let period = event.statedPeriod ?? event.inferredPeriod else { return [] }
+            guard event.store.rules.paysByInvoice, let period = event.statedPeriod ?? event.inferredPeriod else {
+                return []
+            }
             return [begun(event.isPayment ? .course : .payment, period)]
         default: return []
         }
@@ -226,7 +228,7 @@ extension NormalizedEvent {
     /// True if it is about the payment for a period that is stated by itself. One that comes with a change was told of by the
     /// change.
     fileprivate var isPayment: Bool {
-        guard case .renewed(let renewed) = event, statedPeriod == nil, inferredPeriod != nil else { return false }
+        guard store.rules.paysByInvoice, case .renewed(let renewed) = event, statedPeriod == nil else { return false }
         return renewed.cause != .unknown && renewed.cause != .planChange
     }
 }

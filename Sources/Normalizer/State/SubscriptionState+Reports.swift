@@ -16,7 +16,7 @@ extension SubscriptionState {
     /// All that was reported on a subject, by whichever name of it.
     func reported(on subject: Report.Subject, _ timeline: PeriodTimeline) -> [Report.Mark] {
         let period = subject.isOfPeriod ? timeline.index(of: subject) : nil
-        let names = period.map { Set(timeline.transactions(of: $0)) } ?? []
+        let names = period.map(timeline.transactions) ?? []
         let payment = transaction(named: subject.transaction ?? "")
         return reports.marks(of: subject) { other in
             if subject.topic == .refund || subject.topic == .purchase {
@@ -24,7 +24,7 @@ extension SubscriptionState {
                     && other.mayStart(with: subject)
             }
             guard let period else { return other.isSamePeriod(as: subject) }
-            return other.transaction.map(names.contains) == true || timeline.contains(other, at: period)
+            return other.transaction.map { names.contains($0) } == true || timeline.contains(other, at: period)
         }
     }
 
@@ -75,7 +75,7 @@ extension PeriodTimeline {
             return !isNamed && abs(distance) <= ServicePeriod.startTolerance
         }
         if abs(distance) <= ServicePeriod.startTolerance { return true }
-        guard let other = self.index(transaction: subject.transaction, start: start) else { return false }
+        guard let other = self.index(transaction: nil, start: start) else { return false }
         // What goes on under another name until the same end renews once.
         return other == index || periods[other].end == periods[index].end
     }
