@@ -63,6 +63,61 @@ struct AppleOwnershipTests {
         #expect(access(Self.two) && !access(Self.one))
     }
 
+    private static let three = "33333333-3333-4333-8333-333333333333"
+
+    /// A purchase in the lineage that began, forty days after that.
+    private func bought(by token: String, _ members: [String: String] = [:]) -> [String: String] {
+        let stated = ["transactionReason": #""PURCHASE""#].merging(members) { $1 }
+        return cases.transaction("2", from: 40, to: 70, self.token(token).merging(stated) { $1 })
+    }
+
+    @Test("a new purchase is possession whatever states it, and moves the lineage once")
+    func boughtUnseen() throws {
+        let upload = try cases.uploaded(bought(by: Self.two), at: 40)
+        let told = try cases.notified(
+            "SUBSCRIBED",
+            "RESUBSCRIBE",
+            of: bought(by: Self.two),
+            with: cases.renewal(until: 70),
+            at: 40
+        )
+        let refund = try cases.notified("REFUND", of: bought(by: Self.two, ["revocationDate": "@45"]), status: 5, at: 45)
+        let moved = LifecycleEvent.transferred(
+            .init(from: [.init(Self.one, .appAccountToken)], to: [.init(Self.two, .appAccountToken)])
+        )
+        for results in [[upload], [upload, told], [told, upload], [refund], [upload, refund]] {
+            let state = try cases.state([begun()] + results)
+            #expect(owners(state) == [Self.two])
+            #expect(state.ownership.conflicts.isEmpty && state.contradictions.isEmpty)
+            var ledger = AccountLedger()
+            let applied = ([try begun()] + results).flatMap { ledger.apply($0) }
+            #expect(applied.map(\.event.event).filter { $0.kind == .transferred } == [moved])
+        }
+    }
+
+    @Test("a purchase gives possession at its own time, however late it is stated again")
+    func statedAgain() throws {
+        let told = try cases.uploaded(bought(by: Self.two), at: 40)
+        let handover = StoreStatement.handover(
+            of: SubscriptionID(store: .appStore, environment: .production, id: "1"),
+            to: Account(Self.three, .appAccountToken),
+            at: cases.day(50)
+        )
+        let again = try cases.notified(
+            "DID_CHANGE_RENEWAL_STATUS",
+            "AUTO_RENEW_DISABLED",
+            of: bought(by: Self.two),
+            with: cases.renewal(until: 70, ["autoRenewStatus": "0"]),
+            at: 60
+        )
+        let handed = Normalization(noChange: .init(.unchanged, statement: handover))
+        #expect(owners(try cases.state([begun(), told, handed, again])) == [Self.three])
+        // Set App Account Token has another account on the same purchase, which buys nothing.
+        let reset = try cases.state([begun(), told, cases.uploaded(bought(by: Self.three), at: 60)])
+        #expect(owners(reset) == [Self.two])
+        #expect(reset.ownership.conflicts.map(\.claimed.id) == [Self.three])
+    }
+
     @Test("another account in a renewal is a conflict, until the host hands over")
     func renewed() throws {
         let second = cases.transaction("2", from: 30, to: 60, token(Self.two))

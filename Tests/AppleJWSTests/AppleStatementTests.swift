@@ -132,6 +132,77 @@ struct AppleStatementTests {
         )
     }
 
+    @Test("a change without a subtype, or with one that is not known, tells the purchase that it carries", arguments: ["", "SIDEGRADE"])
+    func changedAtOnce(_ subtype: String) throws {
+        let subtype = subtype.isEmpty ? nil : subtype
+        let purchase = ["productId": #""pro""#, "transactionReason": #""PURCHASE""#]
+        func changed(to next: String, at days: Double) throws -> Normalization {
+            try cases.notified(
+                "DID_CHANGE_RENEWAL_PREF",
+                subtype,
+                of: cases.transaction("2", from: 15, to: 45, purchase),
+                with: cases.renewal(until: 45, ["autoRenewProductId": next]),
+                at: days
+            )
+        }
+        func news(_ results: [Normalization]) -> [LifecycleEvent] {
+            var ledger = AccountLedger()
+            return results.flatMap { ledger.apply($0) }.filter(\.isNews).map(\.event.event)
+        }
+        let begun = try cases.notified(
+            "SUBSCRIBED",
+            "INITIAL_BUY",
+            of: cases.transaction(),
+            with: cases.renewal(),
+            at: 0
+        )
+        let bought = try news([begun, changed(to: #""pro""#, at: 15)])
+        guard bought.count == 2, case .productChanged(let change) = bought[1] else {
+            Issue.record("\(bought.map(\.kind))")
+            return
+        }
+        #expect(change.from == "basic" && change.to == "pro" && change.timing == .immediate)
+        let upgrade = try cases.notified(
+            "DID_CHANGE_RENEWAL_PREF",
+            "UPGRADE",
+            of: cases.transaction("2", from: 15, to: 45, purchase),
+            with: cases.renewal(until: 45, ["autoRenewProductId": #""pro""#]),
+            at: 15
+        )
+        let planned = try cases.notified(
+            "DID_CHANGE_RENEWAL_PREF",
+            "DOWNGRADE",
+            of: cases.transaction("2", from: 15, to: 45, purchase),
+            with: cases.renewal(until: 45, ["autoRenewProductId": #""basic""#]),
+            at: 20
+        )
+        let kinds = try news([begun, upgrade, planned, changed(to: #""pro""#, at: 25)]).map(\.kind)
+        #expect(kinds == [.started, .productChanged, .productChangeScheduled, .productChangeReverted])
+    }
+
+    @Test("turning renewal off tells no access beyond an end that is known", arguments: [true, false])
+    func disabledAfterEnd(_ isStated: Bool) throws {
+        let revoked = ["revocationDate": "@5", "revocationType": #""REFUND_FULL""#]
+        func disabled(_ members: [String: String], at days: Double) throws -> Normalization {
+            try cases.notified(
+                "DID_CHANGE_RENEWAL_STATUS",
+                "AUTO_RENEW_DISABLED",
+                of: cases.transaction("1", members),
+                with: cases.renewal(["autoRenewStatus": "0"]),
+                status: 5,
+                at: days
+            )
+        }
+        let refund = try cases.notified("REFUND", of: cases.transaction("1", revoked), status: 5, at: 5)
+        // A copy that was signed moments after the refund may not show it yet.
+        let later = try disabled(isStated ? revoked : [:], at: 5 + AppleReportedCases.minutes(1))
+        var ledger = AccountLedger()
+        let told = [refund, later].flatMap { ledger.apply($0) }
+        #expect(
+            told.last?.event.event == .autoRenewDisabled(.init(reason: .customer, accessUntil: cases.day(5)))
+        )
+    }
+
     @Test("an unknown type with a new period begins it, and pays out once")
     func unknownType() throws {
         let second = cases.transaction("2", from: 30, to: 60)

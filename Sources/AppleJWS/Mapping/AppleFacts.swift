@@ -100,27 +100,44 @@ extension AppleSnapshot {
 
     /// What an Advanced Commerce subscription has in addition to its main item, by SKU: all its items run together.
     private var addOns: [PurchasedProduct] {
-        guard isSubscription, let main = transaction.sku, let items = transaction.advancedCommerce?.items else {
-            return []
-        }
-        let others = Set(items.filter { $0.revocationDate == nil }.compactMap(\.sku))
-        return others.filter { !$0.isEmpty && !$0.hasOctets(of: main) }.sorted()
+        itemEnds.filter { $0.value == nil && $0.key != transaction.sku }.keys.sorted()
             .map { PurchasedProduct(id: $0, group: transaction.productID) }
     }
 
-    private var addOnFacts: [Fact] {
-        addOns.map {
+    /// When each item of an Advanced Commerce subscription was taken out, by SKU; nil for one that runs on.
+    private var itemEnds: [String: Date?] {
+        guard isSubscription, let info = transaction.advancedCommerce else { return [:] }
+        return Dictionary(info.items(from: transaction.purchaseDate).map { ($0.sku ?? "", $0.revocationDate) }) {
+            // Listed twice, it runs as long as either.
+            if let one = $0, let other = $1 { max(one, other) } else { nil }
+        }
+    }
+
+    private var itemFacts: [Fact] {
+        let items = itemEnds.sorted { $0.key < $1.key }
+        let runs: [Fact] = items.filter { $0.key != transaction.sku }.map { sku, _ in
             .period(
                 Fact.Period(
                     period,
-                    product: $0.id,
+                    product: sku,
                     phase: phase,
                     transaction: transaction.transactionID,
-                    item: $0.id,
+                    item: sku,
                     ownership: ownership
                 )
             )
         }
+        let ends: [Fact] = items.compactMap { sku, end in
+            end.map { .periodEnded(self.end(at: $0, reason: hasRefund(sku) ? .refunded : .unknown, item: sku)) }
+        }
+        return runs + ends
+    }
+
+    /// True if an item was taken out and others go on.
+    var endsItem: Bool { itemEnds.values.contains { $0 != nil } && isKept }
+
+    private func hasRefund(_ sku: String) -> Bool {
+        transaction.advancedCommerce?.items.contains { $0.sku == sku && !$0.refunds.isEmpty } ?? false
     }
 
     /// The product with its billing plan, as facts, catalogues and credits name it.
@@ -177,7 +194,8 @@ extension AppleSnapshot {
     /// The last moment of access that the store stated.
     var accessEnd: Date? {
         guard let expires = transaction.expiresDate else { return nil }
-        return max(expires, graceUntil ?? expires)
+        let paid = max(expires, graceUntil ?? expires)
+        return revokedAt.map { min($0, paid) } ?? paid
     }
 
     /// When an expired subscription ended. That it expired takes back what is left of a grace period.
@@ -268,7 +286,7 @@ extension AppleSnapshot {
         var facts: [Fact] = []
         if isSubscription {
             facts.append(periodFact)
-            facts += addOnFacts
+            facts += itemFacts
         } else {
             facts.append(
                 .purchase(
@@ -297,23 +315,28 @@ extension AppleSnapshot {
     }
 
     /// Who bought owns. A new purchase in a lineage, or a change of plan at once, that is stated under an account moves the lineage
-    /// to it; the account of a renewal does not. An account that is set for the next renewal alone is named, and owns nothing yet.
+    /// to it from then on, whatever states it; the account of a renewal does not. An account that is set for the next renewal alone
+    /// is named, and owns nothing yet.
     private var possession: [Fact] {
         guard !isFamilyShared, let token = transaction.appAccountToken else { return [] }
         var facts: [Fact] = []
         if let next = renewalInfo?.appAccountToken, next != token {
             facts.append(.owner(Account(next, .appAccountToken)))
         }
-        let isBought =
-            switch (notification?.type, notification?.subtype) {
-            case (.subscribed?, _), (.offerRedeemed?, .resubscribe?), (.offerRedeemed?, .initialBuy?): true
-            case (.didChangeRenewalPref?, .upgrade?), (.offerRedeemed?, .upgrade?): true
-            default: false
-            }
-        if isBought, !transaction.isFirst {
-            facts.append(.transfer(.init(from: [], to: [.init(token, .appAccountToken)])))
+        // What is bought for good keeps its owner when it is restored.
+        if isSubscription, isBought, !transaction.isFirst {
+            facts.append(.transfer(.init(from: [], to: [.init(token, .appAccountToken)], at: beganAt)))
         }
         return facts
+    }
+
+    /// True if the customer bought it. Older payloads leave that to the type of the notification.
+    private var isBought: Bool {
+        switch (notification?.type, notification?.subtype) {
+        case (.subscribed?, _), (.offerRedeemed?, .resubscribe?), (.offerRedeemed?, .initialBuy?): true
+        case (.didChangeRenewalPref?, .upgrade?), (.offerRedeemed?, .upgrade?): true
+        default: transaction.isPurchase
+        }
     }
 
     private var endings: [Fact] {
@@ -321,14 +344,14 @@ extension AppleSnapshot {
         // Replaced by an upgrade, or by a crossgrade of the same duration: the unused part went back, yet it is no
         // refund, and Apple states its moment only sometimes. A refund may follow all the same.
         if transaction.isUpgraded {
-            let end = end(at: transaction.revocationDate ?? assertedAt, reason: .replaced)
+            let end = Fact.periodEnded(end(at: transaction.revocationDate ?? assertedAt, reason: .replaced))
             if type == .refundReversed { return [end, refund(nil, at: assertedAt)] }
             guard let revoked = transaction.revocationDate, type == .refund || isStatedRefund else { return [end] }
             return [end, refund(refundScope, at: revoked)]
         }
         if let revoked = transaction.revocationDate {
             if isFamilyShared || transaction.revocationType == .familyRevoke {
-                return [end(at: revoked, reason: .unknown)]
+                return [.periodEnded(end(at: revoked, reason: .unknown))]
             }
             return [refund(refundScope, at: revoked)]
         }
@@ -337,10 +360,10 @@ extension AppleSnapshot {
             return [refund(nil, at: assertedAt)]
         case .expired?,
             .didFailToRenew? where isGivenUp:
-            let ended = expiredAt.map { end(at: $0, reason: expiryReason(subtype: nil)) }
+            let ended = expiredAt.map { Fact.periodEnded(end(at: $0, reason: expiryReason(subtype: nil))) }
             return [ended, refundOfItems].compactMap(\.self)
         case .revoke?:
-            return [end(at: assertedAt, reason: .unknown)]
+            return [.periodEnded(end(at: assertedAt, reason: .unknown))]
         case .refund?:
             // That the notification says so counts where the transaction does not say when.
             return [refundOfItems ?? refund(refundScope, at: assertedAt, endsAccess: !isKept)]
@@ -359,15 +382,8 @@ extension AppleSnapshot {
         }
     }
 
-    private func end(at date: Date, reason: LifecycleEvent.Expired.Reason) -> Fact {
-        .periodEnded(
-            Fact.PeriodEnd(
-                start: beganAt,
-                transaction: purchaseID,
-                at: date,
-                reason: reason
-            )
-        )
+    private func end(at date: Date, reason: LifecycleEvent.Expired.Reason, item: String? = nil) -> Fact.PeriodEnd {
+        Fact.PeriodEnd(start: beganAt, transaction: purchaseID, at: date, reason: reason, item: item)
     }
 
     private func refund(
@@ -381,7 +397,8 @@ extension AppleSnapshot {
                 scope: scope,
                 at: date,
                 periodStart: isSubscription ? beganAt : nil,
-                endsAccess: endsAccess && scope != nil
+                endsAccess: endsAccess && scope != nil,
+                items: scope == nil || scope == .full ? nil : transaction.advancedCommerce?.refundsOfItems
             )
         )
     }
@@ -436,17 +453,42 @@ extension String {
 }
 
 extension AppleAdvancedCommerceInfo {
-    /// The SKU of the main item: what is sold under a generic product identifier. Of several items that were not taken out it is the
-    /// one with the highest price, and of equal prices the first by SKU, so that the order of the list says nothing.
-    fileprivate var mainSKU: String? {
-        let named = items.filter { $0.sku?.isEmpty == false }
-        let kept = named.filter { $0.revocationDate == nil }
-        return (kept.isEmpty ? named : kept)
+    /// The items with a name that a purchase had when it was made.
+    fileprivate func items(from start: Date) -> [Item] {
+        items.filter { item in item.sku?.isEmpty == false && item.revocationDate.map { $0 > start } ?? true }
+    }
+
+    /// The SKU of the main item of a purchase: what is sold under a generic product identifier. It stays so where it is taken out later.
+    fileprivate func mainSKU(from start: Date) -> String? {
+        let bought = items(from: start)
+        return Self.mainSKU(of: bought.isEmpty ? items : bought)
+    }
+
+    /// The SKU of the main item that renews, where nothing was main before.
+    private var mainSKU: String? {
+        let kept = items.filter { $0.revocationDate == nil }
+        return Self.mainSKU(of: kept.isEmpty ? items : kept)
+    }
+
+    /// Of several items the one with the highest price, and of equal prices the first by SKU, so that the order of the list says
+    /// nothing.
+    private static func mainSKU(of items: [Item]) -> String? {
+        items.filter { $0.sku?.isEmpty == false }
             .min {
                 let (left, right) = ($0.price?.milliunits ?? 0, $1.price?.milliunits ?? 0)
                 return left == right ? ($0.sku ?? "") < ($1.sku ?? "") : left > right
             }?
             .sku
+    }
+
+    /// How much went back of each item; nil where that is not told of one that something went back of.
+    fileprivate var refundsOfItems: [Fact.RefundState.Item]? {
+        var refunds: [Fact.RefundState.Item] = []
+        for item in items where !item.refunds.isEmpty {
+            guard let sku = item.sku, !sku.isEmpty, let scope = item.refundScope else { return nil }
+            refunds.append(Fact.RefundState.Item(product: sku, scope: scope))
+        }
+        return refunds.isEmpty ? nil : refunds
     }
 
     /// The SKU of the main item that renews. The one that is main now stays so as long as it renews.
@@ -458,9 +500,24 @@ extension AppleAdvancedCommerceInfo {
     }
 }
 
+extension AppleAdvancedCommerceInfo.Item {
+    /// How much of its price went back; nil where that is not told.
+    fileprivate var refundScope: LifecycleEvent.Refund.Scope? {
+        if refunds.contains(where: { $0.type == "FULL" }) { return .full }
+        guard let price = price?.milliunits, price > 0 else { return revocationDate == nil ? nil : .full }
+        var refunded: Int128 = 0
+        for refund in refunds {
+            guard let amount = refund.amount?.milliunits else { return revocationDate == nil ? nil : .full }
+            refunded += amount
+        }
+        guard refunded < price else { return .full }
+        return ExactDecimal(coefficient: refunded * 100_000 / price, scale: 5).map { .fraction($0) }
+    }
+}
+
 extension AppleTransaction {
     /// The developer's own name of what was bought by the Advanced Commerce API.
-    var sku: String? { advancedCommerce?.mainSKU }
+    var sku: String? { advancedCommerce?.mainSKU(from: purchaseDate) }
 
     /// The product, without its billing plan.
     var catalogProduct: String { sku ?? productID }

@@ -62,8 +62,18 @@ struct NotificationMapping {
         let draft = try draft()
         // What an unknown type is about may be a period that nothing else tells of. The identity of its beginning says whether
         // anything did.
-        guard case .unmapped = draft.event, let snapshot else { return [draft] }
+        guard let snapshot, mayBegin(snapshot, with: draft.event) else { return [draft] }
         return snapshot.uploadDrafts + [draft]
+    }
+
+    /// True if a notification that does not say so may carry a new purchase. One without a subtype has done so
+    /// (https://developer.apple.com/forums/thread/765643).
+    private func mayBegin(_ snapshot: AppleSnapshot, with event: LifecycleEvent) -> Bool {
+        switch (notification.type, notification.subtype) {
+        case (.didChangeRenewalPref, .upgrade?), (.didChangeRenewalPref, .downgrade?): false
+        case (.didChangeRenewalPref, _): snapshot.transaction.isPurchase && !snapshot.transaction.isFirst
+        default: if case .unmapped = event { true } else { false }
+        }
     }
 
     private func draft() throws(DeliveryError) -> EventDraft {
@@ -170,7 +180,7 @@ extension NotificationMapping {
         case true?:
             let reason = snapshot.disabledReason ?? .customer
             let accessUntil =
-                reason == .commitment
+                reason == .commitment && snapshot.revokedAt == nil
                 ? snapshot.transaction.commitment?.expiresDate ?? snapshot.accessEnd : snapshot.accessEnd
             return notified(
                 .autoRenewDisabled(.init(reason: reason, accessUntil: accessUntil)),
@@ -182,7 +192,7 @@ extension NotificationMapping {
     }
 
     /// An upgrade carries the new transaction, a downgrade the current one; without a subtype the customer went back to
-    /// the current product.
+    /// the current product. What was bought with it is told by itself.
     private func didChangeRenewalPref() throws(DeliveryError) -> EventDraft {
         let snapshot = try requiredSubscription()
         switch notification.subtype {
@@ -300,7 +310,8 @@ extension NotificationMapping {
         let snapshot = try required()
         let isCurrent: Bool?
         switch snapshot.status {
-        case .active?, .gracePeriod?: isCurrent = false
+        // Access goes on with the items that are left.
+        case .active?, .gracePeriod?: isCurrent = snapshot.endsItem ? nil : false
         case .revoked?: isCurrent = true
         case .expired?, .billingRetry?:
             let refundedAt = snapshot.transaction.revocationDate ?? notification.signedDate

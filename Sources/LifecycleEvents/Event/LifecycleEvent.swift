@@ -751,11 +751,15 @@ extension LifecycleEvent {
         public var from: [Account.Identifier]
         /// The accounts that gain it.
         public var to: [Account.Identifier]
+        /// When the purchase was made that moves it, in a fact that the store states again whenever it states that purchase. Absent
+        /// where it moves when that is stated.
+        @OptionalEventTime public var at: Date?
 
         /// Makes the detail of a transfer.
-        public init(from: [Account.Identifier], to: [Account.Identifier]) {
+        public init(from: [Account.Identifier], to: [Account.Identifier], at: Date? = nil) {
             self.from = from
             self.to = to
+            self.at = at
         }
     }
 

@@ -7,7 +7,7 @@ extension LifecycleEvent {
         case .expired, .revoked, .paused: [.periodEnded, .pause, .billing, .closure]
         case .pauseScheduled: [.pause]
         case .autoRenewDisabled, .autoRenewEnabled: [.renewalIntent]
-        case .productChangeScheduled: [.nextProduct, .renewalIntent]
+        case .productChangeScheduled, .productChangeReverted: [.nextProduct, .renewalIntent]
         case .priceChange: [.priceChange]
         case .refunded, .chargeback: [.refund, .charge, .transactionName]
         case .oneTimePurchased: [.purchase, .charge, .owner]

@@ -64,7 +64,8 @@ extension Fact {
         /// The store's transaction or order behind it.
         public var transaction: Optional<String>  // In full: as in `NormalizedEvent`.
         /// Names an item that a subscription has in addition to its main product, such as an add-on: by its product.
-        /// Nil for the main product. An item's period runs with the main product's period of the same start, and ends with it.
+        /// Nil for the main product. An item's period runs with the main product's period of the same start, and ends with it,
+        /// unless an end is stated of one of the two alone.
         public var item: Optional<String>
         /// Bought, or shared by a family member.
         public var ownership: Ownership
@@ -139,6 +140,8 @@ extension Fact {
         public var reason: LifecycleEvent.Expired.Reason
         /// The charge that is outstanding, where access ended for want of it alone: once it is paid, the end is no more.
         public var outstandingCharge: String?
+        /// The product that ended alone, of several that run together; nil where all of the period ended.
+        public var item: Optional<String>  // In full: as in `NormalizedEvent`.
 
         /// Makes the fact.
         public init(
@@ -146,17 +149,19 @@ extension Fact {
             transaction: String?,
             at: Date,
             reason: LifecycleEvent.Expired.Reason,
-            outstandingCharge: String? = nil
+            outstandingCharge: String? = nil,
+            item: String? = nil
         ) {
             self.start = start
             self.transaction = transaction
             self.at = at
             self.reason = reason
             self.outstandingCharge = outstandingCharge
+            self.item = item
         }
 
         private enum CodingKeys: String, CodingKey {
-            case start, transaction, at, reason
+            case start, transaction, at, reason, item
             case outstandingCharge = "outstanding_charge"
         }
     }
@@ -414,6 +419,23 @@ extension Fact {
         @OptionalEventTime public var periodStart: Date?
         /// True if access to that period ended with the money.
         public var endsAccess: Bool
+        /// How much went back of each item of the transaction, where the store states refunds by item; nothing went back of an item
+        /// that is not listed.
+        public var items: Optional<[Item]>  // In full: as in `NormalizedEvent`.
+
+        /// How much went back of an item.
+        public struct Item: Hashable, Sendable, Codable {
+            /// The product.
+            public var product: String
+            /// How much of its price.
+            public var scope: LifecycleEvent.Refund.Scope
+
+            /// Makes the part of a refund.
+            public init(product: String, scope: LifecycleEvent.Refund.Scope) {
+                self.product = product
+                self.scope = scope
+            }
+        }
 
         /// Makes the fact.
         public init(
@@ -422,8 +444,10 @@ extension Fact {
             scope: LifecycleEvent.Refund.Scope?,
             at: Date,
             periodStart: Date?,
-            endsAccess: Bool
+            endsAccess: Bool,
+            items: [Item]? = nil
         ) {
+            self.items = items
             self.transaction = transaction
             self.refund = refund
             self.scope = scope
@@ -433,7 +457,7 @@ extension Fact {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case transaction, refund, scope, at
+            case transaction, refund, scope, at, items
             case periodStart = "period_start"
             case endsAccess = "ends_access"
         }

@@ -185,12 +185,10 @@ extension CreditPlan {
 
     private mutating func addRefunds(of state: SubscriptionState, _ reading: TenureReading) {
         for register in state.refundsOfTransactions {
-            guard let scope = register.value.scope, let period = reading.timeline.index(of: register.value) else {
-                continue
-            }
+            guard let period = reading.timeline.index(of: register.value) else { continue }
             for position in (reading.tenuresOfPeriod[period] ?? []) + (reading.itemsOfPeriod[period] ?? []) {
                 let tenure = reading.tenures[position]
-                guard let fraction = Self.fraction(scope, of: tenure.total, register.value.endsAccess) else {
+                guard let fraction = Self.fraction(register.value, of: tenure.product, charge: tenure.total) else {
                     continue
                 }
                 takings.append(
@@ -205,8 +203,22 @@ extension CreditPlan {
         }
     }
 
-    /// Which share of a payment went back; nil where that is not known.
+    /// Which share of what was paid for a product went back with a refund; nil where nothing did, or that is not known.
     static func fraction(
+        _ refund: Fact.RefundState,
+        of product: String,
+        charge: Money?,
+        quantity: Int64 = 1
+    ) -> ExactFraction? {
+        guard let items = refund.items else {
+            return refund.scope.flatMap { fraction($0, of: charge, quantity: quantity, refund.endsAccess) }
+        }
+        guard refund.scope != nil, let item = items.first(where: { $0.product == product }) else { return nil }
+        return fraction(item.scope, of: nil, refund.endsAccess)
+    }
+
+    /// Which share of a payment went back; nil where that is not known.
+    private static func fraction(
         _ scope: LifecycleEvent.Refund.Scope,
         of charge: Money?,
         quantity: Int64 = 1,

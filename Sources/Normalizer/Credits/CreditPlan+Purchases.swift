@@ -49,9 +49,10 @@ extension CreditPlan {
         in state: SubscriptionState
     ) -> [(Int64, ExactFraction)] {
         var lost: [(Int64, ExactFraction)] = []
-        if let refund = state.refund(of: purchase.transaction)?.value, let scope = refund.scope {
+        if let refund = state.refund(of: purchase.transaction)?.value {
             let charge = state.charges[purchase.transaction]?.value.price.money ?? purchase.purchase.price?.money
-            let share = Self.fraction(scope, of: charge, quantity: purchase.purchase.quantity, refund.endsAccess)
+            let quantity = purchase.purchase.quantity
+            let share = Self.fraction(refund, of: purchase.product, charge: charge, quantity: quantity)
             if let share { lost.append((refund.at.millisecondsSince1970, share)) }
         }
         if let revoked = state.revocation(of: purchase, statedBy: statement) {

@@ -57,8 +57,8 @@ struct TenureReading {
                     tenure.isNet = payment.isNet
                     tenure.refunds =
                         refunds[index]?.compactMap { refund in
-                            CreditPlan.fraction(refund.scope, of: payment.total, refund.endsAccess).map {
-                                (refund.at, $0)
+                            CreditPlan.fraction(refund, of: stretch.product, charge: payment.total).map {
+                                (refund.at.millisecondsSince1970, $0)
                             }
                         } ?? []
                 }
@@ -190,15 +190,11 @@ struct TenureReading {
         return switches
     }
 
-    private typealias Refund = (at: Int64, scope: LifecycleEvent.Refund.Scope, endsAccess: Bool)
-
-    private static func refunds(of state: SubscriptionState, _ timeline: PeriodTimeline) -> [Int: [Refund]] {
-        var refunds: [Int: [Refund]] = [:]
-        for register in state.refundsOfTransactions {
-            guard let scope = register.value.scope, let index = timeline.index(of: register.value) else { continue }
-            refunds[index, default: []].append(
-                (register.value.at.millisecondsSince1970, scope, register.value.endsAccess)
-            )
+    private static func refunds(of state: SubscriptionState, _ timeline: PeriodTimeline) -> [Int: [Fact.RefundState]] {
+        var refunds: [Int: [Fact.RefundState]] = [:]
+        for register in state.refundsOfTransactions where register.value.scope != nil {
+            guard let index = timeline.index(of: register.value) else { continue }
+            refunds[index, default: []].append(register.value)
         }
         return refunds.mapValues { $0.sorted { $0.at < $1.at } }
     }

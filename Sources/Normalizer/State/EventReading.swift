@@ -27,6 +27,23 @@ struct EventReading {
     let chargedStart: Int64?
     let catalog: ProductCatalog?
 
+    /// The period that the event states, where it is about the beginning of one.
+    var begun: Fact.Period? { event.begun.map(ofMainProduct) }
+
+    /// The period that the event states.
+    var statedPeriod: Fact.Period? { event.statedPeriod.map(ofMainProduct) }
+
+    /// A stated period, with the product that it stands for: of several items the one that was the main one before.
+    private func ofMainProduct(_ period: Fact.Period) -> Fact.Period {
+        guard event.facts.contains(where: { if case .period(let period) = $0 { period.item != nil } else { false } }),
+            let known = now.timeline.period(transaction: period.transaction, start: period.period.startMilliseconds),
+            known.statedProduct == period.product
+        else { return period }
+        var main = period
+        main.product = known.fact.product
+        return main
+    }
+
     var subjectTransaction: String? { event.statedPeriod?.transaction ?? event.transaction }
 
     /// The period that came before: the one billed from the same start for another product, else the last that began
@@ -95,9 +112,12 @@ extension NormalizedEvent {
     }
 
     var statedEnd: Fact.PeriodEnd? {
-        for case .periodEnded(let end) in facts { return end }
+        for case .periodEnded(let end) in facts where end.item == nil { return end }
         return nil
     }
+
+    /// True if it states that one of several items is over.
+    var endsItem: Bool { facts.contains { if case .periodEnded(let end) = $0 { end.item != nil } else { false } } }
 
     var statedBilling: Fact.Billing? {
         for case .billing(let billing) in facts { return billing }

@@ -144,6 +144,9 @@ public struct AccountTransfer: Hashable, Sendable, Codable {
         }
     }
 
+    /// From when on it counts, in milliseconds.
+    var moment: Int64 { Assertion(transfer, by: by).moment }
+
     func precedes(_ other: AccountTransfer) -> Bool {
         Assertion(transfer, by: by).precedes(Assertion(other.transfer, by: other.by))
     }
@@ -172,7 +175,7 @@ private struct Binding {
     }
 
     mutating func apply(_ move: AccountTransfer, always: Bool) {
-        let moment = move.by.milliseconds
+        let moment = move.moment
         let from = Set(move.transfer.from.map(\.name))
         let to = Set(move.transfer.to.filter { !$0.id.isEmpty })
         guard !to.isEmpty else { return }

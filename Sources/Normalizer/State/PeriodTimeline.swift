@@ -28,6 +28,8 @@ struct PeriodTimeline {
         /// The paid end; `Int64.max` where there is none.
         var end: Int64
         var entry: SubscriptionState.PeriodEntry
+        /// The item that it was stated for, where the main item of the period before goes on in the place of that.
+        var statedProduct: String?
         var transaction: String?
         var firstStated: Int64?
         var lineages: Set<SubscriptionID>
@@ -102,7 +104,7 @@ struct PeriodTimeline {
 
     var periods: [Period] = []
     /// The periods of items beside the main product, each with the period that it runs with.
-    private(set) var items: [Item] = []
+    var items: [Item] = []
     /// Ends of periods that nothing else is known of.
     private(set) var unmatchedEnds: [Register<Fact.PeriodEnd>] = []
     /// Only made where many statements name transactions; for a few, looking through the periods is faster.
@@ -114,6 +116,7 @@ struct PeriodTimeline {
     init(_ state: SubscriptionState) {
         isIndexed = state.ends.count + state.refunds.count > 8
         gather(state.periods.filter { $0.value.fact.item == nil })
+        keepMainItems(state.periods)
         applyEnds(of: state)
         applyRefunds(of: state)
         applyEarlyChanges()
@@ -126,7 +129,8 @@ struct PeriodTimeline {
         for (lineage, registers) in state.registers { applyPastGraces(registers, lineage: lineage) }
         applyClosures(of: state)
         applyReplacements()
-        gatherItems(state.periods)
+        gatherItems(of: state)
+        applyEndsOfMainItems(of: state)
     }
 
     /// The newest period that was stated itself: what registers are about. It may begin in the future.
@@ -236,7 +240,7 @@ struct PeriodTimeline {
 
     private mutating func applyEnds(of state: SubscriptionState) {
         var latest: [Int: Register<Fact.PeriodEnd>] = [:]
-        for (key, register) in state.ends {
+        for (key, register) in state.ends where register.value.item == nil {
             let start = register.value.start.millisecondsSince1970
             var transaction: String?
             if case .transaction(let name) = key { transaction = name }
@@ -480,51 +484,6 @@ struct PeriodTimeline {
     }
 }
 
-// MARK: Items beside the main product
-
-extension PeriodTimeline {
-    /// The period of an item beside the main product: an add-on.
-    struct Item {
-        var entry: SubscriptionState.PeriodEntry
-        /// The first moment without it; not after `start` where it gives none.
-        var accessEnd: Int64
-
-        var start: Int64 { entry.fact.period.startMilliseconds }
-        func grants(at time: Int64) -> Bool { start <= time && time < accessEnd }
-    }
-
-    /// What ends the period that an item runs with ends the item. What a store stated of that period since, without the item,
-    /// takes the item away: a statement names all that a subscription has.
-    private mutating func gatherItems(_ entries: [SubscriptionState.PeriodKey: SubscriptionState.PeriodEntry]) {
-        for entry in entries.values where entry.fact.item != nil {
-            let (start, end) = (entry.fact.period.startMilliseconds, entry.fact.period.endMilliseconds)
-            guard let index = index(transaction: nil, start: start), periods[index].start == start else {
-                items.append(Item(entry: entry, accessEnd: end))
-                continue
-            }
-            let period = periods[index]
-            var accessEnd = end
-            for cut in [period.cut, period.replacement].compactMap(\.self) { accessEnd = min(accessEnd, cut.at) }
-            if !period.fact.isProvisional,
-                period.by.milliseconds > entry.by.milliseconds
-                    || period.entry.statement.wasTaken(after: entry.by)
-            {
-                accessEnd = min(accessEnd, max(start, period.by.milliseconds))
-            }
-            items.append(Item(entry: entry, accessEnd: accessEnd))
-        }
-        items.sort { ($0.start, $0.entry.fact.item ?? "") < ($1.start, $1.entry.fact.item ?? "") }
-    }
-
-    /// The products that give access at a moment in addition to one.
-    func products(at time: Int64, besides product: String) -> [String] {
-        let others =
-            periods.filter { $0.grants(at: time) }.map(\.fact.product)
-            + items.filter { $0.grants(at: time) }.map(\.entry.fact.product)
-        return Set(others).subtracting([product]).sorted()
-    }
-}
-
 extension SubscriptionState.PeriodEntry {
     /// Whether it is inferred from its own end.
     fileprivate var isEndAlone: Bool { isProvisional && fact.period.startMilliseconds == fact.period.endMilliseconds }
@@ -539,11 +498,18 @@ extension PeriodTimeline.Period {
     }
 }
 
+extension PeriodTimeline.Period {
+    /// True if a snapshot of the period takes its end back by leaving it out, as when it is shared again.
+    func isTakenBackInPassing(_ end: PeriodTimeline.Cut) -> Bool {
+        end.mayLag && end.by.isSnapshot && by.isSnapshot && by.takesBack(end.by, mayLag: true)
+    }
+}
+
 extension PeriodTimeline.Cut {
     /// Whether a snapshot shows the end by a member of its own, which it may lack at first. That a period ran out shows by itself.
-    fileprivate var mayLag: Bool { reason == .unknown || reason == .replaced || reason == .refunded }
+    var mayLag: Bool { reason == .unknown || reason == .replaced || reason == .refunded }
 
-    fileprivate init(_ end: Assertion<Fact.PeriodEnd>) {
+    init(_ end: Assertion<Fact.PeriodEnd>) {
         self.init(
             at: end.value.at.millisecondsSince1970,
             reason: end.value.reason,

@@ -7,7 +7,7 @@ struct Refinement {
     private var event: NormalizedEvent { reading.event }
     private var prior: Situation { reading.prior }
     private var now: Situation { reading.now }
-    private var begun: Fact.Period? { reading.event.begun }
+    private var begun: Fact.Period? { reading.begun }
     private var purchase: Fact.OneTimePurchase? { reading.purchase }
     private var catalog: ProductCatalog? { reading.catalog }
 
@@ -17,6 +17,7 @@ struct Refinement {
         var refined = event
         refined.account = event.account ?? reading.owner
         refined.transaction = reading.transaction ?? event.transaction
+        if let main = reading.statedPeriod?.product, let product = event.product { refined.product = product.standing(for: main) }
         switch event.event {
         case .started(let started):
             if let begun { refined.event = refine(started, begun) }
@@ -43,11 +44,10 @@ struct Refinement {
                 refined.event = .expired(.init(reason: .replaced))
             }
         case .autoRenewDisabled(var disabled):
-            if disabled.accessUntil == nil,
-                let current = now.timeline.granting(at: event.occurredAt.millisecondsSince1970)
-            {
-                disabled.accessUntil = SubscriptionState.date(current.accessEnd)
-                refined.event = .autoRenewDisabled(disabled)
+            disabled.accessUntil = accessEnd(disabled.accessUntil)
+            refined.event = .autoRenewDisabled(disabled)
+            if let known = disabled.accessUntil, event.effectiveAt > event.occurredAt, known < event.effectiveAt {
+                refined.effectiveAt = known
             }
         case .refunded(var refund):
             if refund.affectsCurrentPeriod == nil {
@@ -72,6 +72,20 @@ struct Refinement {
         }
         if let start = begun?.period.start, start > refined.effectiveAt { refined.effectiveAt = start }
         return refined
+    }
+
+    /// When access ends that is not renewed: as the event states it, unless it is known to have ended before.
+    private func accessEnd(_ stated: Date?) -> Date? {
+        let timeline = now.timeline
+        let moment = event.occurredAt.millisecondsSince1970
+        guard let stated else {
+            return timeline.granting(at: moment).flatMap { SubscriptionState.date($0.accessEnd) }
+        }
+        let start = event.period?.startMilliseconds
+        guard let period = timeline.period(transaction: reading.subjectTransaction, start: start),
+            let cut = period.cut, cut.at < stated.millisecondsSince1970, timeline.granting(at: cut.at) == nil
+        else { return stated }
+        return SubscriptionState.date(max(cut.at, period.start))
     }
 
     /// Whether a period ended with a pause that was still on before the event: a charge may fail when it is to resume.
@@ -129,6 +143,8 @@ struct Refinement {
             renewed.cause = .resumption
         } else if let trouble = trouble(before: before, period) {
             renewed.cause = .recovery(from: trouble)
+        } else if before.fact.product != period.product, before.accessEnd < start, runsOn(period.product, until: start) {
+            return .renewed(renewed)
         } else if before.accessEnd < start, before.cut != nil || prior.intent?.value.terms.willRenew == false {
             return .started(
                 .init(origin: .resubscribed, phase: renewed.phase, period: renewed.period, price: renewed.price)
@@ -141,6 +157,13 @@ struct Refinement {
             renewed.cause = .introductoryConversion
         }
         return .renewed(renewed)
+    }
+
+    /// True if a product ran beside the main one until a moment, and is what is left of the subscription.
+    private func runsOn(_ product: String, until start: Int64) -> Bool {
+        now.timeline.items.contains {
+            $0.entry.fact.product == product && $0.start < start && $0.accessEnd >= start - ServicePeriod.startTolerance
+        }
     }
 
     private func immediateChange(from before: PeriodTimeline.Period, to period: Fact.Period) -> LifecycleEvent? {
@@ -221,12 +244,24 @@ struct Refinement {
         let start = stated?.periodStart?.millisecondsSince1970 ?? reading.chargedStart
         let timeline = now.timeline
         guard let subject = timeline.index(transaction: refund.transaction, start: start) else { return nil }
-        if let stated, !stated.endsAccess { return event.store.rules.namesRefunds ? false : nil }
+        if let stated, !stated.endsAccess, !reading.event.endsItem { return event.store.rules.namesRefunds ? false : nil }
         let moment = timeline.reached((stated?.at ?? event.occurredAt).millisecondsSince1970)
         guard let current = timeline.lastBegun(by: moment) else { return false }
         let period = timeline.periods[current]
         // What goes on of the order under another name was paid for with it.
         guard current == subject || period.transaction?.goesOn(of: refund.transaction) == true else { return false }
         return moment < max(period.end, period.grace?.until ?? .min)
+    }
+}
+
+extension PurchasedProduct {
+    /// The same items with another of them as the main one.
+    fileprivate func standing(for main: String) -> PurchasedProduct {
+        guard id != main, let others = addOns, let place = others.firstIndex(where: { $0.id == main }) else { return self }
+        var product = self
+        product.id = main
+        product.addOns?[place] = PurchasedProduct(id: id, group: group)
+        product.addOns?.sort { $0.id < $1.id }
+        return product
     }
 }

@@ -6,6 +6,9 @@ package protocol Assertable: Hashable, Sendable, Codable {
     var dominance: Int { get }
     /// Decides between statements of one moment: what takes something away is the later step of the two.
     var precedence: Int { get }
+    /// When what it says came about, in milliseconds, where stores state it again later. It then counts from that moment on, and
+    /// of several statements about that moment the first holds. Nil where it came about when it was stated.
+    var moment: Int64? { get }
     /// Whether it never changes, so that who says it counts more than when.
     static var isLasting: Bool { get }
     /// Whether it says the same as another, be it with more or fewer details.
@@ -14,6 +17,7 @@ package protocol Assertable: Hashable, Sendable, Codable {
 
 extension Assertable {
     package var dominance: Int { 0 }
+    package var moment: Int64? { nil }
     package static var isLasting: Bool { false }
     package func means(_ other: Self) -> Bool { self == other }
 }
@@ -28,6 +32,12 @@ package struct Assertion<Value: Assertable>: Hashable, Sendable, Codable {
         self.by = citation
     }
 
+    /// From when on it counts, in milliseconds.
+    package var moment: Int64 { value.moment ?? by.milliseconds }
+
+    /// The greater, the earlier it was stated that it came about at its moment.
+    private var earliness: Int64 { value.moment == nil ? 0 : ~by.milliseconds }
+
     /// Whether `self` and `other` say different things with equal right: at one time, and with the same authority.
     fileprivate func contradicts(_ other: Self) -> Bool {
         isOfMoment(of: other) && value.precedence == other.value.precedence && value != other.value
@@ -36,6 +46,7 @@ package struct Assertion<Value: Assertable>: Hashable, Sendable, Codable {
     /// Whether neither is later than the other, nor comes from who knows better.
     fileprivate func isOfMoment(of other: Self) -> Bool {
         value.dominance == other.value.dominance
+            && moment == other.moment
             && by.milliseconds == other.by.milliseconds
             && by.authority == other.by.authority
     }
@@ -51,7 +62,8 @@ package struct Assertion<Value: Assertable>: Hashable, Sendable, Codable {
         }
         return compare(value.dominance, other.value.dominance)
             ?? (Value.isLasting ? compare(by.authority.rank, other.by.authority.rank) : nil)
-            ?? compare(by.milliseconds, other.by.milliseconds)
+            ?? compare(moment, other.moment)
+            ?? compare(earliness, other.earliness)
             ?? compare(by.authority.rank, other.by.authority.rank)
             ?? compare(value.precedence, other.value.precedence)
             ?? compare(by.digest, other.by.digest)
@@ -390,4 +402,5 @@ extension Fact.OneTimePurchase: Assertable {
 
 extension LifecycleEvent.Transfer: Assertable {
     package var precedence: Int { 2 }
+    package var moment: Int64? { at?.millisecondsSince1970 }
 }

@@ -75,19 +75,23 @@ extension SubscriptionState {
         let current =
             timeline.granting(at: moment) ?? timeline.lastBegun(by: moment).map { timeline.periods[$0] }
             ?? timeline.periods.first
+        // What goes on of a subscription whose main item is over.
+        let item = timeline.granting(at: moment) == nil ? timeline.items.last { $0.grants(at: moment) } : nil
+        let product = item?.entry.fact.product ?? current?.fact.product ?? access.product
+        let pending = pendingProduct(at: moment, timeline)?.product
         let intent = renewalIntent(timeline)
         let pause = pause(timeline)
         return SubscriptionSnapshot(
             status: status(access, at: moment, timeline),
             access: access,
-            product: current?.fact.product ?? access.product,
+            product: product,
             phase: current?.fact.phase,
             period: current?.fact.period,
             commitment: current?.fact.commitment,
             nextPeriod: timeline.periods.first { $0.start > moment && $0.accessEnd > $0.start }?.fact.period,
             willRenew: intent?.value.terms.willRenew ?? impliedWillRenew(timeline),
             willNotRenewBecause: intent.flatMap { $0.value.terms.willRenew ? nil : $0.value.reason },
-            pendingProduct: pendingProduct(at: moment, timeline)?.product,
+            pendingProduct: pending == product ? nil : pending,
             resumesAt: pause.flatMap { $0.value.status == .none ? nil : $0.value.resumesAt },
             priceChange: priceChange(timeline)?.value.change,
             nextTransition: nextTransition(after: moment, timeline).map { Date(millisecondsSince1970: $0) }

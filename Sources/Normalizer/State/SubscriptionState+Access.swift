@@ -316,7 +316,7 @@ extension SubscriptionState {
             return next.fact.product == current.fact.product ? nil : (next.fact.product, nil)
         }
         guard let register = newestRegisters(timeline).compactMap(\.nextProduct).highest(),
-            let product = register.value.product, product != current?.fact.product
+            let product = register.value.product, product != current?.fact.product, product != current?.statedProduct
         else { return nil }
         if let stated = timeline.newest?.firstStated, stated > register.by.milliseconds { return nil }
         if isLeftOut(register.by, timeline) { return nil }

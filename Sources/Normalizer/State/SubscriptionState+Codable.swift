@@ -79,8 +79,7 @@ extension SubscriptionState: Codable {
             if !period.isProvisional { noteSnapshot(of: period.transaction, by: entry.by) }
         }
         for register in try list(.ends) as [Register<Fact.PeriodEnd>] {
-            let end = register.value
-            ends.merge(register, at: PeriodKey(transaction: end.transaction, start: end.start.millisecondsSince1970))
+            ends.merge(register, at: PeriodKey(register.value))
         }
         for register in try list(.refunds) as [Register<Fact.RefundState>] {
             refunds.merge(register, at: RefundKey(register.value))

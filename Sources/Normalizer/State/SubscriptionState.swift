@@ -70,6 +70,10 @@ public struct SubscriptionState: Hashable, Sendable {
                 item: period.item
             )
         }
+
+        package init(_ end: Fact.PeriodEnd) {
+            self.init(transaction: end.transaction, start: end.start.millisecondsSince1970, item: end.item)
+        }
     }
 
     /// What an immediate change is known by: channels may differ in when it was, and by how it was paid for.
@@ -132,6 +136,16 @@ public struct SubscriptionState: Hashable, Sendable {
                 firstStated: assertion.value.isProvisional ? nil : assertion.by.milliseconds,
                 lineages: [lineage]
             )
+        }
+
+        /// The same period, of another of the products that run together.
+        func standing(for product: String, item: String?) -> PeriodEntry {
+            var assertion = statement.latest
+            assertion.value.product = product
+            assertion.value.item = item
+            var entry = self
+            entry.contents = Contents(Register(assertion), firstStated: firstStated, lineages: lineages)
+            return entry
         }
 
         package mutating func merge(_ other: PeriodEntry) {
@@ -325,8 +339,7 @@ public struct SubscriptionState: Hashable, Sendable {
             if periods[key]?.merge(entry) == nil { periods[key] = entry }
             if !period.isProvisional { noteSnapshot(of: period.transaction, by: citation) }
         case .periodEnded(let end):
-            let key = PeriodKey(transaction: end.transaction, start: end.start.millisecondsSince1970)
-            ends.insert(Assertion(end, by: citation), at: key)
+            ends.insert(Assertion(end, by: citation), at: PeriodKey(end))
         case .renewalIntent(let intent):
             registers[lineage]?.intent.insert(Assertion(intent, by: citation))
             if let product = intent.terms.nextProduct {

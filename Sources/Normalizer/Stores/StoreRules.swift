@@ -17,6 +17,10 @@ package struct StoreRules: Hashable, Sendable {
     /// that a later period overlaps, was replaced.
     package var listsAllItems = false
 
+    /// True if the store does not say which item of a subscription is the main one. The item that was so before a renewal is so after
+    /// it, as long as it renews.
+    package var keepsMainItem = false
+
     /// True if a subscription can end in the middle of a period that was paid for, and come back in it: at once, on request,
     /// or because its renewal was not paid. Such an end contradicts nothing.
     package var endsPeriodsAtOnce = false
@@ -103,8 +107,11 @@ extension StoreRules {
     ///   https://developer.apple.com/documentation/appstoreservernotifications/subtype
     /// - `lineageStore`: an original transaction identifier names a purchase in either.
     ///   https://developer.apple.com/documentation/appstoreserverapi/originaltransactionid
+    /// - `keepsMainItem`: the items of a subscription are a list, none of which is the main one.
+    ///   https://developer.apple.com/documentation/appstoreserverapi/advancedcommercetransactioninfo
     static let appStore = StoreRules(
         chargesAhead: 86_400_000,
+        keepsMainItem: true,
         renamesPeriodOnRestore: true,
         statesAllOfTransactions: true,
         settling: 600_000,

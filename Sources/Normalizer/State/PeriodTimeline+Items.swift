@@ -1,0 +1,83 @@
+// Items beside the main product: what a subscription has in addition to it, such as add-ons.
+extension PeriodTimeline {
+    /// The period of an item beside the main product: an add-on.
+    struct Item {
+        var entry: SubscriptionState.PeriodEntry
+        /// The first moment without it; not after `start` where it gives none.
+        var accessEnd: Int64
+
+        var start: Int64 { entry.fact.period.startMilliseconds }
+        func grants(at time: Int64) -> Bool { start <= time && time < accessEnd }
+    }
+
+    /// Has the main item of a period be that of the next one, as long as it renews, where the store does not say which item is the
+    /// main one.
+    mutating func keepMainItems(_ entries: [SubscriptionState.PeriodKey: SubscriptionState.PeriodEntry]) {
+        for index in periods.indices.dropFirst() {
+            let (before, period) = (periods[index - 1], periods[index])
+            guard before.fact.product != period.fact.product, before.end <= period.start, !before.fact.isProvisional,
+                period.lineages.contains(where: \.store.rules.keepsMainItem),
+                let item = entries[.item(period.start, before.fact.product)],
+                item.fact.transaction == period.transaction
+            else { continue }
+            periods[index].statedProduct = period.fact.product
+            periods[index].entry = item.standing(for: before.fact.product, item: nil)
+            periods[index].products = periods[index].entry.products
+        }
+    }
+
+    /// What ends the period that an item runs with ends the item, and so does an end of its own. What a store stated of that period
+    /// since, without the item, takes the item away: a statement names all that a subscription has.
+    mutating func gatherItems(of state: SubscriptionState) {
+        for stated in state.periods.values where stated.fact.item != nil {
+            let (start, end) = (stated.fact.period.startMilliseconds, stated.fact.period.endMilliseconds)
+            guard let index = index(transaction: nil, start: start), periods[index].start == start else {
+                items.append(Item(entry: stated, accessEnd: end))
+                continue
+            }
+            let period = periods[index]
+            var entry = stated
+            if let main = period.statedProduct, entry.fact.item == period.fact.product {
+                entry = entry.standing(for: main, item: main)
+            }
+            var accessEnd = end
+            for cut in [period.cut, period.replacement, self.end(of: entry, in: state)].compactMap(\.self) {
+                accessEnd = min(accessEnd, cut.at)
+            }
+            if !period.fact.isProvisional,
+                period.by.milliseconds > entry.by.milliseconds
+                    || period.entry.statement.wasTaken(after: entry.by)
+            {
+                accessEnd = min(accessEnd, max(start, period.by.milliseconds))
+            }
+            items.append(Item(entry: entry, accessEnd: accessEnd))
+        }
+        items.sort { ($0.start, $0.entry.fact.item ?? "") < ($1.start, $1.entry.fact.item ?? "") }
+    }
+
+    /// The end of the main product alone, which leaves the other items.
+    mutating func applyEndsOfMainItems(of state: SubscriptionState) {
+        guard state.ends.values.contains(where: { $0.value.item != nil }) else { return }
+        for index in periods.indices {
+            guard let cut = end(of: periods[index].entry, in: state), cut.at < periods[index].accessEnd else { continue }
+            periods[index].cut = cut
+        }
+    }
+
+    /// The end of one product of a period, unless a later statement of the period took it back.
+    private func end(of entry: SubscriptionState.PeriodEntry, in state: SubscriptionState) -> Cut? {
+        let key = SubscriptionState.PeriodKey.item(entry.fact.period.startMilliseconds, entry.fact.product)
+        guard let end = state.ends[key] else { return nil }
+        let cut = Cut(end.latest)
+        let isRestored = entry.fact.transaction.map { state.isRestored($0, since: end.by) } ?? false
+        return entry.by.takesBack(end.by, mayLag: cut.mayLag) || cut.reason == .refunded && isRestored ? nil : cut
+    }
+
+    /// The products that give access at a moment in addition to one.
+    func products(at time: Int64, besides product: String) -> [String] {
+        let others =
+            periods.filter { $0.grants(at: time) }.map(\.fact.product)
+            + items.filter { $0.grants(at: time) }.map(\.entry.fact.product)
+        return Set(others).subtracting([product]).sorted()
+    }
+}
