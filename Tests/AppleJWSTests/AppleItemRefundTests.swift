@@ -28,14 +28,21 @@ struct AppleItemRefundTests {
         return transaction
     }
 
-    private func item(_ sku: String, price: Int64, refunds: [(type: String, amount: Int64)]) -> JSONText {
+    private func item(
+        _ sku: String,
+        price: Int64,
+        refunds: [(type: String, amount: Int64)] = [],
+        takenOut: Date? = nil
+    ) -> JSONText {
         let refunds = refunds.map { refund -> JSONText in
             [
                 "refundAmount": .integer(refund.amount), "refundDate": .integer(day(10).millisecondsSince1970),
                 "refundReason": "OTHER", "refundType": .string(refund.type),
             ]
         }
-        return ["SKU": .string(sku), "price": .integer(price), "refunds": .array(refunds)]
+        var item = JSONMembers([("SKU", .string(sku)), ("price", .integer(price)), ("refunds", .array(refunds))])
+        if let takenOut { item.append("revocationDate", .integer(takenOut.millisecondsSince1970)) }
+        return .object(item)
     }
 
     private func told(
@@ -116,6 +123,68 @@ struct AppleItemRefundTests {
         var ledger = AccountLedger()
         for event in events { _ = ledger.apply(event) }
         #expect(ledger.states[0].access(at: day(11)).isGranted)
+    }
+
+    @Test("an item that is refunded ends by itself, and takes its own credits", arguments: ["plan", "extra"])
+    func taken(_ sku: String) throws {
+        let subscription = transaction("Auto-Renewable Subscription", revokedAt: nil)
+        let prices: [(String, Int64)] = [("plan", 6990), ("extra", 3000)]
+        let begun = try told(
+            "SUBSCRIBED",
+            subscription,
+            status: 1,
+            prices.map { item($0, price: $1) },
+            at: day(0.1)
+        )
+        let refunded = try told(
+            "REFUND",
+            subscription,
+            status: 1,
+            prices.map {
+                $0 == sku ? item($0, price: $1, refunds: [("FULL", $1)], takenOut: day(10)) : item($0, price: $1)
+            },
+            at: day(10.1)
+        )
+        let kept = sku == "plan" ? "extra" : "plan"
+        var renewal = transaction("Auto-Renewable Subscription", revokedAt: nil)
+        (renewal.transactionId, renewal.transactionReason) = ("101", "RENEWAL")
+        (renewal.purchaseDate, renewal.expiresDate) = (day(30), day(60))
+        let next = try told(
+            "DID_RENEW",
+            renewal,
+            status: 1,
+            prices.filter { $0.0 == kept }.map { item($0, price: $1) },
+            at: day(30)
+        )
+        let policy = CreditPolicy(["plan": .init(credits: 1000), "extra": .init(credits: 100)])
+        for order in [begun + refunded, refunded + begun, refunded, begun + refunded + next, next + refunded + begun] {
+            var ledger = AccountLedger()
+            for event in order { _ = ledger.apply(event) }
+            let state = try #require(ledger.states.first)
+            func products(at days: Double) -> [String] {
+                guard case .granted(_, let grant) = state.access(at: day(days)) else { return [] }
+                return ([grant.product] + (grant.otherProducts ?? [])).sorted()
+            }
+            #expect(products(at: 5) == ["extra", "plan"])
+            #expect(products(at: 15) == [kept])
+            #expect(state.snapshot(at: day(15)).product == kept && state.contradictions.isEmpty)
+            #expect(state.snapshot(at: day(15)).pendingProduct == nil)
+            func balance(at days: Double) -> Int64 {
+                CreditStatement(of: [state], under: policy, uses: [], at: day(days)).balance
+            }
+            #expect(balance(at: 5) == 1100)
+            #expect(balance(at: 15) == (kept == "plan" ? 1000 : 100))
+        }
+        var ledger = AccountLedger()
+        let told = (begun + refunded + next).map { ledger.apply($0) }
+        guard told.count == 3, case .refunded(let refund) = told[1].event.event,
+            case .renewed(let renewed) = told[2].event.event
+        else {
+            Issue.record("\(told.map(\.event.kind))")
+            return
+        }
+        #expect(refund.affectsCurrentPeriod == true)
+        #expect(renewed.cause == .scheduled)
     }
 
     @Test("what was bought for good, and is refunded and not taken away, is kept", arguments: ["CUSTOM", "FULL"])

@@ -81,7 +81,12 @@ struct AppleOwnershipTests {
             with: cases.renewal(until: 70),
             at: 40
         )
-        let refund = try cases.notified("REFUND", of: bought(by: Self.two, ["revocationDate": "@45"]), status: 5, at: 45)
+        let refund = try cases.notified(
+            "REFUND",
+            of: bought(by: Self.two, ["revocationDate": "@45"]),
+            status: 5,
+            at: 45
+        )
         let moved = LifecycleEvent.transferred(
             .init(from: [.init(Self.one, .appAccountToken)], to: [.init(Self.two, .appAccountToken)])
         )

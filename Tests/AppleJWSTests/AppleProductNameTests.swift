@@ -130,7 +130,7 @@ struct AppleProductNameTests {
         let other = #"{"SKU":"OTHER","price":990}"#
         for (list, main) in [
             ([plan, extra], "PLAN"), ([extra, plan], "PLAN"), ([other, extra], "EXTRA"),
-            ([extra, #"{"SKU":"PLAN","price":9000,"revocationDate":1767312000000}"#], "EXTRA"),
+            ([extra, #"{"SKU":"PLAN","price":9000,"revocationDate":1}"#], "EXTRA"),
         ] {
             let members = items(list[0], list[1])
             let result = try cases.notified(
@@ -143,7 +143,7 @@ struct AppleProductNameTests {
             #expect(result.events.map(\.product?.id) == [main])
             #expect(result.events.map(\.renewal?.nextProduct) == [main])
         }
-        // A dearer item joins at the next renewal: the plan is still the plan.
+        // A dearer item joins at the next renewal: the item before is still the main one.
         let joined = try cases.notified(
             "DID_CHANGE_RENEWAL_STATUS",
             "AUTO_RENEW_ENABLED",
@@ -185,15 +185,18 @@ struct AppleProductNameTests {
             return [grant.product] + (grant.otherProducts ?? [])
         }
         #expect(try products([begun], at: 10) == ["PLAN", "EXTRA"])
-        let removed = items(#",{"SKU":"EXTRA","price":990,"revocationDate":1}"#)
+        let date = cases.day(12).timeIntervalSince1970 * 1000
+        let removed = items(#",{"SKU":"EXTRA","price":990,"revocationDate":\#(Int64(date))}"#)
         let taken = try cases.notified(
             "METADATA_UPDATE",
             of: cases.transaction("1", removed),
             with: cases.renewal(removed),
             at: 12
         )
-        #expect(try products([begun, taken], at: 10) == ["PLAN", "EXTRA"])
-        #expect(try products([begun, taken], at: 13) == ["PLAN"])
+        for results in [[begun, taken], [taken]] {
+            #expect(try products(results, at: 10) == ["PLAN", "EXTRA"])
+            #expect(try products(results, at: 13) == ["PLAN"])
+        }
         let renewed = try cases.notified(
             "DID_RENEW",
             of: cases.transaction("2", from: 30, to: 60, items("")),
@@ -202,5 +205,52 @@ struct AppleProductNameTests {
         )
         #expect(try products([begun, renewed], at: 29) == ["PLAN", "EXTRA"])
         #expect(try products([begun, renewed], at: 31) == ["PLAN"])
+    }
+
+    @Test("the main item of a renewal is that of the period before, whatever the items cost")
+    func keptMainItem() throws {
+        func items(_ extra: Int, _ plan: String = #",{"SKU":"PLAN","price":9000}"#) -> [String: String] {
+            [
+                "productId": #""generic""#, "autoRenewProductId": #""generic""#,
+                "advancedCommerceInfo": #"{"requestReferenceId":"r","items":[{"SKU":"EXTRA","price":\#(extra)}"# + plan
+                    + "]}",
+            ]
+        }
+        func period(_ number: Int, _ items: [String: String]) throws -> Normalization {
+            let (from, to) = (Double(30 * number), Double(30 * number + 30))
+            return try cases.notified(
+                number == 0 ? "SUBSCRIBED" : "DID_RENEW",
+                number == 0 ? "INITIAL_BUY" : nil,
+                of: cases.transaction(String(number + 1), from: from, to: to, items),
+                with: cases.renewal(until: to, items),
+                at: from
+            )
+        }
+        let periods = try [period(0, items(990)), period(1, items(19_990)), period(2, items(19_990))]
+        let state = try cases.state(periods)
+        for day in [10.0, 40, 70] {
+            let snapshot = state.snapshot(at: cases.day(day))
+            #expect(snapshot.product == "PLAN" && snapshot.pendingProduct == nil)
+            guard case .granted(_, let grant) = snapshot.access else {
+                Issue.record("no access")
+                return
+            }
+            #expect([grant.product] + (grant.otherProducts ?? []) == ["PLAN", "EXTRA"])
+        }
+        var ledger = AccountLedger()
+        let told = periods.flatMap { ledger.apply($0) }
+        let plan = PurchasedProduct(
+            id: "PLAN",
+            group: "generic",
+            addOns: [PurchasedProduct(id: "EXTRA", group: "generic")]
+        )
+        #expect(told.map(\.event.product) == [plan, plan, plan])
+        let causes = told.compactMap { applied -> LifecycleEvent.Renewed.Cause? in
+            if case .renewed(let renewed) = applied.event.event { renewed.cause } else { nil }
+        }
+        #expect(causes == [.scheduled, .scheduled])
+        // Without its item, the plan is over.
+        let left = try cases.state(periods + [period(3, items(19_990, ""))])
+        #expect(left.snapshot(at: cases.day(100)).product == "EXTRA")
     }
 }

@@ -132,7 +132,10 @@ struct AppleStatementTests {
         )
     }
 
-    @Test("a change without a subtype, or with one that is not known, tells the purchase that it carries", arguments: ["", "SIDEGRADE"])
+    @Test(
+        "a change without a subtype, or with one that is not known, tells the purchase that it carries",
+        arguments: ["", "SIDEGRADE"]
+    )
     func changedAtOnce(_ subtype: String) throws {
         let subtype = subtype.isEmpty ? nil : subtype
         let purchase = ["productId": #""pro""#, "transactionReason": #""PURCHASE""#]

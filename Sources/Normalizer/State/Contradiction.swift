@@ -82,7 +82,9 @@ extension SubscriptionState {
         if period.end < period.start {
             found.append(Contradiction(kind: .negativePeriod, subject: subject, statements: [period.by]))
         }
-        if let lifted = period.liftedCut, !lifted.by.provider.rules.endsPeriodsAtOnce, !period.isTakenBackInPassing(lifted) {
+        if let lifted = period.liftedCut, !lifted.by.provider.rules.endsPeriodsAtOnce,
+            !period.isTakenBackInPassing(lifted)
+        {
             found.append(Contradiction(kind: .endTakenBack, subject: subject, statements: [period.by, lifted.by]))
         }
         // A store that gave the money back may tell the end by itself, without the reason, and date it earlier. An end of the whole

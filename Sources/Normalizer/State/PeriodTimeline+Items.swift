@@ -59,7 +59,9 @@ extension PeriodTimeline {
     mutating func applyEndsOfMainItems(of state: SubscriptionState) {
         guard state.ends.values.contains(where: { $0.value.item != nil }) else { return }
         for index in periods.indices {
-            guard let cut = end(of: periods[index].entry, in: state), cut.at < periods[index].accessEnd else { continue }
+            guard let cut = end(of: periods[index].entry, in: state), cut.at < periods[index].accessEnd else {
+                continue
+            }
             periods[index].cut = cut
         }
     }

@@ -17,7 +17,9 @@ struct Refinement {
         var refined = event
         refined.account = event.account ?? reading.owner
         refined.transaction = reading.transaction ?? event.transaction
-        if let main = reading.statedPeriod?.product, let product = event.product { refined.product = product.standing(for: main) }
+        if let main = reading.statedPeriod?.product, let product = event.product {
+            refined.product = product.standing(for: main)
+        }
         switch event.event {
         case .started(let started):
             if let begun { refined.event = refine(started, begun) }
@@ -143,7 +145,8 @@ struct Refinement {
             renewed.cause = .resumption
         } else if let trouble = trouble(before: before, period) {
             renewed.cause = .recovery(from: trouble)
-        } else if before.fact.product != period.product, before.accessEnd < start, runsOn(period.product, until: start) {
+        } else if before.fact.product != period.product, before.accessEnd < start, runsOn(period.product, until: start)
+        {
             return .renewed(renewed)
         } else if before.accessEnd < start, before.cut != nil || prior.intent?.value.terms.willRenew == false {
             return .started(
@@ -257,7 +260,9 @@ struct Refinement {
 extension PurchasedProduct {
     /// The same items with another of them as the main one.
     fileprivate func standing(for main: String) -> PurchasedProduct {
-        guard id != main, let others = addOns, let place = others.firstIndex(where: { $0.id == main }) else { return self }
+        guard id != main, let others = addOns, let place = others.firstIndex(where: { $0.id == main }) else {
+            return self
+        }
         var product = self
         product.id = main
         product.addOns?[place] = PurchasedProduct(id: id, group: group)
