@@ -36,7 +36,7 @@ public struct AppStoreServer: Sendable {
         public var bundleID: String
         /// Which servers may be asked, in this order, where a call names none.
         public var environments: [Environment]
-        /// Whether the app is on the App Store. Before its first release, Production answers every request with a bare `401`,
+        /// True if the app is on the App Store. Before its first release, Production answers every request with a bare `401`,
         /// and only then is such an answer a reason to ask Sandbox: a wrong key gets the same answer, and must not make
         /// test purchases count.
         public var isReleased = true
@@ -75,7 +75,7 @@ public struct AppStoreServer: Sendable {
     public let adapter: AppleAdapter
     /// How to ask.
     public let configuration: Configuration
-    /// Whether a customer waits. Take a copy with `background` for backfill and reconciliation; copies share the rates.
+    /// The priority of requests. Take a copy with `background` for backfill and reconciliation; copies share the rates.
     public var priority: RequestPriority = .live
 
     let now: @Sendable () -> Date
@@ -133,7 +133,7 @@ extension AppStoreServer {
         var path: [HTTPSURL.PathSegment]
         var query: [HTTPSURL.QueryItem] = []
         var body: [UInt8] = []
-        /// Whether sending it twice does what sending it once does.
+        /// True if sending it twice has the effect of sending it once.
         var isIdempotent = true
     }
 
@@ -153,7 +153,7 @@ extension AppStoreServer {
                 answer.isUnknownHere || answer.isBareRefusal && next == .production && !configuration.isReleased
             guard mayBeElsewhere, !rest.isEmpty else { throw refusal(response, answer) }
         }
-        throw AppStoreServerError(.invalidRequest, "no environment is configured")
+        throw AppStoreServerError(.invalidRequest, "configure at least one environment")
     }
 
     private func send(_ call: Call, to environment: Environment) async throws(AppStoreServerError)

@@ -34,7 +34,7 @@ public struct AppStoreServerError: Error, Sendable {
 
     /// The cause.
     public var code: Code
-    /// What went wrong. It never holds a token, an identifier of a customer, or a payload.
+    /// The details. They never hold a token, an identifier of a customer, or a payload.
     public var message: String
     /// Apple's `errorCode`, verbatim, also where it is not a documented one.
     public var number: Int64?
@@ -61,7 +61,7 @@ public struct AppStoreServerError: Error, Sendable {
         self.underlying = underlying
     }
 
-    /// Whether the same request can succeed later without anyone changing anything.
+    /// True if the same request can succeed later without a change.
     public var isRetryable: Bool { code == .rateLimited || code == .unavailable }
 
     /// The error as the outcome of a delivery: `unavailable`, so that the provider, or you, try again.

@@ -3,9 +3,9 @@ import FoundationEssentials
 import HTTPTransport
 public import LifecycleEvents
 
-/// What a check of the set-up found, before anything depends on it.
+/// The findings of a check of the set-up, before anything depends on it.
 public struct Preflight: Sendable, Hashable {
-    /// What one environment answered, from an open set.
+    /// The answer of one environment, from an open set.
     public struct Finding: OpenValue {
         /// The name used in output.
         public let rawValue: String
@@ -30,16 +30,16 @@ public struct Preflight: Sendable, Hashable {
     public struct Result: Sendable, Hashable {
         /// The server that was asked.
         public var environment: AppStoreServer.Environment
-        /// What it answered.
+        /// Its answer.
         public var finding: Finding
-        /// What to look at, in a sentence fit for a terminal.
+        /// Advice, in a sentence fit for a terminal.
         public var advice: String
     }
 
     /// One result for each configured environment.
     public var results: [Result]
 
-    /// Whether every environment accepts the credentials.
+    /// True if every environment accepts the credentials.
     public var isPassed: Bool {
         results.allSatisfy { ![.refused, .unavailable].contains($0.finding) }
     }

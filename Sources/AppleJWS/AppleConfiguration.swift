@@ -29,7 +29,7 @@ public struct AppleEnvironment: OpenValue {
     }
 }
 
-/// What a receiver of Apple's signed data expects. Nothing in a payload switches any of it off.
+/// The expectations of a receiver of Apple's signed data. Nothing in a payload switches any of them off.
 public struct AppleConfiguration: Sendable {
     /// An app whose data is expected.
     public struct App: Hashable, Sendable {
@@ -86,28 +86,30 @@ public struct AppleConfiguration: Sendable {
     }
 
     func validate() throws(ConfigurationError) {
-        guard !apps.isEmpty else { throw ConfigurationError("no app is configured") }
-        guard !environments.isEmpty else { throw ConfigurationError("no environment is configured") }
+        guard !apps.isEmpty else { throw ConfigurationError("configure at least one app") }
+        guard !environments.isEmpty else { throw ConfigurationError("configure at least one environment") }
         for app in apps {
             guard !app.bundleID.utf8.allSatisfy({ $0 <= 0x20 }) else {
-                throw ConfigurationError("an app has a blank bundle id")
+                throw ConfigurationError("an app's bundleID must not be blank")
             }
             guard !environments.contains(.production) || app.appAppleID != nil else {
-                throw ConfigurationError("app \(app.bundleID) has no appAppleID, which Production requires")
+                throw ConfigurationError("app \(app.bundleID) needs its appAppleID, which Production requires")
             }
         }
         guard environments.allSatisfy(\.isSigned) || !environments.contains(where: \.isSigned) else {
-            throw ConfigurationError("unsigned environments cannot be expected together with Production or Sandbox")
+            throw ConfigurationError(
+                "Xcode and LocalTesting are unsigned and cannot be combined with Production or Sandbox"
+            )
         }
         for environment in environments
         where ![.production, .sandbox, .xcode, .localTesting].contains(environment) {
-            throw ConfigurationError("environment \(environment) is not one of Apple's")
+            throw ConfigurationError("environment \(environment) must be Production, Sandbox, Xcode or LocalTesting")
         }
         guard [maximumFutureSkew, maximumAge, maximumUploadAge].allSatisfy({ $0.map { $0 >= .zero } ?? true }) else {
-            throw ConfigurationError("a tolerance is negative")
+            throw ConfigurationError("maximumFutureSkew, maximumAge and maximumUploadAge must not be negative")
         }
         guard maximumBodyBytes > 0, chainCacheCapacity > 0 else {
-            throw ConfigurationError("a limit is not positive")
+            throw ConfigurationError("maximumBodyBytes and chainCacheCapacity must be positive")
         }
     }
 }

@@ -186,7 +186,7 @@ extension AppleJWSVerifier {
         return data
     }
 
-    /// What fails inside a notification that holds was sent by Apple all the same, and is worth keeping.
+    /// A failure inside a verified notification was sent by Apple all the same, and is worth keeping.
     private func inside<Value>(_ verify: () throws(DeliveryError) -> Value) throws(DeliveryError) -> Value {
         do throws(DeliveryError) {
             return try verify()
@@ -325,7 +325,11 @@ extension AppleJWSVerifier {
 
     private func requireSame(_ lhs: String, _ rhs: String, named what: StaticString) throws(DeliveryError) {
         guard lhs.hasOctets(of: rhs) else {
-            throw DeliveryError(.misdirected, "\(what) differ", isAuthentic: verification.isSigned)
+            throw DeliveryError(
+                .misdirected,
+                "\(what) must be the same, and differ",
+                isAuthentic: verification.isSigned
+            )
         }
     }
 
@@ -339,6 +343,6 @@ extension AppleJWSVerifier {
             && environments.contains { $0.rawValue.hasOctets(of: app.environment) }
     }
 
-    // That Apple signed it makes it no business of ours: anybody who has bought anything anywhere has signed data of Apple's.
+    // Apple's signature alone is not enough: anyone who has bought anything in any app has data that Apple signed.
     private func misdirected(_ message: String) -> DeliveryError { DeliveryError(.misdirected, message) }
 }

@@ -1,6 +1,6 @@
 import Normalizer
 
-/// What a receiver of Google Play's notifications expects. Nothing in a message switches any of it off.
+/// The expectations of a receiver of Google Play's notifications. Nothing in a message switches any of them off.
 public struct GooglePlayConfiguration: Sendable {
     /// How a push is proven: the OpenID Connect token that Pub/Sub signs for us.
     public struct Push: Sendable {
@@ -55,7 +55,7 @@ public struct GooglePlayConfiguration: Sendable {
     public var settlingWindow: Duration = .seconds(60)
     /// How many predecessors of a subscription's token are looked up at most, to find where its lineage began.
     public var maximumPredecessors: Int = 10
-    /// For how long after an event missing rights are answered with a wish for redelivery, so that somebody can grant
+    /// For how long after an event missing rights are answered with a wish for redelivery, so that you can grant
     /// them (which takes Google up to two days). Later ones are accepted, to be kept and looked at.
     public var deniedRetryWindow: Duration = .seconds(3 * 86_400)
     /// The products that are only sold as add-ons of another subscription, by product id. Google does not say which item
@@ -72,33 +72,33 @@ public struct GooglePlayConfiguration: Sendable {
     }
 
     func validate() throws(ConfigurationError) {
-        guard !packageNames.isEmpty else { throw ConfigurationError("no package name is configured") }
+        guard !packageNames.isEmpty else { throw ConfigurationError("configure at least one package name") }
         guard packageNames.allSatisfy(PackageName.isValid) else {
-            throw ConfigurationError("a package name is not an application id")
+            throw ConfigurationError("a package name must be an application id such as com.example.app")
         }
         guard subscriptions.allSatisfy({ SubscriptionName($0) != nil }) else {
-            throw ConfigurationError("a subscription is not of the form projects/P/subscriptions/S")
+            throw ConfigurationError("a subscription must be projects/P/subscriptions/S")
         }
         if let push {
-            guard !push.audience.isBlank else { throw ConfigurationError("the audience of pushes is blank") }
+            guard !push.audience.isBlank else { throw ConfigurationError("push.audience must not be blank") }
             guard push.serviceAccountEmail.utf8.contains(UInt8(ascii: "@")), !push.serviceAccountEmail.isBlank else {
-                throw ConfigurationError("the service account of pushes is not an e-mail address")
+                throw ConfigurationError("push.serviceAccountEmail must be an e-mail address")
             }
             guard !(push.serviceAccountID?.isBlank ?? false) else {
-                throw ConfigurationError("the id of the service account of pushes is blank")
+                throw ConfigurationError("push.serviceAccountID must not be blank")
             }
             guard .zero ... .seconds(300) ~= push.clockSkew else {
-                throw ConfigurationError("the clock skew is not one of 0 to 300 seconds")
+                throw ConfigurationError("push.clockSkew must be between 0 and 300 seconds")
             }
         }
         guard 0...50 ~= maximumPredecessors else {
-            throw ConfigurationError("the number of predecessors is not one of 0 to 50")
+            throw ConfigurationError("maximumPredecessors must be between 0 and 50")
         }
         guard .zero ... .seconds(600) ~= settlingWindow else {
-            throw ConfigurationError("the settling window is not one of 0 to 600 seconds")
+            throw ConfigurationError("settlingWindow must be between 0 and 600 seconds")
         }
         guard maximumBodyBytes > 0, deniedRetryWindow >= .zero else {
-            throw ConfigurationError("a limit is not positive")
+            throw ConfigurationError("maximumBodyBytes must be positive and deniedRetryWindow not negative")
         }
     }
 }

@@ -25,7 +25,7 @@ public struct GooglePlayAdapter: ProviderAdapter {
     ) throws(ConfigurationError) {
         try configuration.validate()
         guard configuration.push == nil || keys != nil else {
-            throw ConfigurationError("pushes are configured, and no keys to prove them by")
+            throw ConfigurationError("push needs keys to verify the tokens with: pass `keys`")
         }
         self.configuration = configuration
         self.keys = keys
@@ -41,7 +41,7 @@ public struct GooglePlayAdapter: ProviderAdapter {
     ///   `unavailable`, the last also where pushes are not configured; answer with `Acknowledgement`.
     public func authenticate(_ delivery: Delivery) async throws(DeliveryError) -> Authenticated<GoogleNotification> {
         guard let push = configuration.push, let keys else {
-            throw DeliveryError(.unavailable, "pushes are not configured")
+            throw DeliveryError(.unavailable, "this adapter takes no pushes: its configuration has no `push`")
         }
         let token = try await OIDCToken.verify(
             delivery.headers,
@@ -120,12 +120,15 @@ public struct GooglePlayAdapter: ProviderAdapter {
         let expected = configuration.subscriptions
         if !expected.isEmpty, let named = message.subscription ?? (mustNameSubscription ? "" : nil) {
             guard expected.contains(where: { $0.hasOctets(of: named) }) else {
-                throw DeliveryError(.misdirected, "message came through a subscription that is not configured")
+                throw DeliveryError(
+                    .misdirected,
+                    "message came through a subscription that Configuration.subscriptions does not name"
+                )
             }
         }
         let content = try DeveloperNotification(payload: message.data)
         guard configuration.packageNames.contains(where: { $0.hasOctets(of: content.packageName) }) else {
-            throw DeliveryError(.misdirected, "packageName is not that of a configured app")
+            throw DeliveryError(.misdirected, "packageName is not one of Configuration.packageNames")
         }
         return GoogleNotification(message: message, content: content)
     }
@@ -168,8 +171,8 @@ extension GooglePlayAdapter {
     /// `Normalization.claimed(by:at:)` for a purchase that names no account.
     ///
     /// - Parameters:
-    ///   - purchaseToken: the token, which nobody has vouched for.
-    ///   - kind: what the app bought it as.
+    ///   - purchaseToken: the token, which is not proven.
+    ///   - kind: the kind of product that the app bought.
     ///   - packageName: the app, one of the configured ones.
     ///   - receivedAt: when it is asked for. What Google says of its own time limits it.
     /// - Throws: `DeliveryError`, never authentic, with `malformed` for a token that Google refuses and for an answer
@@ -200,9 +203,11 @@ extension GooglePlayAdapter {
         receivedAt: Date
     ) async throws(DeliveryError) -> Authenticated<GooglePurchase> {
         guard configuration.packageNames.contains(where: { $0.hasOctets(of: packageName) }) else {
-            throw DeliveryError(.misdirected, "packageName is not that of a configured app")
+            throw DeliveryError(.misdirected, "packageName is not one of Configuration.packageNames")
         }
-        guard let api else { throw DeliveryError(.unavailable, "there is no API to ask") }
+        guard let api else {
+            throw DeliveryError(.unavailable, "no look-up is configured: give the adapter a PlayDeveloperAPI")
+        }
         var lookup = PurchaseLookup(
             api: api,
             configuration: configuration,

@@ -1,5 +1,5 @@
 extension Task where Failure == Never {
-    /// What the task comes to; nil as soon as whoever waits for it is canceled. The task itself goes on.
+    /// The task's value; nil as soon as the waiting caller is canceled. The task itself continues.
     var valueUnlessCanceled: Success? {
         get async {
             let (values, continuation) = AsyncStream.makeStream(of: Success.self)

@@ -93,7 +93,7 @@ public struct HTTPSURL: Sendable, Hashable {
         let url = try HTTPSURL(host: host, port: port, path: path)
         let isAddress = url.host.utf8.allSatisfy { ASCII.isDigit($0) || $0 == UInt8(ascii: ".") }
         guard url.host == "localhost" || isAddress && url.host.hasPrefix("127.") else {
-            throw HTTPTransportError(.invalidRequest, "emulator's host is not a loopback one")
+            throw HTTPTransportError(.invalidRequest, "emulator's host must be localhost or a loopback address")
         }
         return HTTPSURL(host: url.host, port: port, encodedPath: url.path, encodedQuery: nil, isEmulator: true)
     }
@@ -108,7 +108,7 @@ public struct HTTPSURL: Sendable, Hashable {
             throw HTTPTransportError(.invalidRequest, "URL has \(octets.count) bytes, at most \(Self.maximumLength)")
         }
         guard string.prefix(8).lowercased() == "https://" else {
-            throw HTTPTransportError(.invalidRequest, "URL is not an https one")
+            throw HTTPTransportError(.invalidRequest, "URL must begin with https://")
         }
         let rest = octets.dropFirst(8)
         let authorityEnd = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
@@ -119,7 +119,7 @@ public struct HTTPSURL: Sendable, Hashable {
             let digits = String(decoding: authority[authority.index(after: colon)...], as: UTF8.self)
             guard !digits.isEmpty, digits.utf8.count <= 5, digits.utf8.allSatisfy(ASCII.isDigit),
                 let number = Int(digits)
-            else { throw HTTPTransportError(.invalidRequest, "URL's port is not a number") }
+            else { throw HTTPTransportError(.invalidRequest, "URL's port must be a number") }
             host = try Self.checked(host: String(decoding: authority[..<colon], as: UTF8.self))
             port = try Self.checked(port: number)
         } else {
@@ -134,7 +134,10 @@ public struct HTTPSURL: Sendable, Hashable {
             for (index, segment) in segments.enumerated() {
                 let isTrailing = index == segments.count - 1
                 guard !segment.isEmpty || isTrailing, !ASCII.isDotSegment(segment) else {
-                    throw HTTPTransportError(.invalidRequest, "segment \(index) of the URL's path is empty or dots")
+                    throw HTTPTransportError(
+                        .invalidRequest,
+                        "segment \(index) of the URL's path must not be empty, . or .."
+                    )
                 }
             }
         }
@@ -262,7 +265,7 @@ extension HTTPSURL {
     private static func checked(port: Int?) throws(HTTPTransportError) -> Int? {
         guard let port, port != 443 else { return nil }
         guard (1...65_535).contains(port) else {
-            throw HTTPTransportError(.invalidRequest, "URL's port is not one of 1 to 65535")
+            throw HTTPTransportError(.invalidRequest, "URL's port must be 1 to 65535")
         }
         return port
     }
@@ -272,7 +275,10 @@ extension HTTPSURL {
         var path = ""
         for (index, segment) in segments.enumerated() {
             guard !segment.text.isEmpty || segment.mayBeEmpty, segment.text != ".", segment.text != ".." else {
-                throw HTTPTransportError(.invalidRequest, "segment \(index) of the URL's path is empty or dots")
+                throw HTTPTransportError(
+                    .invalidRequest,
+                    "segment \(index) of the URL's path must not be empty, . or .."
+                )
             }
             guard !ASCII.hasControl(segment.text) else {
                 throw HTTPTransportError(.invalidRequest, "segment \(index) of the URL's path has a control character")

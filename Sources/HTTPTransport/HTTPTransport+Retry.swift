@@ -38,7 +38,9 @@ extension HTTPTransport {
             var limited = request
             if let deadline = policy.deadline {
                 let left = deadline - start.duration(to: clock.now)
-                guard left > .zero else { throw HTTPTransportError(.timeout, "no time left for attempt \(attempt)") }
+                guard left > .zero else {
+                    throw HTTPTransportError(.timeout, "the deadline passed before attempt \(attempt)")
+                }
                 limited = request.limited(to: left)
             }
             let outcome: RetryPolicy.Outcome

@@ -59,8 +59,10 @@ public struct HTTPTransportRequest: Sendable, Hashable {
         guard body.isEmpty || (method != .get && method != .head) else {
             throw HTTPTransportError(.invalidRequest, "\(method) with a body of \(body.count) bytes")
         }
-        guard timeout > .zero else { throw HTTPTransportError(.invalidRequest, "time-out is not positive") }
-        guard maximumResponseBytes >= 0 else { throw HTTPTransportError(.invalidRequest, "limit is negative") }
+        guard timeout > .zero else { throw HTTPTransportError(.invalidRequest, "timeout must be positive") }
+        guard maximumResponseBytes >= 0 else {
+            throw HTTPTransportError(.invalidRequest, "maximumResponseBytes must not be negative")
+        }
         for field in headers.fields { try Self.check(field) }
         self.method = method
         self.url = url
@@ -96,7 +98,10 @@ public struct HTTPTransportRequest: Sendable, Hashable {
 
     private static func check(_ field: HTTPTransportHeaders.Field) throws(HTTPTransportError) {
         guard (1...256).contains(field.name.utf8.count), field.name.utf8.allSatisfy(ASCII.isTokenCharacter) else {
-            throw HTTPTransportError(.invalidRequest, "name of a header field is not a token")
+            throw HTTPTransportError(
+                .invalidRequest,
+                "name of a header field must be a token (RFC 9110, section 5.6.2)"
+            )
         }
         guard !reserved.contains(where: { HTTPTransportHeaders.namesMatch($0, field.name) }) else {
             throw HTTPTransportError(.invalidRequest, "header \(field.name) is written by the transport")

@@ -39,7 +39,7 @@ extension Journal {
         at time: Date
     ) async throws(JournalError) -> CreditStatement? {
         guard credits >= 0, !id.isEmpty else {
-            throw JournalError(.invalidArgument, "a use needs an id, and no less than no credits")
+            throw JournalError(.invalidArgument, "a use needs an id and 0 or more credits")
         }
         return try await write { transaction in
             let (ledger, rows) = try await Self.rows(of: accounts, transaction)
@@ -70,7 +70,7 @@ extension Journal {
         at time: Date
     ) async throws(JournalError) -> Bool {
         guard credits > 0, !id.isEmpty else {
-            throw JournalError(.invalidArgument, "a gift needs an id, and more than no credits")
+            throw JournalError(.invalidArgument, "a gift needs an id and 1 or more credits")
         }
         return try await write { transaction in
             let mark = JournalRecord(key: JournalKey.text("id", id), order: time.milliseconds)

@@ -152,7 +152,7 @@ extension JournalRecord {
         guard row.count == 7, case .text(let key) = row[0], case .text(let group) = row[1],
             case .bytes(let body) = row[2], case .bytes(let detail) = row[3], case .integer(let order) = row[4],
             case .integer(let number) = row[5], case .integer(let version) = row[6]
-        else { throw JournalError(.corrupt, "a row has another form than its table was made with") }
+        else { throw JournalError(.corrupt, "a row does not have its table's form") }
         self.init(
             key: key,
             group: group,
@@ -183,7 +183,7 @@ public enum SQLJournalSchema: Sendable {
         guard found <= version else {
             throw JournalError(
                 .newerSchema,
-                "the tables have version \(found), and this is for version \(version) and earlier ones"
+                "the tables have version \(found), and this build knows versions up to \(version): use a later build"
             )
         }
         guard found < version else { return found }

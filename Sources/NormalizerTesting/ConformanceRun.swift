@@ -208,7 +208,7 @@ struct ConformanceRun<Adapter: ProviderAdapter> {
 
     private func status(_ outcome: Outcome) -> Int { conformance.adapter.acknowledgement(for: outcome).status }
 
-    /// What is long enough to be no word of the language must not stand in an error.
+    /// A text that is too long to be a word of the language must not stand in an error.
     private mutating func checkSilence(_ error: DeliveryError, _ delivery: Delivery, _ sample: String) {
         var dumped = ""
         dump(error, to: &dumped)

@@ -24,7 +24,7 @@ package struct Coverage: Sendable {
     private static let reasons: [Normalization.NoChange.Reason: String] = [
         .unchanged: "says nothing that a backend acts on",
         .reportedElsewhere: "another notification of the same fact carries the event",
-        .needsLookup: "a hint only, and nobody was asked",
+        .needsLookup: "a hint only; no provider was asked",
         .stale: "the provider's answer leaves nothing to say",
         "purchase_gone": "the provider keeps the purchase no longer, which ends nothing",
     ]

@@ -97,7 +97,7 @@ extension DocumentedCase {
                 "voidedPurchaseNotification",
                 "product 2, refund 2",
                 "PURCHASED",
-                "a part went back, and nobody says how much"
+                "a partial refund whose amount is not stated"
             ),
             documented("pendingRefundReviewNotification", "", "not asked"),
             documented("testNotification", "", "not asked"),

@@ -14,9 +14,9 @@ public struct SimulatorError: Error, Sendable, CustomStringConvertible {
         case notOffered(by: Provider)
     }
 
-    /// What kind of reason it is.
+    /// The kind of reason.
     public var reason: Reason
-    /// What is wrong.
+    /// The details.
     public var message: String
 
     /// Makes an error.

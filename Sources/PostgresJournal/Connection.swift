@@ -56,7 +56,7 @@ actor Connection {
             guard installed != SQLJournalSchema.version else { return }
             throw JournalError(
                 installed > SQLJournalSchema.version ? .newerSchema : .configuration,
-                "the tables have version \(installed), and this is for version \(SQLJournalSchema.version): migrate them first"
+                "the tables have version \(installed), and this build needs version \(SQLJournalSchema.version): migrate them first"
             )
         } catch {
             end(session)
@@ -70,7 +70,7 @@ actor Connection {
                 try session.execute(begin)
                 return session
             } catch {
-                // The server may have closed it while nobody looked; nothing was begun then.
+                // The server may have closed it in the meantime; nothing was begun then.
                 self.session = nil
             }
         }

@@ -41,7 +41,7 @@ actor Pool {
         defer { timer.cancel() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                // Cancelled before this: nobody would take it off the list.
+                // Cancelled before this: it would stay in the list.
                 if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
                 waiting.append((id, continuation))
             }

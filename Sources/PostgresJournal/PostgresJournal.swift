@@ -14,8 +14,8 @@ public final class PostgresJournal: JournalStorage {
         }
 
         let url: Address
-        /// Whether the connection has to be encrypted, and the server's certificate has to be for its host name and from one
-        /// of ``trustRoots``. A Unix socket needs neither. `sslmode` in the URL comes before this.
+        /// True if the connection must be encrypted, and the server's certificate be for its host name and from one of
+        /// ``trustRoots``. A Unix socket needs neither. `sslmode` in the URL comes before this.
         public var isTLSRequired = true
         /// A file of certificates in PEM.
         public var trustRoots = "/etc/ssl/certs/ca-certificates.crt"
@@ -50,7 +50,7 @@ public final class PostgresJournal: JournalStorage {
             throw JournalError(.configuration, "maximumConnections must be positive")
         }
         guard ["postgres://", "postgresql://"].contains(where: configuration.url.text.hasPrefix) else {
-            throw JournalError(.configuration, "the URL does not begin with postgresql://")
+            throw JournalError(.configuration, "the URL must begin with postgresql://")
         }
         pool = Pool(configuration)
         do {

@@ -8,11 +8,11 @@ import LifecycleJournal
     @unsafe init(_ handle: OpaquePointer) { unsafe self.handle = unsafe handle }
 
     deinit {
-        // The handle came from PQgetResult and nobody else frees it.
+        // The handle came from PQgetResult, and only this frees it.
         unsafe PQclear(handle)
     }
 
-    /// What was done, such as `COMMIT`.
+    /// The command that was run, such as `COMMIT`.
     var command: String { unsafe PQcmdStatus(handle).map { unsafe String(cString: $0) } ?? "" }
 
     func check() throws(JournalError) {
@@ -59,7 +59,7 @@ import LifecycleJournal
 
     private func value(_ row: Int32, _ column: Int32) throws(JournalError) -> SQLJournalValue {
         guard unsafe PQgetisnull(handle, row, column) == 0, let start = unsafe PQgetvalue(handle, row, column) else {
-            throw JournalError(.corrupt, "a column is empty that the journal fills")
+            throw JournalError(.corrupt, "a column that the journal fills is empty")
         }
         // The value is valid as long as the result is.
         let count = unsafe Int(PQgetlength(handle, row, column))
@@ -69,7 +69,7 @@ import LifecycleJournal
         case 20 where count == 8: return .integer(bytes.reduce(0) { $0 << 8 | Int64($1) })
         case 17: return .bytes(bytes)
         case 25: return .text(String(decoding: bytes, as: UTF8.self))
-        default: throw JournalError(.corrupt, "a column is of a type that the journal does not write")
+        default: throw JournalError(.corrupt, "a column has a type that the journal does not write")
         }
     }
 }

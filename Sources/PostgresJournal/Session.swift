@@ -21,12 +21,12 @@ import Darwin
         try connect(until: .now + configuration.connectTimeout)
         guard unsafe PQsetnonblocking(handle, 1) == 0 else { throw lost() }
         guard try setting("server_encoding") == "UTF8" else {
-            throw JournalError(.configuration, "the database's encoding is not UTF8, which cannot keep every text")
+            throw JournalError(.configuration, "the database's encoding must be UTF8")
         }
         guard unsafe PQserverVersion(handle) >= 130_000 else {
-            throw JournalError(.configuration, "the server is older than PostgreSQL 13")
+            throw JournalError(.configuration, "the server must be PostgreSQL 13 or later")
         }
-        // The server lets go by itself of what nobody waits for any more.
+        // The server abandons by itself a statement whose caller no longer waits.
         let limit = max(configuration.statementTimeout.milliseconds, 1)
         try execute("SET statement_timeout = \(limit)")
         try execute("SET idle_in_transaction_session_timeout = \(limit)")
@@ -37,7 +37,7 @@ import Darwin
     }
 
     deinit {
-        // The handle came from PQconnectStartParams and nobody else frees it.
+        // The handle came from PQconnectStartParams, and only this frees it.
         unsafe PQfinish(handle)
     }
 
@@ -46,7 +46,7 @@ import Darwin
     @unsafe private static func start(_ configuration: PostgresJournal.Configuration) throws(JournalError)
         -> OpaquePointer
     {
-        // What comes before the URL can be set by it; what comes after cannot.
+        // The URL can change the settings before it, and none of those after it.
         let settings: [(name: String, value: String)] = [
             ("sslmode", configuration.isTLSRequired ? "verify-full" : "prefer"),
             ("sslrootcert", configuration.trustRoots),
@@ -58,7 +58,7 @@ import Darwin
             ("fallback_application_name", "lifecycle"),
         ]
         guard !settings.contains(where: { $0.value.utf8.contains(0) }) else {
-            throw JournalError(.configuration, "a setting has a NUL in it")
+            throw JournalError(.configuration, "a setting must not contain NUL")
         }
         let names = CStrings(settings.map(\.name))
         let values = CStrings(settings.map(\.value))
@@ -106,7 +106,7 @@ import Darwin
 
     // MARK: Statements
 
-    /// Whether no transaction is open, and the connection can be used again.
+    /// True if no transaction is open, and the connection can be used again.
     var isIdle: Bool { unsafe PQtransactionStatus(handle) == PQTRANS_IDLE }
 
     func execute(_ statement: String) throws { _ = try query(statement, []) }
@@ -189,7 +189,7 @@ import Darwin
     private func cancelStatement() {
         guard let cancel = unsafe PQgetCancel(handle) else { return }
         var message = [CChar](repeating: 0, count: 256)
-        // libpq writes no more octets than it is told. There is nobody to tell when it fails.
+        // libpq writes no more octets than the given size. A failure has no consequence here.
         _ = unsafe message.withUnsafeMutableBufferPointer {
             unsafe PQcancel(cancel, $0.baseAddress, Int32($0.count))
         }
@@ -221,7 +221,7 @@ private struct CStrings {
     }
 }
 
-/// What stands in for the places of a statement: bytes as they are, everything else as text.
+/// The parameters of a statement: bytes as they are, everything else as text.
 private struct Parameters {
     private var octets: [CChar] = []
     private var offsets: [Int] = []

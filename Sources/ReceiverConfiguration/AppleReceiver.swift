@@ -25,7 +25,7 @@ package struct AppleReceiver: ConfiguredReceiver {
         }
         let configuration = try members.configuration()
         guard let kind = Kind(rawValue: members.kind) else {
-            throw ConfigurationError("config: kind is none of notification, transaction, renewalInfo, appTransaction")
+            throw ConfigurationError("config: kind must be notification, transaction, renewalInfo or appTransaction")
         }
         self.kind = kind
         maximumBodyBytes = configuration.maximumBodyBytes
@@ -47,7 +47,7 @@ package struct AppleReceiver: ConfiguredReceiver {
         }
     }
 
-    /// What a device would upload that has the transaction which stands in a notification, and perhaps the renewal info which
+    /// The upload of a device that has the transaction of a notification, and perhaps the renewal info which
     /// stands in one; nil where there is no transaction.
     package func upload(
         transactionOf notification: Delivery,
@@ -114,7 +114,7 @@ private struct Members {
         var certificates: [[UInt8]] = []
         for root in roots {
             guard let certificate = try? Base64.decode(Array(root.utf8).span) else {
-                throw ConfigurationError("config: a root is not base64")
+                throw ConfigurationError("config: roots must be certificates in base64")
             }
             certificates.append(certificate)
         }
@@ -126,7 +126,7 @@ private struct Members {
         switch certificateTime {
         case nil, "signedDate": configuration.certificateTime = .signedDate
         case "now": configuration.certificateTime = .receipt
-        default: throw ConfigurationError("config: certTime is neither signedDate nor now")
+        default: throw ConfigurationError("config: certTime must be signedDate or now")
         }
         if let maximumFutureSkew { configuration.maximumFutureSkew = .milliseconds(maximumFutureSkew) }
         // Bodies that were kept are of any age, unless the configuration says otherwise.

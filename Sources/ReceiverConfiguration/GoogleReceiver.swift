@@ -25,7 +25,7 @@ package struct GoogleReceiver: ConfiguredReceiver {
             throw ConfigurationError("config: \(error)")
         }
         guard let kind = Kind(rawValue: members.kind) else {
-            throw ConfigurationError("config: kind is none of push, pull, upload")
+            throw ConfigurationError("config: kind must be push, pull or upload")
         }
         self.kind = kind
         var api: PlayDeveloperAPI?
@@ -176,7 +176,7 @@ private struct Members {
         case nil, "voided": configuration.orderLookup = .voided
         case "never": configuration.orderLookup = .never
         case "charged": configuration.orderLookup = .charged
-        default: throw ConfigurationError("config: orderLookup is none of never, voided, charged")
+        default: throw ConfigurationError("config: orderLookup must be never, voided or charged")
         }
         configuration.looksUpVoidedPurchases = looksUpVoidedPurchases
         if let settlingSeconds { configuration.settlingWindow = .seconds(settlingSeconds) }
@@ -189,7 +189,7 @@ private struct Members {
     func keys() throws(ConfigurationError) -> (any KeySource)? {
         guard let jwks else {
             if kind != "push" { return nil }
-            throw ConfigurationError("config: no jwks")
+            throw ConfigurationError("config: jwks is missing")
         }
         return try StaticKeySource(json: jwks)
     }

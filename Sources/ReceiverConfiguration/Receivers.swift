@@ -35,7 +35,7 @@ package enum Receivers {
         case .google: try GoogleReceiver(config: config, answers: answers)
         case .revenuecat: try RevenueCatReceiver(config: config, answers: answers)
         case .stripe: try StripeReceiver(config: config, answers: answers)
-        default: throw ConfigurationError("provider is not one that this build knows")
+        default: throw ConfigurationError("provider must be apple, google, revenuecat or stripe")
         }
     }
 

@@ -59,13 +59,14 @@ public struct RevenueCatAdapter: ProviderAdapter {
         let configuration: Configuration
         let authorization: SharedAuthorization
         let secrets: SigningSecrets
-        let tolerance: Int64
+        let window: SignedTimeWindow
 
         init(_ configuration: Configuration, secrets: SigningSecrets) {
             self.configuration = configuration
             authorization = SharedAuthorization(configuration.authorizations)
             self.secrets = secrets
-            tolerance = configuration.tolerance.wholeMilliseconds
+            let tolerance = configuration.tolerance.wholeMilliseconds
+            window = SignedTimeWindow(maximumAge: tolerance, maximumSkew: tolerance)
         }
     }
 
@@ -121,24 +122,17 @@ public struct RevenueCatAdapter: ProviderAdapter {
         if !setup.secrets.isEmpty {
             let signature = try SignatureHeader(Self.signatureHeader, in: delivery.headers)
             evidence = try signature.prove(delivery.body.span, with: setup.secrets)
-            try checkTime(signature.timestamp, receivedAt: delivery.receivedAt.millisecondsSince1970)
+            // The time is that of the attempt: the tolerance applies to it, and never to a time in the body.
+            try setup.window.check(
+                seconds: signature.timestamp,
+                receivedAt: delivery.receivedAt.millisecondsSince1970,
+                named: "timestamp of header \(Self.signatureHeader)"
+            )
         }
         return evidence
     }
 
     private static let signatureHeader = "X-RevenueCat-Webhook-Signature"
-
-    // The time is that of the attempt: the tolerance applies to it, and never to a time in the body.
-    private func checkTime(_ timestamp: Int64, receivedAt milliseconds: Int64) throws(DeliveryError) {
-        let (signed, overflows) = timestamp.multipliedReportingOverflow(by: 1000)
-        let (age, exceeds) = milliseconds.subtractingReportingOverflow(signed)
-        guard !overflows, !exceeds, age.magnitude <= setup.tolerance.magnitude else {
-            throw DeliveryError(
-                .stale,
-                "timestamp of header \(Self.signatureHeader) is more than \(setup.tolerance / 1000) s from the time of receipt"
-            )
-        }
-    }
 
     private func checkDestination(_ webhook: RevenueCatNotification.Webhook) throws(DeliveryError) {
         let isAboutPurchase = webhook.row.isAboutPurchase
@@ -147,7 +141,11 @@ public struct RevenueCatAdapter: ProviderAdapter {
                 // Open values compare as text; octets decide here.
                 let stated = environment.canonical.rawValue
                 guard expected.contains(where: { $0.rawValue.hasOctets(of: stated) }) else {
-                    throw DeliveryError(.misdirected, "webhook is of another environment", isAuthentic: true)
+                    throw DeliveryError(
+                        .misdirected,
+                        "webhook is of an environment that is not configured",
+                        isAuthentic: true
+                    )
                 }
             } else if isAboutPurchase {
                 throw DeliveryError(.misdirected, "webhook about a purchase names no environment", isAuthentic: true)
@@ -156,7 +154,11 @@ public struct RevenueCatAdapter: ProviderAdapter {
         if let expected = setup.configuration.appIDs {
             if let app = webhook.event.appID {
                 guard expected.contains(where: { app.hasOctets(of: $0) }) else {
-                    throw DeliveryError(.misdirected, "webhook is about another app", isAuthentic: true)
+                    throw DeliveryError(
+                        .misdirected,
+                        "webhook is about an app that Configuration.appIDs does not name",
+                        isAuthentic: true
+                    )
                 }
             } else if isAboutPurchase, webhook.event.store != .promotional {
                 throw DeliveryError(.misdirected, "webhook about a purchase names no app", isAuthentic: true)
@@ -190,30 +192,34 @@ public struct RevenueCatAdapter: ProviderAdapter {
 extension RevenueCatAdapter.Configuration {
     fileprivate func validate() throws(ConfigurationError) {
         guard !authorizations.isEmpty || !signingSecrets.isEmpty else {
-            throw ConfigurationError("neither an authorization nor a signing secret is configured")
+            throw ConfigurationError("configure an authorization, a signing secret, or both")
         }
         for (index, value) in authorizations.enumerated() where value.isBlank {
-            throw ConfigurationError("authorization \(index + 1) is blank")
+            throw ConfigurationError("authorization \(index + 1) must not be blank")
         }
         for (index, value) in authorizations.enumerated() where value.hasWhiteSpaceAtAnEnd {
-            throw ConfigurationError("authorization \(index + 1) has white space at an end, which no header keeps")
+            throw ConfigurationError(
+                "authorization \(index + 1) must not begin or end with white space, which a header does not keep"
+            )
         }
         if let policy {
             let configured: Policy =
                 signingSecrets.isEmpty ? .authorization : authorizations.isEmpty ? .signature : .both
             guard policy == configured else {
                 throw ConfigurationError(
-                    "policy is \(policy.rawValue), but what is configured is for \(configured.rawValue)"
+                    "policy is \(policy.rawValue), but the configured credentials are for \(configured.rawValue)"
                 )
             }
         }
         guard tolerance >= .zero, tolerance <= .seconds(86_400) else {
-            throw ConfigurationError("tolerance is negative or longer than a day")
+            throw ConfigurationError("tolerance must be between 0 and 86400 seconds")
         }
-        guard environments?.isEmpty != true else { throw ConfigurationError("no environment is to be taken") }
+        guard environments?.isEmpty != true else {
+            throw ConfigurationError("environments must not be empty; nil accepts every one")
+        }
         guard appIDs?.isEmpty != true, appIDs?.contains(where: \.isEmpty) != true else {
-            throw ConfigurationError("no app is to be taken, or one without an id")
+            throw ConfigurationError("appIDs must name at least one app, and no blank one; nil accepts every app")
         }
-        guard maximumBodyBytes > 0 else { throw ConfigurationError("no body is short enough") }
+        guard maximumBodyBytes > 0 else { throw ConfigurationError("maximumBodyBytes must be positive") }
     }
 }

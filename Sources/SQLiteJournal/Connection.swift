@@ -57,7 +57,7 @@ actor Connection {
         guard installed != SQLJournalSchema.version else { return }
         throw JournalError(
             installed > SQLJournalSchema.version ? .newerSchema : .configuration,
-            "the tables have version \(installed), and this is for version \(SQLJournalSchema.version): migrate them first"
+            "the tables have version \(installed), and this build needs version \(SQLJournalSchema.version): migrate them first"
         )
     }
 

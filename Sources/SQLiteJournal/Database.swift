@@ -8,7 +8,7 @@ import LifecycleJournal
 
     /// Opens a file, and makes it where it is missing.
     init(path: String, busyTimeout: Int32) throws(JournalError) {
-        guard !path.utf8.contains(0) else { throw JournalError(.configuration, "the path has a NUL in it") }
+        guard !path.utf8.contains(0) else { throw JournalError(.configuration, "the path must not contain NUL") }
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         // The path and the target of the handle are read during the call alone.
@@ -29,11 +29,11 @@ import LifecycleJournal
 
     deinit {
         statements.removeAll()
-        // The handle came from sqlite3_open_v2 and nobody else closes it. With no statement left, closing cannot fail.
+        // The handle came from sqlite3_open_v2, and only this closes it. With no statement left, closing cannot fail.
         unsafe sqlite3_close_v2(handle)
     }
 
-    /// Whether no transaction is open: SQLite ends one by itself after some errors.
+    /// True if no transaction is open: SQLite ends one by itself after some errors.
     var isInAutocommit: Bool { unsafe sqlite3_get_autocommit(handle) != 0 }
 
     func query(_ statement: String, _ values: [SQLJournalValue]) throws -> [[SQLJournalValue]] {
@@ -64,7 +64,7 @@ import LifecycleJournal
         }
     }
 
-    /// What a result code means; SQLite's own words name files and columns, so that its short ones for the code are taken.
+    /// The error for a result code. SQLite's message may name files and columns, so only the short text for the code is taken.
     static func error(_ code: Int32) -> JournalError {
         let meaning = unsafe sqlite3_errstr(code).map { unsafe String(cString: $0) } ?? "unknown"
         let text = "SQLite: \(meaning) (\(code))"
@@ -156,7 +156,7 @@ import LifecycleJournal
             case SQLITE_BLOB:
                 values.append(.bytes(unsafe bytes(column, sqlite3_column_blob(handle, column))))
             default:
-                throw JournalError(.corrupt, "a column is of a type that the journal does not write")
+                throw JournalError(.corrupt, "a column has a type that the journal does not write")
             }
         }
         return values

@@ -2,7 +2,7 @@ public import LifecycleJournal
 
 /// A journal's rows in a file, over the system's SQLite.
 ///
-/// What was written is on the disk before a call returns. Writers of one process share their waits for the disk; several
+/// Writes are on the disk before a call returns. Writers of one process share their waits for the disk; several
 /// processes may use one file on a local disk, one of them writing at a time. Never put the file on a network share.
 public final class SQLiteJournal: JournalStorage {
     private let writer: Connection

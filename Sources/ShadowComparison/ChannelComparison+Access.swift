@@ -80,7 +80,7 @@ extension ChannelComparison {
 }
 
 extension AccountLedger {
-    /// What was stated, without a word on what an event was to what was known.
+    /// Takes statements alone, without the events' dispositions.
     init(statements: [StoreStatement]) {
         self.init()
         for statement in statements { apply(statement) }

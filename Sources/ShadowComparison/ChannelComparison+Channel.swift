@@ -4,7 +4,7 @@ import Normalizer
 extension ChannelComparison {
     /// One side of a comparison.
     struct Channel {
-        /// What was stated, with events and without.
+        /// The statements, with events and without.
         let statements: [StoreStatement]
         /// In the order of their making, each identity once.
         let distinct: [NormalizedEvent]
@@ -25,13 +25,13 @@ extension ChannelComparison {
             }
         }
 
-        /// Whether the channel has a type for what an event of the other says. One that said nothing at all could have
+        /// True if the channel has a type for an event of the other. A channel that said nothing at all could have
         /// said anything.
         func canTell(_ event: NormalizedEvent) -> Bool {
             providers.isEmpty || providers.contains { $0.canTell(event) }
         }
 
-        /// Whether an event of the channel only says in other words what the same channel says with another: a failed
+        /// True if an event of the channel only repeats in other words what the same channel says with another: a failed
         /// charge as an end of renewal, and by a relay as an expiration, a refund as an expiration, or a change of product,
         /// whose time the channel did not know, that took effect within the minute.
         func saysOtherwise(_ event: NormalizedEvent) -> Bool {
@@ -56,7 +56,7 @@ extension ChannelComparison {
 }
 
 extension Provider {
-    /// Whether the provider has a type for what an event of another says, and knows of its store at all.
+    /// True if the provider has a type for an event of another, and knows of its store at all.
     fileprivate func canTell(_ event: NormalizedEvent) -> Bool {
         switch self {
         case .apple: return event.homeStore == .appStore && isToldByStores(event)

@@ -44,7 +44,7 @@ extension ChannelComparison {
         public var accessDifferences: Int
         /// Lineages that those are of.
         public var lineagesWithAccessDifferences: Int
-        /// Whether the two agree in everything that both can tell, and told anything in common.
+        /// True if the two agree in everything that both can report, and reported anything in common.
         public var isAgreement: Bool
 
         private enum CodingKeys: String, CodingKey {

@@ -2,20 +2,20 @@ public import FoundationEssentials
 public import Normalizer
 import SignatureCore
 
-/// What two channels said of the same purchases over the same time: where they agree, what only one of them saw, and
+/// A comparison of two channels' reports of the same purchases over the same time: where they agree, what only one of them saw, and
 /// what they differ in.
 ///
 /// It is the proof for a backend that moves from one channel to another, and runs both until then. Give it the events
-/// of one channel on each side, all of them, also those that the other had told already; events that both sides cannot
+/// of one channel on each side, all of them, also those that the other had reported already; events that both sides cannot
 /// but word alike are matched by their identity, others by lineage, meaning and time.
 public struct ChannelComparison: Hashable, Sendable, Codable {
     /// One event, without anything that names a customer.
     public struct Item: Hashable, Sendable, Codable {
         /// The identity of the fact.
         public var id: EventID
-        /// What happened.
+        /// The kind of event.
         public var kind: LifecycleEvent.Kind
-        /// Who told.
+        /// The service that reported it.
         public var provider: Provider
         /// The provider's type of the notification, verbatim.
         public var type: String
@@ -48,7 +48,7 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
         public var first: Item
         /// That of the second side.
         public var second: Item
-        /// What they differ in; empty where they agree.
+        /// Their differences; empty where they agree.
         public var differences: [Difference]
     }
 
@@ -56,9 +56,9 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
     public struct Difference: Hashable, Sendable, Codable {
         /// Its name, as in JSON.
         public var member: String
-        /// What the first side says; absent where it says nothing.
+        /// The first side's value; absent where it states none.
         public var first: String?
-        /// What the second side says; absent where it says nothing.
+        /// The second side's value; absent where it states none.
         public var second: String?
     }
 
@@ -70,7 +70,7 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
         @EventTime public var from: Date
         /// The first moment after it; absent where nothing is known to end it.
         @OptionalEventTime public var until: Date?
-        /// Whether it is the first side that gives access.
+        /// True if the first side gives access, and the second does not.
         public var isFirstGranting: Bool
 
         private enum CodingKeys: String, CodingKey {
@@ -83,11 +83,11 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
     public var agreeing: [Pair] = []
     /// Pairs that differ.
     public var differing: [Pair] = []
-    /// What only the first side saw, and the second could have seen.
+    /// Events that only the first side saw, and the second could have seen.
     public var onlyFirst: [Item] = []
-    /// What only the second side saw, and the first could have seen.
+    /// Events that only the second side saw, and the first could have seen.
     public var onlySecond: [Item] = []
-    /// What one side has no type for, or tells in the words of another event, or of a store that it does not know. There
+    /// Events that one side has no type for, or reports by another event, or of a store that it does not know. There
     /// is nothing to look for on the other side.
     public var withoutCounterpart: [Item] = []
     /// Lineages of which only the first side knows anything that the second could know.
@@ -168,7 +168,7 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
         compareAccess(left, right, purchases, slack, range)
     }
 
-    /// Whether the two sides say the same of everything that both can tell, and neither saw what the other did not.
+    /// True if both sides agree in everything that both can report, and neither saw an event that the other did not.
     public var isAgreement: Bool {
         differing.isEmpty && onlyFirst.isEmpty && onlySecond.isEmpty && access.isEmpty && lineagesOnlyFirst.isEmpty
             && lineagesOnlySecond.isEmpty
@@ -190,7 +190,7 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
 // MARK: Matching
 
 extension ChannelComparison {
-    /// What an event has in common with another of the same fact, if the two have no common identity.
+    /// The properties that an event shares with another of the same fact, if the two have no common identity.
     private struct Subject: Hashable {
         var purchase: SubscriptionID?
         var meaning: String
@@ -202,7 +202,7 @@ extension ChannelComparison {
         }
     }
 
-    /// What is meant, whatever it is called: channels word the beginning of a period differently.
+    /// The meaning, whatever it is called: channels word the beginning of a period differently.
     static func meaning(_ event: NormalizedEvent) -> String {
         switch event.event {
         case .autoRenewDisabled(let detail): "auto_renew_disabled/\(detail.reason.rawValue)"
@@ -255,7 +255,7 @@ extension ChannelComparison {
     ) -> [Difference] {
         var differences: [Difference] = []
         func compare(_ member: String, _ first: String?, _ second: String?) {
-            // What one side does not state it does not contradict.
+            // A side contradicts nothing that it does not state.
             guard let first, let second, !first.hasOctets(of: second) else { return }
             differences.append(Difference(member: member, first: first, second: second))
         }

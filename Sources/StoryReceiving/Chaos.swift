@@ -13,7 +13,7 @@ package struct Chaos: Sendable {
         /// When the notification is made: look-ups are kept, and mapped whenever they arrive.
         case prompt
         /// When the notification arrives, so that the answer may be about a later state. What lies in the past may then
-        /// be told by fewer events; access from then on has to be the same.
+        /// be reported by fewer events; access from then on must be the same.
         case late
     }
 

@@ -165,18 +165,21 @@ public struct StripeAdapter: ProviderAdapter {
         let configuration: Configuration
         let secrets: SigningSecrets
         let client: LookupClient?
-        /// How far back and ahead the signed timestamp may lie, in milliseconds.
-        let (maximumAge, maximumSkew): (Int64, Int64)
+        let window: SignedTimeWindow
 
         init(_ configuration: Configuration, secrets: SigningSecrets, client: LookupClient?) {
             self.configuration = configuration
             self.secrets = secrets
             self.client = client
-            switch configuration.tolerance {
-            case .within(let duration): maximumAge = duration.wholeMilliseconds
-            case .disabled: maximumAge = .max
-            }
-            maximumSkew = configuration.maximumFutureSkew?.wholeMilliseconds ?? maximumAge
+            let maximumAge: Int64? =
+                switch configuration.tolerance {
+                case .within(let duration): duration.wholeMilliseconds
+                case .disabled: nil
+                }
+            window = SignedTimeWindow(
+                maximumAge: maximumAge,
+                maximumSkew: configuration.maximumFutureSkew?.wholeMilliseconds ?? maximumAge
+            )
         }
     }
 
@@ -188,15 +191,17 @@ public struct StripeAdapter: ProviderAdapter {
     /// - Throws: `ConfigurationError` where a delivery could never, or could always, be authentic: no secret, one that
     ///   is blank or has white space at an end, a negative tolerance; and for a look-up that could not be sent.
     public init(_ configuration: Configuration) throws(ConfigurationError) {
-        guard !configuration.signingSecrets.isEmpty else { throw ConfigurationError("no signing secret") }
+        guard !configuration.signingSecrets.isEmpty else {
+            throw ConfigurationError("configure at least one signing secret (whsec_…)")
+        }
         let secrets = try SigningSecrets(configuration.signingSecrets)
         if case .within(let duration) = configuration.tolerance, duration < .zero {
-            throw ConfigurationError("tolerance is negative")
+            throw ConfigurationError("tolerance must not be negative")
         }
         if let skew = configuration.maximumFutureSkew, skew < .zero {
-            throw ConfigurationError("maximum future skew is negative")
+            throw ConfigurationError("maximumFutureSkew must not be negative")
         }
-        guard configuration.maximumBodyBytes > 0 else { throw ConfigurationError("no body is short enough") }
+        guard configuration.maximumBodyBytes > 0 else { throw ConfigurationError("maximumBodyBytes must be positive") }
         let client = try configuration.lookup.map { (lookup) throws(ConfigurationError) in
             try LookupClient(lookup, ownAccount: configuration.ownAccount)
         }
@@ -223,7 +228,11 @@ public struct StripeAdapter: ProviderAdapter {
         }
         let signature = try SignatureHeader("Stripe-Signature", in: delivery.headers, maximumFields: 1)
         let evidence = try signature.prove(delivery.body.span, with: setup.secrets)
-        try checkAge(of: signature.timestamp, at: delivery.receivedAt)
+        try setup.window.check(
+            seconds: signature.timestamp,
+            receivedAt: delivery.receivedAt.millisecondsSince1970,
+            named: "timestamp of header Stripe-Signature"
+        )
 
         let notification: StripeNotification
         do throws(JSONError) {
@@ -239,19 +248,6 @@ public struct StripeAdapter: ProviderAdapter {
             evidence: evidence,
             digest: delivery.bodyDigest
         )
-    }
-
-    private func checkAge(of timestamp: Int64, at receivedAt: Date) throws(DeliveryError) {
-        let (signedAt, overflows) = timestamp.multipliedReportingOverflow(by: 1000)
-        let now = receivedAt.millisecondsSince1970
-        // `now` lies within the years that RFC 3339 can write, so that only the timestamp can be extreme.
-        let age = overflows ? Int64.min : now.subtractingReportingOverflow(signedAt).partialValue
-        guard age <= setup.maximumAge else {
-            throw DeliveryError(.stale, "signed \(age) ms before it was received, at most \(setup.maximumAge) ms")
-        }
-        guard age >= 0 || age >= -setup.maximumSkew else {
-            throw DeliveryError(.stale, "signed more than \(setup.maximumSkew) ms after it was received")
-        }
     }
 
     func checkAddressee(of notification: StripeNotification) throws(DeliveryError) {
@@ -277,7 +273,7 @@ public struct StripeAdapter: ProviderAdapter {
         {
             throw DeliveryError(
                 .misdirected,
-                "connected account is none of the \(accounts.count) configured",
+                "connected account is not one of the \(accounts.count) configured",
                 isAuthentic: true
             )
         }
@@ -389,7 +385,7 @@ extension StripeAdapter {
             let question = StripeNotification(asking: purchase)
             try checkAccount(of: question)
             guard let client = setup.client else {
-                throw DeliveryError(.unavailable, "there is no look-up to ask with")
+                throw DeliveryError(.unavailable, "no look-up is configured: set Configuration.lookup")
             }
             let answered = try await answered(question, by: client)
             guard answered.isLive != nil else {

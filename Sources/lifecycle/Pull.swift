@@ -179,7 +179,7 @@ private final class EventSink: Sendable {
         let acknowledgement = adapter.acknowledgement(for: outcome)
         do {
             try state.withLock { state in
-                // What could not be written may have left a part of a line, and what came next would be in that line.
+                // A failed write may have left a part of a line, and the next line would be appended to it.
                 guard !state.hasFailed else { throw ExitCode.cannotWrite }
                 do {
                     var lines: [UInt8] = []

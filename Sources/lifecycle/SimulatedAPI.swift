@@ -6,9 +6,9 @@ import Normalizer
 import NotificationSimulator
 import StoryReceiving
 
-/// What providers answer when they are asked, on the loopback interface: with TLS, and without.
+/// The providers' answers to look-ups, on the loopback interface: with TLS, and without.
 ///
-/// It stands at the end of the story until it is told otherwise, by ``advance(to:of:)`` or by `PUT /simulator/position`.
+/// It stands at the end of the story, unless ``advance(to:of:)`` or `PUT /simulator/position` moves it.
 final class SimulatedAPI: Sendable {
     private let stage: Stage
     private let servers: [LoopbackServer]
@@ -65,7 +65,7 @@ final class SimulatedAPI: Sendable {
     func advance(to position: Int, of provider: Provider) { stage.advance(to: position, of: provider) }
 }
 
-/// What is asked, and what is answered.
+/// The look-ups and their answers.
 private final class Stage: Sendable {
     private struct Telling: Sendable {
         var simulator: any StorySimulator

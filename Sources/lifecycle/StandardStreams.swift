@@ -90,7 +90,7 @@ private func unreadable(_ path: String) -> ValidationError {
     return ValidationError("\(path) cannot be read: \(obstacle(to: path))")
 }
 
-/// What stands in the way of reading a file.
+/// The reason why a file cannot be read.
 private func obstacle(to path: String) -> String {
     let manager = FileManager.default
     guard manager.fileExists(atPath: path) else { return "there is no such file" }

@@ -13,7 +13,7 @@ struct Webhook {
         var time: Date
     }
 
-    /// What one attempt came to, on one line.
+    /// The outcome of one attempt, on one line.
     private struct Report: Encodable {
         var provider: String
         var type: String
@@ -55,7 +55,7 @@ struct Webhook {
 
     /// Delivers everything, whatever comes first in the story's time: a notification, or another attempt for one before.
     ///
-    /// - Parameter made: is told how many notifications the provider has made by then.
+    /// - Parameter made: is called with the number of notifications that the provider has made by then.
     /// - Returns: whether none was given up.
     func deliver(_ notifications: [SimulatedNotification], made: (Int) -> Void) async throws -> Bool {
         var attempts = notifications.indices.map { Attempt(index: $0, number: 1, time: notifications[$0].occurredAt) }

@@ -1,7 +1,7 @@
 #if !CommandLineTool
 import Foundation
 
-/// What a build without the trait leaves: the target has to have an entry point all the same.
+/// The entry point of a build without the trait.
 @main
 enum WithoutCommandLineTool {
     static func main() {

@@ -57,7 +57,7 @@ public struct AppStoreHistory: DeliveryHistory {
 }
 
 extension AppStoreServer {
-    /// What Apple sent in an environment, for a journal's `backfill(from:)`. Take it of a copy whose ``priority`` is `background`,
+    /// Apple's notifications in an environment, for a journal's `backfill(from:)`. Use a copy whose ``priority`` is `background`,
     /// so that no customer waits for it.
     public func history(in environment: Environment) -> AppStoreHistory { AppStoreHistory(self, environment) }
 }

@@ -7,7 +7,7 @@ import WireJSON
 /// Your answer to Apple's question about a refund
 /// (<https://developer.apple.com/documentation/appstoreserverapi/send-consumption-information>).
 public struct ConsumptionInformation: Hashable, Sendable {
-    /// Whether and how your app delivered a purchase, from an open set.
+    /// The delivery of a purchase by your app, from an open set.
     public struct Delivery: OpenValue {
         /// Apple's name.
         public let rawValue: String
@@ -26,7 +26,7 @@ public struct ConsumptionInformation: Hashable, Sendable {
         public static let other: Delivery = "UNDELIVERED_OTHER"
     }
 
-    /// What you would like Apple to do, from an open set.
+    /// Your wish to Apple, from an open set.
     public struct RefundPreference: OpenValue {
         /// Apple's name.
         public let rawValue: String
@@ -41,13 +41,13 @@ public struct ConsumptionInformation: Hashable, Sendable {
         public static let grantProrated: RefundPreference = "GRANT_PRORATED"
     }
 
-    /// Whether and how it was delivered.
+    /// The delivery by your app.
     public var delivery: Delivery
-    /// Whether the customer could try a sample before buying.
+    /// True if the customer could try a sample before buying.
     public var sampleContentProvided: Bool
     /// How much was used, in thousandths of a percent: 0 to 100 000. Apple refuses it for auto-renewable subscriptions.
     public var consumptionMillipercent: Int?
-    /// What you would like Apple to do.
+    /// Your wish to Apple.
     public var refundPreference: RefundPreference?
 
     /// Describes what happened with a purchase.
@@ -81,9 +81,9 @@ public struct ExtensionReason: OpenCode {
     public static let serviceIssue: ExtensionReason = 3
 }
 
-/// What an extension came to.
+/// The outcome of an extension.
 public struct RenewalExtension: Hashable, Sendable {
-    /// Whether the renewal date was moved.
+    /// True if the renewal date was moved.
     public var succeeded: Bool
     /// The new renewal date.
     public var renewsAt: Date?
@@ -91,7 +91,7 @@ public struct RenewalExtension: Hashable, Sendable {
 
 /// How far an extension for all subscribers of a product has come.
 public struct MassExtensionStatus: Hashable, Sendable {
-    /// Whether Apple has finished.
+    /// True if Apple has finished.
     public var isComplete: Bool
     /// When it finished.
     public var completedAt: Date?

@@ -57,7 +57,7 @@ public struct NotificationHistoryPage: Sendable {
 
 /// An attempt of Apple's to send a notification.
 public struct SendAttempt: Hashable, Sendable {
-    /// What came of an attempt, from an open set.
+    /// The outcome of an attempt, from an open set.
     public struct Result: OpenValue {
         /// Apple's name.
         public let rawValue: String
@@ -90,7 +90,7 @@ public struct SendAttempt: Hashable, Sendable {
 
     /// When Apple tried.
     public var date: Date
-    /// What came of it.
+    /// The outcome.
     public var result: Result
 }
 

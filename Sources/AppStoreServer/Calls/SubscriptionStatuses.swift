@@ -28,7 +28,7 @@ extension AppStoreServer {
     /// How all subscriptions of a customer stand, in every group
     /// (<https://developer.apple.com/documentation/appstoreserverapi/get-all-subscription-statuses>).
     ///
-    /// What an answer leaves out is no longer so: a transaction without `revocationDate` is not refunded, whatever was heard
+    /// An answer is complete: a transaction without `revocationDate` is not refunded, whatever was heard
     /// before. Members of a family have subscriptions of their own, and are asked about by their own transactions.
     ///
     /// - Parameters:

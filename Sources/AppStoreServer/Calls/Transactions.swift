@@ -66,7 +66,7 @@ public struct TransactionPage: Sendable {
     public var refused: [AppStoreServerError]
     /// Names this point of the list. Keep it: asked from here later, Apple answers what is new or has changed since.
     public var revision: String?
-    /// Whether there are more pages.
+    /// True if there are more pages.
     public var hasMore: Bool
 }
 

@@ -25,10 +25,10 @@ struct ErrorAnswer {
         number = reader.flatMap { try? $0.optionalInt64("errorCode") }
     }
 
-    /// Whether the purchase may be known in the other environment.
+    /// True if the purchase may be known in the other environment.
     var isUnknownHere: Bool { number.map(Self.unknownHere.contains) ?? false }
 
-    /// Whether a bare 401 came, which is what an app that was never released gets from Production.
+    /// True for a bare 401, which an app that was never released gets from Production.
     var isBareRefusal: Bool { status == 401 && number == nil }
 
     var code: AppStoreServerError.Code {

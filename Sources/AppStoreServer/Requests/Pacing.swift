@@ -1,7 +1,7 @@
 import HTTPTransport
 import Synchronization
 
-/// Whether a request serves a customer now or fills in the past.
+/// The urgency of a request: it serves a customer now, or fills in the past.
 public enum RequestPriority: Sendable, Hashable {
     /// A customer or a notification waits for the answer.
     case live

@@ -17,7 +17,7 @@ struct ReceivedJWS {
         self.init(bytes, bytes.indices, at: receivedAt)
     }
 
-    /// What was proven of it, with the way by which it came.
+    /// The proven value, with the channel by which it came.
     func authenticated<Value: Sendable>(
         _ proven: AppleJWSVerifier.Proven<Value>,
         channel: Origin.Channel

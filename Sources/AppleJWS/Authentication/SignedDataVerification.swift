@@ -17,7 +17,7 @@ struct VerifiedPayload {
     func nested(_ range: Range<Int>) -> ReceivedJWS { ReceivedJWS(bytes, range, at: receivedAt) }
 }
 
-/// What every one of Apple's JWS goes through, outer and nested alike.
+/// The verification of each of Apple's JWS, outer and nested alike.
 ///
 /// The order is: size, shape, pinned algorithm, certificates, signature, and only then content. The chain is judged
 /// without a date first; the date comes out of the payload once the signature holds, and is then held against the
@@ -71,11 +71,11 @@ struct SignedDataVerification: Sendable {
                 let validated: ValidatedChain
                 if let known { validated = known } else { validated = try self.chain(of: jws) }
                 payload = try jws.payload(verifiedBy: validated.leafKey)
-                // Only a header that Apple's key signed is remembered: anybody can put a member beside a genuine chain.
+                // Only a header that Apple's key signed is remembered: anyone can put a member beside a genuine chain.
                 if known == nil { cache.insert(validated, for: jws.headerSegment) }
                 chain = validated
             } else {
-                // Configured for Xcode or unit tests, whose data nobody's root vouches for.
+                // Configured for Xcode or unit tests, whose data no root vouches for.
                 payload = try Base64URL.decode(received.bytes, jws.payloadRange)
                 chain = nil
             }
@@ -123,17 +123,14 @@ struct SignedDataVerification: Sendable {
         } catch {
             throw DeliveryError(.malformed, "\(role): \(error)", isAuthentic: isAuthentic, underlying: error)
         }
-        // Both operands lie within the years 1970…9999 and the tolerances within ±2^52, so nothing overflows.
         let received = receivedAt.millisecondsSince1970
-        guard signedDate - received <= futureSkew else {
-            throw DeliveryError(.stale, "\(role): \(dateMember.text) lies ahead of the time of receipt")
-        }
+        let window = SignedTimeWindow(maximumAge: maximumAge, maximumSkew: futureSkew)
+        let name = "\(role): \(dateMember.text)"
+        try window.checkSkew(of: signedDate, receivedAt: received, named: name)
         if let chain, !chain.isValid(at: certificateTime == .receipt ? received : signedDate) {
             throw DeliveryError(.untrusted, "\(role): a certificate is expired or not yet valid")
         }
-        if let maximumAge, received - signedDate > maximumAge {
-            throw DeliveryError(.stale, "\(role): \(dateMember.text) lies too far back", isAuthentic: isAuthentic)
-        }
+        try window.checkAge(of: signedDate, receivedAt: received, named: name, isAuthentic: isAuthentic)
         let evidence = chain.map { Origin.Evidence(.jwsX5C, key: $0.leafFingerprint) }
         return VerifiedPayload(
             bytes: payload,

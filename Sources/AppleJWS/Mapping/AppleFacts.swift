@@ -2,7 +2,7 @@ import FoundationEssentials
 import LifecycleEvents
 import SignatureCore
 
-/// What a transaction and its renewal info assert, whatever notification brings them.
+/// The assertions of a transaction and its renewal info, whatever notification brings them.
 ///
 /// Both are snapshots: each states all that Apple knows at the moment of signing, so the facts never depend on the type
 /// of the notification, with the two exceptions that only the type tells.
@@ -52,7 +52,7 @@ extension AppleSnapshot {
         )
     }
 
-    /// What is paid for by the period, and renews. A pass that does not renew has an end as well.
+    /// True if it is paid for by the period, and renews. A pass that does not renew has an end as well.
     var isSubscription: Bool {
         switch transaction.type {
         case .autoRenewable?: true
@@ -98,7 +98,7 @@ extension AppleSnapshot {
         )
     }
 
-    /// What an Advanced Commerce subscription has in addition to its main item, by SKU: all its items run together.
+    /// The items of an Advanced Commerce subscription in addition to its main one, by SKU: all its items run together.
     private var addOns: [PurchasedProduct] {
         itemEnds.filter { $0.value == nil && $0.key != transaction.sku }.keys.sorted()
             .map { PurchasedProduct(id: $0, group: transaction.productID) }
@@ -171,7 +171,7 @@ extension AppleSnapshot {
         }
     }
 
-    /// Who shares pays nothing, so the price says what the product costs. Apple states the tax in it under the Advanced Commerce API.
+    /// A family member pays nothing, so the price is then the list price. Apple states the tax in it under the Advanced Commerce API.
     var price: Price? {
         transaction.price.map {
             Price($0, isFamilyShared ? .list : .charged, tax: transaction.advancedCommerce?.estimatedTax)
@@ -219,7 +219,7 @@ extension AppleSnapshot {
         return .fraction(fraction)
     }
 
-    /// What names the refund. Of items more can go back later, and that is another refund.
+    /// The name of the refund. Further items can be refunded later, and that is another refund.
     var refundName: String {
         guard transaction.revocationPercentage == nil, case .fraction(let fraction) = refundScope else {
             return purchaseID
@@ -233,7 +233,7 @@ extension AppleSnapshot {
         return items.contains { $0.revocationDate == nil }
     }
 
-    /// How much of an Advanced Commerce purchase went back, in thousandths of a percent; nil where that is all, or is not told.
+    /// How much of an Advanced Commerce purchase went back, in thousandths of a percent; nil where that is all, or is not stated.
     /// Such transactions have neither type nor percentage, and list refunds by item (StoreKit, `Transaction.revocationType`).
     private var refundedItems: Int64? {
         guard let items = transaction.advancedCommerce?.items,
@@ -255,7 +255,7 @@ extension AppleSnapshot {
     /// True if another product renews than the one that was paid for last.
     var plansChange: Bool { renewal?.nextProduct.map { $0 != productName } ?? false }
 
-    /// What Apple says in one place and leaves out in the one where it belongs: worth a look-up.
+    /// Statements that Apple makes in one place and leaves out in the one where they belong: worth a look-up.
     var anomalies: [String] {
         var anomalies: [String] = []
         if renewal?.isGraceOpen == true { anomalies.append("gracePeriodExpiresDate") }
@@ -372,10 +372,10 @@ extension AppleSnapshot {
         }
     }
 
-    /// What went back of the items of an Advanced Commerce purchase, which has no revocation of its own then.
+    /// The refunds of the items of an Advanced Commerce purchase, which has no revocation of its own then.
     private var refundOfItems: Fact? {
         let items = transaction.advancedCommerce?.items ?? []
-        // What Apple calls active is not taken away, whatever went back of it. A refund may be of another period than the active.
+        // An active subscription is not taken away, whatever was refunded. A refund may be of another period than the active.
         let isActive = notification?.type != .refund && status?.givesAccess == true
         return items.flatMap(\.refunds).compactMap(\.date).max().map {
             refund(refundScope, at: $0, endsAccess: !isKept && !isActive)
@@ -539,13 +539,13 @@ extension AppleTransaction {
     var retryUntil: Date? { environment == .production ? expiresDate?.addingTimeInterval(60 * 86_400) : nil }
 }
 
-/// What renewal info asserts.
+/// The assertions of renewal info.
 final class AppleRenewalSnapshot {
     let renewalInfo: AppleRenewalInfo
     private let status: AppleNotification.Status?
     private let notification: (type: AppleNotification.NotificationType, subtype: AppleNotification.Subtype?)?
     private let assertedAt: Date
-    // What only the transaction beside it tells, where there is one.
+    // Only the transaction beside it says so, where there is one.
     private let isLatest: Bool
     private let periodStart: Date?
     private let retryUntil: Date?
@@ -603,7 +603,7 @@ final class AppleRenewalSnapshot {
     var nextProduct: String? {
         guard let id = renewalInfo.autoRenewProductID else { return nil }
         let isSame = transaction?.productID.hasOctets(of: id) == true
-        // What was bought without items, and renews as the same product, has none.
+        // A purchase without items that renews as the same product has none.
         if let items = renewalInfo.advancedCommerce, !isSame || transaction?.sku != nil,
             let sku = items.mainSKU(after: transaction?.sku)
         {

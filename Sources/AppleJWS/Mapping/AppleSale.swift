@@ -1,7 +1,7 @@
 import FoundationEssentials
 import LifecycleEvents
 
-// What Apple states of a sale in addition to product, period and price.
+// Apple's statements about a sale in addition to product, period and price.
 extension AppleSnapshot {
     /// The country that the storefront is of.
     var country: String? { transaction.storefront.flatMap(Storefront.country(of:)) }

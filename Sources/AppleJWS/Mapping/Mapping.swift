@@ -206,7 +206,7 @@ struct EventDraft {
 }
 
 extension AppleSnapshot {
-    /// What a transaction by itself tells: that its period began or its product was bought, and whether it was taken
+    /// The events of a transaction by itself: its period began or its product was bought, and perhaps it was taken
     /// back since.
     var uploadDrafts: [EventDraft] {
         var drafts: [EventDraft] = []

@@ -57,10 +57,10 @@ struct NotificationMapping {
         return snapshot?.product
     }
 
-    /// What the notification tells, in the order in which it takes effect.
+    /// The notification's events, in the order in which they take effect.
     func drafts() throws(DeliveryError) -> [EventDraft] {
         let draft = try draft()
-        // What an unknown type is about may be a period that nothing else tells of. The identity of its beginning says whether
+        // An unknown type may be about a period that nothing else reports. The identity of its beginning says whether
         // anything did.
         guard let snapshot, mayBegin(snapshot, with: draft.event) else { return [draft] }
         return snapshot.uploadDrafts + [draft]

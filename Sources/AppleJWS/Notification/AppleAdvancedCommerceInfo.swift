@@ -2,15 +2,15 @@ public import FoundationEssentials
 public import LifecycleEvents
 package import WireJSON
 
-/// What the Advanced Commerce API adds to a transaction or to renewal info (`advancedCommerceInfo`).
+/// The members that the Advanced Commerce API adds to a transaction or to renewal info (`advancedCommerceInfo`).
 public struct AppleAdvancedCommerceInfo: Sendable, Hashable {
     /// An item of the purchase.
     public struct Item: Sendable, Hashable {
         /// The developer's SKU.
         public let sku: String?
-        /// What the customer reads.
+        /// The name that the customer reads.
         public let displayName: String?
-        /// What the customer reads about it.
+        /// The description that the customer reads.
         public let description: String?
         /// Its price.
         public let price: Money?
@@ -18,7 +18,7 @@ public struct AppleAdvancedCommerceInfo: Sendable, Hashable {
         public let revocationDate: Date?
         /// The offer that it is sold under.
         public let offer: Offer?
-        /// What went back of it.
+        /// Its refunds.
         public let refunds: [Refund]
         /// A price increase under way.
         public let priceIncrease: PriceIncrease?
@@ -62,9 +62,9 @@ public struct AppleAdvancedCommerceInfo: Sendable, Hashable {
     public let requestReferenceID: String?
     /// Ties renewal info to the state that a later change request is based on.
     public let consistencyToken: String?
-    /// What the customer reads.
+    /// The name that the customer reads.
     public let displayName: String?
-    /// What the customer reads about it.
+    /// The description that the customer reads.
     public let description: String?
     /// How long a period lasts, as an ISO 8601 duration.
     public let period: String?
@@ -76,7 +76,7 @@ public struct AppleAdvancedCommerceInfo: Sendable, Hashable {
     public let estimatedTax: Money?
     /// The price without tax.
     public let taxExclusivePrice: Money?
-    /// What was bought.
+    /// The purchased items.
     public let items: [Item]
 }
 

@@ -2,7 +2,7 @@ import FoundationEssentials
 import LifecycleEvents
 import WireJSON
 
-/// What crosses a queue: the proven payloads themselves. They are read again at the other end, so that both ends see
+/// The form that crosses a queue: the proven payloads themselves. They are read again at the other end, so that both ends see
 /// every member, known or not.
 private struct StoredPayloads: Codable {
     var isSigned: Bool

@@ -10,9 +10,9 @@ public struct AppleNotification: Sendable, Hashable {
     let isSigned: Bool
     let ownAnomalies: [String]
 
-    /// What it is about.
+    /// The type of the notification.
     public let type: NotificationType
-    /// What exactly it is about.
+    /// The subtype.
     public let subtype: Subtype?
     /// Identifies the notification, through all its retries.
     public let notificationUUID: String
@@ -20,7 +20,7 @@ public struct AppleNotification: Sendable, Hashable {
     public let version: String?
     /// When Apple signed this.
     public let signedDate: Date
-    /// What it carries.
+    /// Its contents.
     public internal(set) var content: Content
 
     /// `notificationType`
@@ -232,7 +232,7 @@ public struct AppleNotification: Sendable, Hashable {
     }
 }
 
-/// What a notification carries about an app.
+/// The parts of a notification that name an app.
 protocol NamingApp {
     var environment: AppleEnvironment { get }
     var appAppleID: Int64? { get }

@@ -2,7 +2,7 @@ public import FoundationEssentials
 public import LifecycleEvents
 package import WireJSON
 
-/// What Apple says about the next renewal (App Store Server API, `JWSRenewalInfoDecodedPayload`).
+/// Apple's statement about the next renewal (App Store Server API, `JWSRenewalInfoDecodedPayload`).
 ///
 /// It names neither app nor transaction; inside a notification it is tied to both by its lineage.
 public struct AppleRenewalInfo: Sendable, Hashable {
@@ -23,7 +23,7 @@ public struct AppleRenewalInfo: Sendable, Hashable {
     public let isInBillingRetryPeriod: Bool?
     /// Why the subscription expired; only once it has.
     public let expirationIntent: ExpirationIntent?
-    /// Whether the customer agreed to a price increase; absent where there is none.
+    /// The customer's consent to a price increase; absent where there is none.
     public let priceIncreaseStatus: PriceIncreaseStatus?
     /// When the grace period ends.
     public let gracePeriodExpiresDate: Date?
@@ -35,7 +35,7 @@ public struct AppleRenewalInfo: Sendable, Hashable {
     public let offerDiscountType: AppleTransaction.OfferDiscountType?
     /// How long the offer on the next renewal lasts, as an ISO 8601 duration.
     public let offerPeriod: String?
-    /// What the next renewal will cost.
+    /// The price of the next renewal.
     public let renewalPrice: Money?
     /// When the next renewal is due.
     public let renewalDate: Date?
@@ -47,11 +47,11 @@ public struct AppleRenewalInfo: Sendable, Hashable {
     public let environment: AppleEnvironment
     /// The win-back offers that the customer may take, the best first.
     public let eligibleWinBackOfferIDs: [String]
-    /// What the app set, for the next renewal, in lower case; absent for the nil UUID, which says that it set none.
+    /// The app's value for the next renewal, in lower case; absent for the nil UUID, which says that it set none.
     public let appAccountToken: String?
     /// Identifies the Apple Account in this app.
     public let appTransactionID: String?
-    /// Whether the next renewal is billed up front or by month.
+    /// The billing of the next renewal: up front or by month.
     public let renewalBillingPlanType: AppleTransaction.BillingPlanType?
     /// The commitment after the current one.
     public let commitment: Commitment?
@@ -104,13 +104,13 @@ public struct AppleRenewalInfo: Sendable, Hashable {
     public struct Commitment: Sendable, Hashable {
         /// The product.
         public let autoRenewProductID: String?
-        /// Whether there will be one.
+        /// On if there will be one.
         public let autoRenewStatus: AutoRenewStatus?
         /// How it is billed.
         public let billingPlanType: AppleTransaction.BillingPlanType?
         /// When it begins.
         public let renewalDate: Date?
-        /// What it costs.
+        /// Its price.
         public let renewalPrice: Money?
     }
 }

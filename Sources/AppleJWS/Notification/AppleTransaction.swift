@@ -4,7 +4,7 @@ package import WireJSON
 
 /// A transaction as Apple signs it (App Store Server API, `JWSTransactionDecodedPayload`).
 ///
-/// What identifies a purchase is required; everything else is as optional as Apple documents it. ``payload`` holds the
+/// Members that identify a purchase are required; all others are as optional as Apple documents them. ``payload`` holds the
 /// proven bytes, with members that this version does not know.
 public struct AppleTransaction: Sendable, Hashable {
     /// The decoded JWS payload, byte for byte as signed.
@@ -22,7 +22,7 @@ public struct AppleTransaction: Sendable, Hashable {
     public let webOrderLineItemID: String?
     /// Identifies the Apple Account in this app.
     public let appTransactionID: String?
-    /// What the app set at purchase, in lower case; absent for the nil UUID, which says that it set none.
+    /// The app's value at purchase, in lower case; absent for the nil UUID, which says that it set none.
     public let appAccountToken: String?
     /// The app.
     public let bundleID: String
@@ -42,16 +42,16 @@ public struct AppleTransaction: Sendable, Hashable {
     /// When Apple signed this.
     public let signedDate: Date
 
-    /// What the customer paid.
+    /// The price that the customer paid.
     public let price: Money?
     /// How many were bought.
     public let quantity: Int64?
 
     /// The type of the product.
     public let type: ProductType?
-    /// Whether it was bought or shared.
+    /// The ownership: bought or shared.
     public let inAppOwnershipType: OwnershipType?
-    /// Whether the customer or the renewal brought it about.
+    /// The cause: the customer or the renewal.
     public let transactionReason: Reason?
     /// The kind of offer that the period was sold under.
     public let offerType: OfferType?
@@ -76,7 +76,7 @@ public struct AppleTransaction: Sendable, Hashable {
     public let revocationType: RevocationType?
     /// How much of it Apple refunded, in thousandths of a percent, 0…100 000.
     public let revocationPercentage: Int64?
-    /// Whether the subscription is billed up front or by month.
+    /// The billing: up front or by month.
     public let billingPlanType: BillingPlanType?
     /// The commitment that monthly bills belong to.
     public let commitment: Commitment?
@@ -201,7 +201,7 @@ public struct AppleTransaction: Sendable, Hashable {
         public let totalBillingPeriods: Int64?
         /// When the commitment ends.
         public let expiresDate: Date?
-        /// What the whole commitment costs.
+        /// The price of the whole commitment.
         public let price: Money?
     }
 }
@@ -280,7 +280,7 @@ extension AppleTransaction {
 }
 
 extension ObjectReader {
-    /// What the app set at a purchase, in lower case; the nil UUID says that it set nothing.
+    /// The app's value at a purchase, in lower case; the nil UUID says that it set none.
     func appAccountToken() throws(JSONError) -> String? {
         let token = try optionalString("appAccountToken")?.lowercased()
         return token == "00000000-0000-0000-0000-000000000000" || token?.isEmpty == true ? nil : token

@@ -3,10 +3,10 @@ public import Normalizer
 
 /// Google's published keys, fetched when they are needed and kept for as long as Google says.
 ///
-/// One fetch serves all who wait. A set is fetched anew when a tenth of its time is left, and nobody waits for that; whoever is
+/// One fetch serves all waiting callers. A set is fetched again when a tenth of its time is left, without a wait; a caller that is
 /// canceled leaves at once. A key id that is not in the set causes another fetch at most once a minute, since
-/// whoever calls the endpoint chooses it. When Google cannot be reached, known keys are used for an hour beyond their
-/// time; whatever could only be decided with the keys is `unavailable`, and never accepted or refused for good.
+/// the sender of a request chooses it. When Google cannot be reached, known keys are used for an hour beyond their
+/// time; a delivery that could only be decided with the keys is `unavailable`, and never accepted or refused for good.
 public final class RemoteKeySource: KeySource {
     /// How long keys are kept.
     public struct Policy: Sendable {
@@ -27,7 +27,7 @@ public final class RemoteKeySource: KeySource {
         public init() {}
     }
 
-    /// What a fetch came to, as whoever waited for it sees it.
+    /// The outcome of a fetch, for the callers that waited for it.
     private enum Fetched: Sendable {
         case success(JSONWebKeySet)
         case failure(String)
@@ -74,7 +74,7 @@ public final class RemoteKeySource: KeySource {
     ) throws(ConfigurationError) {
         guard policy.lifetime.lowerBound > .zero, policy.outageTolerance >= .zero, policy.timeout > .zero,
             policy.unknownKeyInterval > .zero, policy.failureInterval >= .zero, policy.defaultLifetime > .zero
-        else { throw ConfigurationError("a duration of the key source's policy is not positive") }
+        else { throw ConfigurationError("durations of the key source's policy must be positive") }
         do {
             self.url = try url ?? HTTPSURL(host: Self.googleHost, path: Self.googlePath)
         } catch {
@@ -116,7 +116,7 @@ public final class RemoteKeySource: KeySource {
                 return .answer(.success(key))
             }
             if let flight = state.flight {
-                // It is known that there is trouble: who asked anew waits to see whether it is over, and nobody else.
+                // The last fetch failed: only the caller that asks again waits to see if the trouble is over.
                 if state.lastFetch?.failure != nil, let key = tolerated(id, state, now) {
                     return .answer(.success(key))
                 }
@@ -143,7 +143,7 @@ public final class RemoteKeySource: KeySource {
 
     @discardableResult
     private func takeOff(_ state: inout State) -> Task<Fetched, Never> {
-        // Not a child of whoever asked first: the others must not lose it when that one is canceled.
+        // Not a child of the first caller: the others must not lose it when that one is canceled.
         let flight = Task { await self.fetch() }
         state.flight = flight
         return flight

@@ -90,7 +90,7 @@ extension PubSubMessage {
         guard let value else { return [] }
         let text = try value.utf8Slice()
         do throws(SignatureError) {
-            // What Pub/Sub sends.
+            // The form that Pub/Sub sends.
             return try Base64.decode(text.span)
         } catch {
             guard let octets = lenientlyDecoded(text) else { throw value.error(.invalidEscape) }

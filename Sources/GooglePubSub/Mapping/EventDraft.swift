@@ -11,11 +11,11 @@ struct EventDraft {
     var effectiveAt: Date?
     /// The order that it is about, where it is not the last one that was paid.
     var transaction: String?
-    /// What of that order went back.
+    /// The refunded part of that order.
     var price: Price?
 }
 
-/// What one lineage's part of an answer comes to.
+/// The result of one lineage's part of an answer.
 struct LineageDraft {
     var lineage: SubscriptionID
     var drafts: [EventDraft]

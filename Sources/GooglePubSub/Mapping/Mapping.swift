@@ -33,8 +33,8 @@ extension GooglePlayAdapter {
     /// Maps what Google Play answered about a purchase that it was asked about without a notification.
     ///
     /// Facts and identities are those that Google's own notifications give, so that whichever comes first is the news. How
-    /// the last paid period began is told where its start is known: of a first period, and of a later one whose order was
-    /// asked for. It is then a renewal of unknown cause; the state tells.
+    /// the last paid period began is reported where its start is known: of a first period, and of a later one whose order was
+    /// asked for. It is then a renewal of unknown cause; the state knows the cause.
     ///
     /// A purchase that Google does not know, or keeps no more, gives no event and no statement
     /// (`Normalization.NoChange.Reason.purchaseGone`).
@@ -178,7 +178,7 @@ extension ResolutionMapping {
             return Normalization(noChange: .init(.needsLookup))
         }
         guard answer.outcome == .found else {
-            // Nothing of the purchase gives access any more, though nobody says what it was.
+            // Nothing of the purchase gives access any more, though its product is not stated.
             let closure = Fact.Closure(at: min(eventTime, assertedAt(answer)), reason: .unknown)
             return try unanswered(answer, token: token, facts: [.closure(closure)]) {
                 switch reason {
@@ -258,7 +258,7 @@ extension ResolutionMapping {
         }
     }
 
-    /// What the purchases before say of their own end, where they were asked for: a successor may be known before it.
+    /// The ends of the replaced purchases, where they were asked for: a successor may be known before it.
     private func replacedPurchases(environment: StoreEnvironment) -> [LineageDraft] {
         lookups.predecessors.compactMap { lookup in
             guard lookup.answer.outcome == .found,
@@ -368,13 +368,13 @@ extension SubscriptionPurchase.LineItem {
 // MARK: Without an answer
 
 extension StoreEnvironment {
-    /// Where a purchase belongs of which Google keeps nothing any more, so that nobody says whether a tester bought it. What
-    /// testers buy ends within the hour by itself, and nothing is granted to a purchase that is forgotten.
+    /// The environment of a purchase of which Google keeps nothing any more, so that it may be a tester's. Purchases that
+    /// testers make end within the hour by themselves, and nothing is granted to a purchase that is forgotten.
     static let forgotten: StoreEnvironment = .production
 }
 
 extension ResolutionMapping {
-    /// What an answer without a resource leaves: the end that the notification told of, or nothing.
+    /// The result of an answer without a resource: the end that the notification reported, or nothing.
     func unanswered(
         _ answer: PlayAnswer,
         token: PurchaseToken,
@@ -420,7 +420,7 @@ extension ResolutionMapping {
         }
     }
 
-    /// What names the notification, also when it was published twice.
+    /// The name of the notification, also when it was published twice.
     var notificationKey: String {
         "\(type)/\(subtype ?? "")/\(eventTime.millisecondsSince1970)"
     }

@@ -115,7 +115,7 @@ struct PlayProducts {
             account: account,
             product: product(item),
             price: price(item),
-            // What further items cost and grant is told apart by their names in the order.
+            // Further items' charges and grants are distinguished by their names in the order.
             transaction: index == 0 ? purchase.orderID : transaction(index)
         )
     }

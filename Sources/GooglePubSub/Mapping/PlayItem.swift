@@ -5,7 +5,7 @@ public import Normalizer
 ///
 /// The facts are those of the answer alone. Of a notification they take its time, and that a charge was made.
 struct PlayItem {
-    /// What made us ask.
+    /// The reason of the look-up.
     enum Reason: Hashable {
         /// The notification says what happened.
         case notification(SubscriptionNotificationType)
@@ -29,7 +29,7 @@ struct PlayItem {
     let assertedAt: Date
     /// The last paid order, where it was asked for.
     let order: PlayOrder?
-    /// What the list of voided purchases says, where it was asked for.
+    /// The entry in the list of voided purchases, where it was asked for.
     let voided: VoidedPurchase?
     /// The purchase that this one took the place of, where it was asked for.
     let predecessor: SubscriptionPurchase?
@@ -39,7 +39,7 @@ struct PlayItem {
 }
 
 extension PlayItem {
-    /// What the notification says that happened.
+    /// The notification's type.
     var type: SubscriptionNotificationType? {
         if case .notification(let type) = reason { type } else { nil }
     }
@@ -88,7 +88,7 @@ extension PlayItem {
 
     var productName: String { item.productName }
 
-    /// What a deferred change puts in this item's place; by its id alone where it is not listed.
+    /// The item that a deferred change puts in this one's place; by its id alone where it is not listed.
     var nextProductName: String? {
         item.deferredReplacement.map { target in successor?.productName ?? target }
     }
@@ -163,8 +163,8 @@ extension PlayItem {
     /// True if the last paid order was known before.
     var isOrderKnown: Bool { priorEntry != nil }
 
-    /// True if its charge was told of before. What tells of the order since, such as a deferral that was delivered first,
-    /// does not tell of the charge.
+    /// True if its charge was reported before. A later report about the order, such as a deferral that was delivered first,
+    /// does not report the charge.
     var isChargeKnown: Bool {
         guard let entry = priorEntry else { return false }
         let by = entry.statement.latest.by
@@ -181,12 +181,12 @@ extension PlayItem {
         if !isContinued, let stated = orderItem?.servicePeriodStart { return stated }
         if let known = priorPeriod?.period.start { return known }
         switch type {
-        // What another purchase's order paid for was not charged now, but beside it.
+        // An item that another purchase's order paid for was not charged now, but beside it.
         // An item that ends beside it was not charged.
         case .renewed?, .recovered?:
             if isEndedBesideOthers { return isRenewalOrder ? nil : purchase.startTime }
             return statesCharge && !isContinued ? eventTime : nil
-        // No charge: a first period keeps its start. Of a later one nobody states it, and the new end has to hold.
+        // No charge: a first period keeps its start. The start of a later one is not stated, so the new end must hold.
         case .deferred? where isRenewalOrder:
             return statesCharge ? eventTime : nil
         // Until its date, what is left of the purchase before goes on under this one.
@@ -246,7 +246,7 @@ extension PlayItem {
         }
     }
 
-    /// What was charged, by the order; else what the product costs, where it is used at that price.
+    /// The charged price, by the order; else the list price, where the item is used at that price.
     var price: Price? {
         if let total = orderItem?.total { return Price(total, .charged, tax: orderItem?.tax) }
         guard phase == .regular, let recurring = item.autoRenewingPlan?.recurringPrice else { return nil }
@@ -514,7 +514,7 @@ extension PlayItem {
             facts += ended(endReason)
             facts.append(.pause(Fact.PauseState(.none)))
         default:
-            // What is canceled in grace reads like what was paid for until the grace ends.
+            // A purchase that is canceled in grace reads like one that was paid for until the grace ends.
             if purchase.state != .canceled || isPeriodStated || isOver {
                 facts.append(.billing(Fact.Billing(.settled)))
             }
@@ -537,7 +537,7 @@ extension PlayItem {
         return type == .revoked ? .unknown : expiryReason
     }
 
-    /// Whether the purchase is over or withheld. Its state beats its dates: on hold, paused or expired nothing of it gives
+    /// The closure: the purchase is over or withheld. Its state beats its dates: on hold, paused or expired nothing of it gives
     /// access, not even an item that was paid for longer, nor what it took the place of: "the old subscription is
     /// invalidated" (https://developer.android.com/google/play/billing/subscriptions#handle-upgrade).
     private var closure: Fact.Closure {

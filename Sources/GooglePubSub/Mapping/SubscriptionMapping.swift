@@ -48,7 +48,7 @@ extension SubscriptionMapping {
         case nil: return []
         // From hold, or from a pause: only what was known before tells which.
         case .recovered?: return [renewed(recoveryCause)]
-        // What a change left until its date may still be listed when that which comes next is charged ahead.
+        // An item that is replaced at its date may still be listed when its successor is charged ahead.
         case .renewed?:
             return item.isChargeKnown || item.isContinued ? [] : [renewed(renewalCause)]
         // Undone since, or a commitment that runs on.
@@ -121,7 +121,7 @@ extension SubscriptionMapping {
                 drafts.append(began)
             }
         }
-        // What something else takes the place of is charged at no new price.
+        // An item that is being replaced is charged at no new price.
         if item.item.deferredReplacement == nil, let change = item.openPriceChange {
             drafts.append(priceChange(change))
         }
@@ -154,7 +154,7 @@ extension SubscriptionMapping {
 // MARK: A new token
 
 extension SubscriptionMapping {
-    /// What a new token stands for. The first rule that matches holds.
+    /// The event of a new token. The first rule that matches holds.
     private var began: EventDraft {
         let line = item.item
         if let target = item.nextProductName { return changeScheduled(to: target) }

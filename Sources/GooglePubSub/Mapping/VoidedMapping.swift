@@ -93,7 +93,7 @@ extension ResolutionMapping {
         )
     }
 
-    /// An order that says that a refund is under way, and not of how much: told as it is, and no money is said to be back.
+    /// An order that says that a refund is under way, and not of how much: reported as it is, without a refunded amount.
     private func refundUnderWay(of lineage: SubscriptionID, transaction: String) -> EventDraft {
         EventDraft(
             id: .notified(lineage, by: .google, notification: notificationKey),
@@ -162,7 +162,7 @@ extension ResolutionMapping {
     }
 
     /// How much of an item went back by now: absolute, so that a redelivery says the same. Nil where nothing has, or
-    /// nobody knows.
+    /// unknown.
     private func scope(
         of purchase: ProductPurchase,
         item: ProductPurchase.LineItem,
@@ -240,7 +240,7 @@ extension ResolutionMapping {
         }
     }
 
-    /// What was bought once ends with its money. An order of a subscription may have paid for any of its periods.
+    /// A one-time purchase ends with its refund. An order of a subscription may have paid for any of its periods.
     private func refundFact(
         _ hint: DeveloperNotification.VoidedPurchaseHint,
         _ order: PlayOrder?
@@ -296,7 +296,7 @@ extension ResolutionMapping {
 }
 
 extension PlayOrder {
-    /// What went back, where the order says that it was not all.
+    /// The refunded part, where the order says that it was not all.
     fileprivate var refundScope: LifecycleEvent.Refund.Scope? {
         guard state == .partiallyRefunded, refund == nil, let amount = sumOfPartialRefunds else { return nil }
         return .amount(amount)

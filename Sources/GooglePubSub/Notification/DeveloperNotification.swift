@@ -16,10 +16,10 @@ public struct DeveloperNotification: Sendable, Hashable {
     public let packageName: String
     /// When it happened.
     @EventTime public private(set) var eventTime: Date
-    /// What it carries.
+    /// Its contents.
     public let content: Content
 
-    /// What a notification carries: one of five bodies, or something newer.
+    /// The content of a notification: one of five bodies, or something newer.
     @nonexhaustive
     public enum Content: Sendable, Hashable {
         /// Something happened to a subscription.
@@ -40,7 +40,7 @@ public struct DeveloperNotification: Sendable, Hashable {
     public struct SubscriptionHint: Sendable, Hashable {
         /// The version of the body.
         public let version: String?
-        /// What happened.
+        /// The type of the notification.
         public let type: SubscriptionNotificationType
         /// The purchase.
         public let purchaseToken: PurchaseToken
@@ -52,7 +52,7 @@ public struct DeveloperNotification: Sendable, Hashable {
     public struct OneTimeProductHint: Sendable, Hashable {
         /// The version of the body.
         public let version: String?
-        /// What happened.
+        /// The type of the notification.
         public let type: OneTimeProductNotificationType
         /// The purchase.
         public let purchaseToken: PurchaseToken
@@ -76,7 +76,7 @@ public struct DeveloperNotification: Sendable, Hashable {
     public struct PendingRefundReview: Sendable, Hashable {
         /// The version of the body.
         public let version: String?
-        /// What `orders.reviewrefund` wants with the answer.
+        /// The token that `orders.reviewrefund` needs with the answer.
         public let pendingRefundToken: PurchaseToken?
         /// The order in dispute.
         public let orderID: String
@@ -124,7 +124,7 @@ public struct SubscriptionNotificationType: OpenNumber {
     public static let recovered: SubscriptionNotificationType = 1
     /// Charged for another period.
     public static let renewed: SubscriptionNotificationType = 2
-    /// Will not renew, whoever decided it.
+    /// Will not renew, by anyone's decision.
     public static let canceled: SubscriptionNotificationType = 3
     /// Bought, under a new token: also plan changes, top-ups and repurchases.
     public static let purchased: SubscriptionNotificationType = 4

@@ -16,11 +16,11 @@ public struct PlayOrder: Sendable, Hashable {
     public let state: State?
     /// When it was made.
     public let createTime: Date?
-    /// What the customer paid, tax included.
+    /// The price that the customer paid, tax included.
     public let total: Money?
     /// The tax in it.
     public let tax: Money?
-    /// What was bought.
+    /// The purchased products.
     public let lineItems: [LineItem]
     /// When it was paid.
     public let processedTime: Date?
@@ -53,7 +53,7 @@ public struct PlayOrder: Sendable, Hashable {
     public struct LineItem: Sendable, Hashable {
         /// The product.
         public let productID: String
-        /// What the customer paid for it, tax included.
+        /// The price that the customer paid for it, tax included.
         public let total: Money?
         /// The tax in it.
         public let tax: Money?

@@ -22,7 +22,7 @@ public struct ProductPurchase: Sendable, Hashable {
     public let obfuscatedProfileID: String?
     /// True if a licence tester bought it.
     public let isTestPurchase: Bool
-    /// What was bought.
+    /// The purchased products.
     public let lineItems: [LineItem]
 
     /// `purchaseStateContext.purchaseState`

@@ -3,7 +3,7 @@ import SignatureCore
 
 /// The reference by which Google Play knows a purchase.
 ///
-/// Whoever holds it can look the purchase up, so it prints as `<redacted>`, and nothing that leaves this module carries
+/// A holder of it can look the purchase up, so it prints as `<redacted>`, and nothing that leaves this module carries
 /// it but requests to the Play Developer API. ``fingerprint`` names the purchase everywhere else.
 public struct PurchaseToken: Hashable, Sendable {
     /// The token, verbatim.

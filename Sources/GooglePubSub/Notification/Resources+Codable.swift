@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Normalizer
 
-// What crosses a queue is the resource as received. It is read again at the other end, so that both ends see every
+// The resource crosses a queue as received. It is read again at the other end, so that both ends see every
 // member, known or not. Resources hold personal data: what prints them shows how long they are.
 
 extension SubscriptionPurchase: Codable {
@@ -70,7 +70,7 @@ extension PlayOrder: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-// Whom a purchase belongs to is personal data wherever it stands.
+// The account of a purchase is personal data wherever it stands.
 extension SubscriptionPurchase.AccountIdentifiers: CustomStringConvertible, CustomReflectable {
     /// Which identifiers are there, without them.
     public var description: String {

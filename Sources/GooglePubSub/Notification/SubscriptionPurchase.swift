@@ -13,17 +13,17 @@ public struct SubscriptionPurchase: Sendable, Hashable {
 
     /// How the purchase stands.
     public let state: State
-    /// Whether the developer has acknowledged it.
+    /// The acknowledgement by the developer.
     public let acknowledgementState: AcknowledgementState?
     /// When this token was granted, which is not when the customer first subscribed; absent while payment is pending.
     public let startTime: Date?
     /// The billing country.
     public let regionCode: String?
-    /// What was bought.
+    /// The purchased products.
     public let lineItems: [LineItem]
     /// The purchase that this one takes the place of.
     public let linkedPurchaseToken: PurchaseToken?
-    /// Who or what ended renewal, in the states CANCELED and EXPIRED.
+    /// The end of renewal and its cause, in the states CANCELED and EXPIRED.
     public let cancellation: Cancellation?
     /// When a pause ends by itself, in the state PAUSED.
     public let autoResumeTime: Date?
@@ -31,7 +31,7 @@ public struct SubscriptionPurchase: Sendable, Hashable {
     public let pendingOrderID: String?
     /// The account that the app named at purchase.
     public let accountIdentifiers: AccountIdentifiers?
-    /// What was there before a repurchase from the Play Store; gone once the purchase is acknowledged.
+    /// The purchase before a repurchase from the Play Store; gone once the new one is acknowledged.
     public let outOfAppPurchase: OutOfAppPurchase?
     /// True if a licence tester bought it.
     public let isTestPurchase: Bool
@@ -62,7 +62,7 @@ public struct SubscriptionPurchase: Sendable, Hashable {
         public static let pendingPurchaseCanceled: State = "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED"
     }
 
-    /// Who or what ended renewal. It does not tell why access was revoked.
+    /// The cause of the end of renewal. It does not say why access was revoked.
     @nonexhaustive
     public enum Cancellation: Sendable, Hashable {
         /// The customer, and when, and what they ticked in the survey.
@@ -87,7 +87,7 @@ public struct SubscriptionPurchase: Sendable, Hashable {
         public let obfuscatedProfileID: String?
     }
 
-    /// What was there before a repurchase outside the app.
+    /// The purchase before a repurchase outside the app.
     public struct OutOfAppPurchase: Sendable, Hashable {
         /// The account of the expired purchase.
         public let accountIdentifiers: AccountIdentifiers?
@@ -121,7 +121,7 @@ public struct SubscriptionPurchase: Sendable, Hashable {
         public let deferredReplacement: String?
         /// True if it goes when it expires.
         public let isRemovalDeferred: Bool
-        /// What it has replaced.
+        /// The item that it has replaced.
         public let replacement: Replacement?
     }
 
@@ -143,7 +143,7 @@ public struct SubscriptionPurchase: Sendable, Hashable {
     public struct PriceChange: Sendable, Hashable {
         /// The price after.
         public let newPrice: Money?
-        /// What kind of change.
+        /// The kind of change.
         public let mode: Mode?
         /// How far it has come.
         public let state: State?
@@ -251,7 +251,7 @@ public struct SubscriptionPurchase: Sendable, Hashable {
         public let basePlanID: String?
         /// The offer before.
         public let offerID: String?
-        /// What happened to the money of the unused part.
+        /// The treatment of the unused part's money.
         public let mode: Mode?
 
         /// `replacementMode`

@@ -15,7 +15,7 @@ public struct VoidedPurchase: Sendable, Hashable {
     public let purchaseTime: Date?
     /// When it was voided.
     public let voidedTime: Date?
-    /// Who voided it.
+    /// The party that voided it.
     public let source: Source?
     /// Why.
     public let reason: Reason?
@@ -121,7 +121,7 @@ extension PlayAnswer {
 /// One page of the list of voided purchases.
 package struct VoidedPurchasePage: Sendable {
     package let rows: [VoidedPurchase]
-    /// What asks for the next page; absent on the last.
+    /// The token of the next page; absent on the last.
     package let nextPageToken: String?
 
     package init(payload: [UInt8]) throws(JSONError) {

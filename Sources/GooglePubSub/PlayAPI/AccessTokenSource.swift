@@ -22,7 +22,7 @@ extension AccessTokenSource {
 public struct AccessTokenError: Error, Sendable, CustomStringConvertible {
     /// True if the same request can succeed later without a change on your side.
     public var isRetryable: Bool
-    /// What went wrong; never a token or a key.
+    /// The details; never a token or a key.
     public var message: String
     /// Why there was no answer, where a transport said so: then nothing is known of the account and its rights.
     public var underlying: HTTPTransportError?
@@ -38,7 +38,7 @@ public struct AccessTokenError: Error, Sendable, CustomStringConvertible {
     public var description: String { message }
 }
 
-/// A token that somebody else obtained, for tests and scripts.
+/// A token that you obtained by other means, for tests and scripts.
 public struct FixedAccessToken: AccessTokenSource {
     private let token: Secret
 

@@ -36,11 +36,11 @@ extension PlayAnswer {
         if isTransient(response) { return .unavailable }
         switch response.status {
         case 400: return .invalid
-        // Not the purchase but the app is unknown to whoever asks: it was moved to another developer account, say.
+        // Not the purchase but the app is unknown to the service account: it was moved to another developer account, say.
         case 404 where APIErrorBody(response.body).isAboutApplication: return .denied
         case 404: return .notFound
         case 410: return .gone
-        // Nothing else says anything about the purchase; somebody has to look at the set-up.
+        // Nothing else says anything about the purchase; the set-up must be checked by a person.
         case 400..<500: return .denied
         default: return .unavailable
         }
@@ -71,13 +71,13 @@ extension PlayAnswer {
     }
 }
 
-/// What Google's APIs say about an error; also where a proxy says something else.
+/// The error body of Google's APIs, as far as it is one: a proxy's has another form.
 struct APIErrorBody {
     private static let quotaReasons = [
         "rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded", "RESOURCE_EXHAUSTED",
         "RATE_LIMIT_EXCEEDED",
     ]
-    /// What Google says of an access token, in its older and its newer form.
+    /// Google's reasons about an access token, in their older and their newer form.
     static let tokenReasons = [
         "authError", "required", "expired", "UNAUTHENTICATED", "ACCESS_TOKEN_EXPIRED", "CREDENTIALS_MISSING",
     ]

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import Normalizer
 
-/// What came of one question to the Play Developer API.
+/// The outcome of one request to the Play Developer API.
 ///
 /// Only ``Outcome-swift.enum/found`` says anything about a purchase. ``Outcome-swift.enum/gone`` and
 /// ``Outcome-swift.enum/notFound`` are facts about what Google still keeps, and neither ends a subscription.
@@ -11,7 +11,7 @@ public struct PlayAnswer: Sendable, Hashable, Codable {
     public enum Outcome: String, Sendable, Hashable, Codable {
         /// The resource, in ``PlayAnswer/body``.
         case found
-        /// What was asked for is done; there is nothing to read.
+        /// The request was carried out; there is nothing to read.
         case done
         /// Google no longer keeps it (410): more than 60 days after its end, or the account is deleted.
         case gone
@@ -26,7 +26,7 @@ public struct PlayAnswer: Sendable, Hashable, Codable {
         case unavailable
     }
 
-    /// What kind of answer it is.
+    /// The kind of answer.
     public var outcome: Outcome
     /// The HTTP status; 0 where there was no answer.
     public var status: Int

@@ -52,7 +52,7 @@ public struct PlayDeveloperAPI: Sendable {
             throw ConfigurationError("Play Developer API: \(error)")
         }
         guard !self.base.isEmulator else {
-            throw ConfigurationError("an access token is not sent to an emulator, which has no TLS")
+            throw ConfigurationError("an emulator has no TLS, so it must not get access tokens: pass `tokens: nil`")
         }
         self.retry = retry
         self.clock = clock
@@ -309,7 +309,7 @@ public struct VoidedPurchasePages: AsyncSequence, Sendable {
     /// No page is lost in an error.
     public typealias Failure = Never
 
-    /// A thousand records to a page make ten million; whoever has more asks for shorter periods.
+    /// A thousand records to a page make ten million; if you have more, ask for shorter periods.
     static let maximumPages = 10_000
 
     let api: PlayDeveloperAPI

@@ -33,12 +33,12 @@ public struct ServiceAccount: Sendable {
         } catch {
             throw ConfigurationError("key file: \(error)")
         }
-        guard members.isServiceAccount else { throw ConfigurationError("key file: type is not service_account") }
+        guard members.isServiceAccount else { throw ConfigurationError("key file: type must be service_account") }
         guard members.isGoogleTokenURI else {
-            throw ConfigurationError("key file: token_uri is not \(Self.tokenURI)")
+            throw ConfigurationError("key file: token_uri must be \(Self.tokenURI)")
         }
         guard members.isGoogleUniverse else {
-            throw ConfigurationError("key file: universe_domain is not googleapis.com")
+            throw ConfigurationError("key file: universe_domain must be googleapis.com")
         }
         email = members.email
         keyID = members.keyID
@@ -105,9 +105,9 @@ public struct ServiceAccount: Sendable {
         let parts = email.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }), email.utf8.count <= 320,
             email.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else { throw ConfigurationError("key file: client_email is not an e-mail address") }
+        else { throw ConfigurationError("key file: client_email must be an e-mail address") }
         guard keyID.map({ 1...256 ~= $0.utf8.count }) ?? true else {
-            throw ConfigurationError("key file: private_key_id is empty or longer than 256 bytes")
+            throw ConfigurationError("key file: private_key_id must have 1 to 256 bytes")
         }
     }
 }

@@ -6,9 +6,9 @@ import WireJSON
 
 /// Access tokens for a service account (RFC 7523), renewed shortly before their end.
 ///
-/// One request serves all who wait, and nobody waits as long as there is a token that is valid. Whoever is canceled leaves at once.
+/// One request serves all waiting callers. Callers wait only if there is no valid token; a canceled caller returns at once.
 public final class ServiceAccountTokenSource: AccessTokenSource {
-    /// What a token is for.
+    /// The purpose of a token.
     public struct Scope: Hashable, Sendable {
         /// The scope's URL.
         public var url: String
@@ -88,7 +88,7 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
         now: @escaping @Sendable () -> Date
     ) throws(ConfigurationError) {
         guard !scopes.isEmpty, scopes.allSatisfy({ !$0.url.isBlank }) else {
-            throw ConfigurationError("no scope, or a blank one, is configured for the access token")
+            throw ConfigurationError("scopes must name at least one scope, and no blank one")
         }
         do {
             url = try tokenURL ?? HTTPSURL(host: ServiceAccount.tokenHost, path: ["token"])
@@ -154,7 +154,7 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
             } else if let failure = state.lastFailure, now - failure.at < Self.failureInterval {
                 return .answer(valid.map { .success($0.secret) } ?? .failure(failure.error))
             } else {
-                // Not a child of whoever asked first: the others must not lose it when that one is canceled.
+                // Not a child of the first caller: the others must not lose it when that one is canceled.
                 flight = Task { await self.fetch() }
                 state.flight = flight
             }

@@ -1,4 +1,4 @@
-/// The messages that a pull worker has in hand, and what Pub/Sub is still to be told. A value; the worker locks it.
+/// The messages that a pull worker has in hand, and the acknowledgements still to send. A value; the worker locks it.
 struct Outstanding {
     private struct Entry {
         var acknowledgementID: String
@@ -24,7 +24,7 @@ struct Outstanding {
         var delay: Duration
     }
 
-    /// What becomes of a message that came.
+    /// The treatment of a message that came.
     enum Admission {
         case new
         case repeated

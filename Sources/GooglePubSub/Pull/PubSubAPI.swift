@@ -24,19 +24,19 @@ struct PubSubAPI: Sendable {
         }
     }
 
-    /// What is said of one id in a request that names others, too.
+    /// The verdict on one id in a request that names others, too.
     enum Verdict {
         case transient, permanent
     }
 
-    /// What became of the ids that Pub/Sub was told.
+    /// The outcome of a request to Pub/Sub for each of its ids.
     struct Told {
         var taken: [String] = []
-        /// Nothing can be told about them any more, as when their deadline has passed.
+        /// They cannot be acknowledged any more, as when their deadline has passed.
         var void: [String] = []
-        /// Nothing at all can be told.
+        /// Pub/Sub refuses the request as a whole.
         var denied: [String] = []
-        /// They can be told later.
+        /// They can be sent later.
         var left: [String] = []
         /// Why not all were taken.
         var failure: Failure?
@@ -80,7 +80,7 @@ struct PubSubAPI: Sendable {
         clock: any Clock<Duration>
     ) throws(ConfigurationError) {
         guard let name = SubscriptionName(configuration.subscription) else {
-            throw ConfigurationError("subscription is not of the form projects/P/subscriptions/S")
+            throw ConfigurationError("subscription must be projects/P/subscriptions/S")
         }
         do {
             base = try configuration.endpoint ?? HTTPSURL(host: "pubsub.googleapis.com")
@@ -88,10 +88,10 @@ struct PubSubAPI: Sendable {
             throw ConfigurationError("Pub/Sub: \(error)")
         }
         guard tokens != nil || base.isEmulator else {
-            throw ConfigurationError("only an emulator is pulled from without access tokens")
+            throw ConfigurationError("pulling from Google needs `tokens`; only an emulator does without")
         }
         guard tokens == nil || !base.isEmulator else {
-            throw ConfigurationError("an access token is not sent to an emulator, which has no TLS")
+            throw ConfigurationError("an emulator has no TLS, so it must not get access tokens: pass `tokens: nil`")
         }
         self.transport = transport
         self.tokens = tokens
@@ -116,7 +116,7 @@ struct PubSubAPI: Sendable {
             guard let entries = try reader.optionalArray("receivedMessages") else { return [] }
             var received: [Received] = []
             for entry in entries {
-                // Without an id nothing can be told about it. It comes again, and must not keep the others away.
+                // Without an id it cannot be acknowledged. It comes again, and must not keep the others away.
                 if let one = self.received(entry) { received.append(one) }
             }
             return received
@@ -160,7 +160,7 @@ struct PubSubAPI: Sendable {
         await tell("modifyAckDeadline", ids, [("ackDeadlineSeconds", .integer(deadline.components.seconds))])
     }
 
-    /// Tells what can be told about each id.
+    /// Sends the acknowledgement or new deadline of each id.
     ///
     /// Where a subscription delivers exactly once, one id whose deadline has passed fails the request. The answer names those
     /// that were not taken, and the others were. Where it names none, as for an id that is malformed, halves are tried.
@@ -285,7 +285,7 @@ struct PubSubAPI: Sendable {
         }
     }
 
-    /// What `google.rpc.ErrorInfo` says of single ids.
+    /// The verdicts of `google.rpc.ErrorInfo` on single ids.
     private static func verdicts(_ body: [UInt8]) -> [String: Verdict] {
         guard let error = try? ObjectReader(parsing: body).optionalValue("error")?.object(),
             let details = try? error["details"]?.array()

@@ -27,13 +27,13 @@ public struct PullConfiguration: Sendable {
     public var maximumRedeliveryDelay: Duration = .seconds(600)
     /// How long Pub/Sub may keep a pull waiting for messages.
     public var pullTimeout: Duration = .seconds(90)
-    /// How long Pub/Sub is still told what became of messages, once the last one in hand is dealt with. What it could not be
-    /// told by then comes again.
+    /// How long acknowledgements are still sent to Pub/Sub, once the last message in hand is dealt with. A message whose
+    /// acknowledgement was not sent by then comes again.
     public var stopTimeout: Duration = .seconds(5)
     /// How many messages that were worked on are remembered, so that none is handed over again when its
     /// acknowledgement was lost, and how many that failed, so that their delays grow.
     public var rememberedMessages: Int = 10_000
-    /// Is told what happens, for metrics and logs. Nothing in it is secret.
+    /// Is called with each report, for metrics and logs. Nothing in it is secret.
     public var report: (@Sendable (PullReport) -> Void)?
 
     /// Names the subscription.
@@ -44,17 +44,25 @@ public struct PullConfiguration: Sendable {
 
     func validate() throws(ConfigurationError) {
         guard SubscriptionName(subscription) != nil else {
-            throw ConfigurationError("subscription is not of the form projects/P/subscriptions/S")
+            throw ConfigurationError("subscription must be projects/P/subscriptions/S")
         }
         guard 1...10_000 ~= maximumOutstandingMessages, 1...1000 ~= maximumMessagesPerPull,
             maximumOutstandingBytes > 0, maximumResponseBytes > 0, rememberedMessages >= 0
-        else { throw ConfigurationError("a limit of the pull worker is out of range") }
+        else {
+            throw ConfigurationError(
+                "maximumOutstandingMessages must be 1 to 10000, maximumMessagesPerPull 1 to 1000, byte limits positive, rememberedMessages 0 or more"
+            )
+        }
         guard .seconds(10) ... .seconds(600) ~= leaseExtension,
             .seconds(1) ... .seconds(600) ~= acknowledgementDeadline,
             .seconds(1) ... .seconds(600) ~= redeliveryDelay,
             redeliveryDelay ... .seconds(600) ~= maximumRedeliveryDelay,
             maximumExtension >= .zero, pullTimeout > .zero, stopTimeout > .zero
-        else { throw ConfigurationError("a duration of the pull worker is out of range") }
+        else {
+            throw ConfigurationError(
+                "leaseExtension must be 10 to 600 seconds; acknowledgementDeadline, redeliveryDelay and maximumRedeliveryDelay 1 to 600, the last no shorter than the one before; time-outs positive"
+            )
+        }
     }
 }
 
@@ -83,7 +91,7 @@ struct SubscriptionName {
     }
 }
 
-/// What a pull worker tells about its work.
+/// A report of a pull worker about its work.
 @nonexhaustive
 public enum PullReport: Sendable, Hashable {
     /// So many messages came.
@@ -131,7 +139,7 @@ public struct PullError: Error, Sendable, CustomStringConvertible {
 
     /// The cause.
     public var cause: Cause
-    /// What exactly went wrong.
+    /// The details.
     public var message: String
 
     /// `cause: message`

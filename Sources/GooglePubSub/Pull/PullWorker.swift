@@ -2,13 +2,13 @@ public import FoundationEssentials
 public import HTTPTransport
 public import Normalizer
 
-/// Pulls messages from a Pub/Sub subscription and hands them over, each until somebody has dealt with it.
+/// Pulls messages from a Pub/Sub subscription and hands them over, and extends their deadlines until they are dealt with.
 ///
 /// A message is acknowledged after its handler said so, and not before; given back when the handler wants it again, to
 /// come after a delay that doubles each time; and held by moving its deadline while the handler works. What comes again while it is worked on, or after it
 /// was, is not handed over a second time by the same worker.
 public final class PullWorker: Sendable {
-    /// What Pub/Sub is told about a message.
+    /// The answer to Pub/Sub about a message.
     public enum Disposition: Sendable, Hashable {
         /// It is dealt with.
         case acknowledge
@@ -30,11 +30,11 @@ public final class PullWorker: Sendable {
         }
     }
 
-    /// A message that cannot be read as one. Pub/Sub would deliver it for as long as nobody acknowledges it.
+    /// A message that cannot be read as one. Pub/Sub would deliver it until it is acknowledged.
     public struct UnreadableMessage: Sendable, CustomStringConvertible, CustomReflectable {
-        /// What Pub/Sub sent in place of a message, byte for byte; it may have purchase tokens in it.
+        /// The bytes that Pub/Sub sent in place of a message; they may have purchase tokens in them.
         public let bytes: [UInt8]
-        /// What is wrong with it: `malformed`, marked authentic.
+        /// The error: `malformed`, marked authentic.
         public let error: DeliveryError
         /// When it was received.
         public let receivedAt: Date
@@ -63,7 +63,7 @@ public final class PullWorker: Sendable {
         var outstanding: Outstanding
         var hasRun = false
         var isStopping = false
-        /// What has to be interrupted when the worker is stopped: a pull, or a wait before the next.
+        /// The task to interrupt when the worker is stopped: a pull, or a wait before the next.
         var interruptible: Task<Void, Never>?
     }
 
@@ -107,7 +107,7 @@ public final class PullWorker: Sendable {
     /// Works until ``stop()``, or until Pub/Sub says that it cannot go on.
     ///
     /// Network trouble and quotas are waited out. When the task is canceled, handlers are; their messages are held until
-    /// they answer, and Pub/Sub is told what.
+    /// they answer, and their answers go to Pub/Sub.
     ///
     /// - Parameters:
     ///   - handler: deals with each message.
@@ -118,9 +118,9 @@ public final class PullWorker: Sendable {
             defer { state.hasRun = true }
             return !state.hasRun
         }
-        guard isFirst else { throw PullError(cause: .alreadyRun, message: "a worker runs once") }
+        guard isFirst else { throw PullError(cause: .alreadyRun, message: "a PullWorker runs once; make another one") }
         // No children: where this task is canceled, handlers wind down, and until they have, their messages are held and
-        // Pub/Sub is told what they answer.
+        // their answers go to Pub/Sub.
         let telling = Task { for await _ in self.news.stream { await self.tellNews() } }
         let holding = Task { await self.holdMessages() }
         let failure = await pullUntilStopped(handler, quarantine)
@@ -374,7 +374,7 @@ extension PullWorker {
         while await tellOnce() {}
     }
 
-    /// - Returns: whether there may be more to tell that can be told now.
+    /// - Returns: true if there may be more to send that can be sent now.
     private func tellOnce() async -> Bool {
         let (due, returns) = state.withLock { state in
             (
@@ -454,7 +454,7 @@ extension PullWorker {
     }
 }
 
-/// Wakes one waiter; what is sent while nobody waits is kept, once.
+/// Wakes one waiter; a signal without a waiter is kept, once.
 private struct Signal: Sendable {
     let stream: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation

@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// What a notification lets one expect of the answer about its purchase.
+/// The expectation that a notification gives of the answer about its purchase.
 ///
-/// Google's servers do not agree on an event at once. An answer that does not show it yet cannot be told from one that
+/// Google's servers do not agree on an event at once. An answer that does not show it yet looks like one that
 /// has moved on since, except that right after the event it is more likely the former.
 enum Expectation: Hashable {
     case subscription(SubscriptionNotificationType)

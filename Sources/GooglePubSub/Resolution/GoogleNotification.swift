@@ -6,7 +6,7 @@ import Normalizer
 public struct GoogleNotification: Sendable, Hashable {
     /// The message that carried it. Its `messageID` identifies the delivery.
     public let message: PubSubMessage
-    /// What the message says.
+    /// The message's content.
     public let content: DeveloperNotification
 
     package init(message: PubSubMessage, content: DeveloperNotification) {
@@ -15,7 +15,7 @@ public struct GoogleNotification: Sendable, Hashable {
     }
 }
 
-// What crosses a queue is the message itself; its data is read again at the other end, so that both ends see all of it.
+// The message itself crosses a queue; its data is read again at the other end, so that both ends see all of it.
 extension GoogleNotification: Codable {
     /// Reads what `encode(to:)` wrote.
     public init(from decoder: any Decoder) throws {

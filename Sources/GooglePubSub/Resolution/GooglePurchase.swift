@@ -1,7 +1,7 @@
 /// A purchase that the host asked about by its token, with everything that Google Play answered, so that mapping needs no
 /// network.
 public struct GooglePurchase: Sendable, Hashable, Codable {
-    /// What was bought.
+    /// The kind of product: one that renews, or one that is bought once.
     @nonexhaustive
     public enum Kind: String, Sendable, Hashable, Codable {
         /// A subscription: `BillingClient.ProductType.SUBS`.
@@ -10,7 +10,7 @@ public struct GooglePurchase: Sendable, Hashable, Codable {
         case product
     }
 
-    /// What was bought.
+    /// The kind of product.
     public let kind: Kind
     /// The app.
     public let packageName: String

@@ -17,11 +17,11 @@ public struct GoogleResolution: Sendable, Hashable, Codable {
             case voidedPurchase = "voided_purchase"
         }
 
-        /// What was asked for.
+        /// The resource of the look-up.
         public var resource: Resource
         /// The purchase token or order id by which it was asked for.
         public var key: String
-        /// What came back.
+        /// The answer.
         public var answer: PlayAnswer
 
         /// Keeps a look-up.
@@ -34,7 +34,7 @@ public struct GoogleResolution: Sendable, Hashable, Codable {
 
     /// The notification.
     public let notification: GoogleNotification
-    /// The look-ups in the order in which they were made; none where nothing had to be asked, or nobody could be.
+    /// The look-ups in the order in which they were made; none where nothing had to be asked, or nothing could be.
     ///
     /// For a subscription the first is the notified token and those behind it its predecessors, newest first. None of
     /// them is `unavailable`: then there is no resolution.

@@ -108,7 +108,7 @@ struct PurchaseLookup {
                 seen.insert(Array(linked.utf8)).inserted
             else { return }
             answer = await api.subscription(purchaseToken: linked, packageName: packageName)
-            // What is to be said of the purchase itself does not wait for rights to see those before it.
+            // The result of the purchase itself does not wait for rights to see those before it.
             try keepIfAllowed(.subscription, linked, answer)
         }
     }

@@ -1,9 +1,9 @@
-/// What to answer the provider, so that nothing is lost and nothing is redelivered for ever.
+/// The answer to the provider, so that nothing is lost and nothing is redelivered for ever.
 ///
 /// All four providers deliver again after every answer outside 2xx (RevenueCat after everything but 200). Therefore
 /// only what can succeed later, or was never proven to be theirs, is answered with an error.
 public struct Acknowledgement: Hashable, Sendable {
-    /// What the answer means.
+    /// The meaning of the answer.
     @nonexhaustive
     public enum Decision: String, Hashable, Sendable {
         /// Done.
@@ -12,11 +12,11 @@ public struct Acknowledgement: Hashable, Sendable {
         case acceptAndQuarantine = "accept_and_quarantine"
         /// Ask the provider to deliver again.
         case retryLater = "retry_later"
-        /// Not the provider's, as far as can be told.
+        /// Not proven to be the provider's.
         case reject
     }
 
-    /// What the answer means.
+    /// The meaning of the answer.
     public let decision: Decision
     /// The HTTP status to answer with.
     public let status: Int
@@ -44,7 +44,7 @@ public struct Acknowledgement: Hashable, Sendable {
         case _ where error.code.isRetryable:
             (decision, status) = (.retryLater, 503)
         // Proven, and about another app, or through another subscription: not this endpoint's, and nothing to keep. Pub/Sub
-        // has it until somebody who configures both takes it.
+        // has it until an adapter that is configured for both takes it.
         case .misdirected where error.isAuthentic && provider == .google:
             (decision, status) = (.reject, 403)
         case _ where error.isAuthentic:

@@ -10,7 +10,7 @@ public struct Authenticated<Value: Sendable>: Sendable {
     @EventTime public private(set) var receivedAt: Date
     /// By which way it reached us.
     public let channel: Origin.Channel
-    /// What proves it.
+    /// The proof of its origin.
     public let evidence: Origin.Evidence
     /// The SHA-256 of the raw bytes, in hexadecimal. It is computed when it is first read.
     public var digest: String { bodyDigest.text }
@@ -56,7 +56,7 @@ public struct Authenticated<Value: Sendable>: Sendable {
     }
 }
 
-// A queue between the steps carries authenticated values; whoever can write to it is trusted like the adapter.
+// A queue between the steps carries authenticated values, so a process that can write to it is trusted like the adapter.
 extension Authenticated: Codable where Value: Codable {
     private enum CodingKeys: String, CodingKey {
         case value, channel, evidence

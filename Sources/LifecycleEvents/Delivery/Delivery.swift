@@ -1,7 +1,7 @@
 public import FoundationEssentials
 import SignatureCore
 
-/// What a provider sent, untouched: header fields, raw body, and when it was received.
+/// A provider's request, untouched: header fields, raw body, and the time of receipt.
 ///
 /// `receivedAt` is the only clock that the libraries know.
 public struct Delivery: Sendable, Codable {

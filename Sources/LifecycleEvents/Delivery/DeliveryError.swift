@@ -22,7 +22,7 @@ public struct DeliveryError: Error, Sendable {
         public static let misdirected: Code = "misdirected"
         /// It could not be decided now: keys, network or quota were not to be had.
         public static let unavailable: Code = "unavailable"
-        /// The provider refuses what has to be asked, until somebody changes the set-up.
+        /// The provider refuses a look-up until a person changes the set-up.
         public static let denied: Code = "denied"
 
         /// True if the same delivery can succeed later without a change on your side.
@@ -42,7 +42,7 @@ public struct DeliveryError: Error, Sendable {
 
     /// The cause.
     public var code: Code
-    /// What exactly is wrong.
+    /// The details: what was expected, and what came.
     public var message: String
     /// True if the delivery was proven to be the provider's before it failed. Such a delivery is worth keeping.
     public var isAuthentic: Bool
@@ -78,7 +78,7 @@ extension DeliveryError: CustomStringConvertible, CustomDebugStringConvertible {
 
 /// A mistake in the set-up, found when an adapter is made rather than when the first delivery arrives.
 public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
-    /// What is wrong.
+    /// The details: what must be changed.
     public var message: String
 
     /// Makes an error.

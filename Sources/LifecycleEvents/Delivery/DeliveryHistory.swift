@@ -25,9 +25,9 @@ public protocol DeliveryHistory: Sendable {
 public struct DeliveryHistoryPage: Sendable {
     /// Something that a provider has sent, and what an adapter made of it.
     public struct Entry: Sendable {
-        /// What the webhook would have brought; nil where that could not be proven a second time.
+        /// The delivery as the webhook would have brought it; nil if it could not be proven a second time.
         public var delivery: Delivery?
-        /// What it means.
+        /// The result of taking it in.
         public var outcome: Result<Normalization, DeliveryError>
 
         /// Makes an entry.
@@ -37,7 +37,7 @@ public struct DeliveryHistoryPage: Sendable {
         }
     }
 
-    /// What was sent, in any order.
+    /// The deliveries, in any order.
     public var entries: [Entry]
     /// Where the next page begins; nil behind the last.
     public var next: String?

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// What one delivery came to.
+/// The result of one delivery.
 public struct Normalization: Hashable, Sendable, Codable {
     /// Why an authentic delivery gave no event.
     public struct NoChange: Hashable, Sendable, Codable {
@@ -26,7 +26,7 @@ public struct Normalization: Hashable, Sendable, Codable {
 
         /// Why.
         public var reason: Reason
-        /// What the store asserted all the same.
+        /// The store's assertion without an event.
         public var statement: StoreStatement?
 
         /// Makes a result without events.
@@ -36,11 +36,11 @@ public struct Normalization: Hashable, Sendable, Codable {
         }
     }
 
-    /// What happened, in the order in which it takes effect.
+    /// The events, in the order in which they take effect.
     public var events: [NormalizedEvent]
     /// Why there is no event, where there is none.
     public var noChange: Optional<NoChange>  // In full: as in `NormalizedEvent`.
-    /// What the store asserted beside the events: about lineages that no event here is about, such as the other items
+    /// Assertions in addition to the events: about lineages that no event here is about, such as the other items
     /// of a purchase, and about the same lineage at another time.
     public var furtherStatements: [StoreStatement]
     /// Paths of descriptive members whose type was not the documented one; they read as absent. Worth a metric: a

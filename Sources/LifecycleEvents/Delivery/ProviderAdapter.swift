@@ -1,4 +1,4 @@
-/// What every provider's adapter does, in three steps, each a pure value in and out: prove, ask, map.
+/// The adapter of one provider. It works in three steps, each a pure value in and out: prove, ask, map.
 ///
 /// Every value between the steps can cross a queue, so an endpoint may answer after the first and leave the others to
 /// a worker. An adapter whose steps need no waiting offers them synchronously; called through the concrete type they
@@ -34,8 +34,8 @@ public protocol ProviderAdapter<Notification, Resolved>: Sendable {
 
     /// The part of a delivery that the provider signed, where a signature covers less than all of it: what to keep.
     ///
-    /// What is not signed can be different in each copy of one genuine delivery. Name what you keep by the digest of this part,
-    /// and keep nothing else, so that nobody fills your storage with copies. It is proven like the delivery itself.
+    /// Unsigned parts can differ in each copy of one genuine delivery. Name what you keep by the digest of this part,
+    /// and keep nothing else, so that copies cannot fill your storage. It is proven like the delivery itself.
     func signedDocument(of delivery: Delivery) -> Delivery
 }
 
@@ -61,7 +61,7 @@ extension ProviderAdapter {
         try normalize(try await resolve(try await authenticate(delivery)))
     }
 
-    /// What to answer the provider.
+    /// The answer to the provider.
     public func acknowledgement(for outcome: Result<Normalization, DeliveryError>) -> Acknowledgement {
         Acknowledgement(for: outcome, provider: provider)
     }

@@ -11,14 +11,14 @@ package struct SigningSecrets: Sendable {
     package init(_ secrets: [Secret]) throws(ConfigurationError) {
         var keys: [HMACSHA256] = []
         for (index, secret) in secrets.enumerated() {
-            guard !secret.isBlank else { throw ConfigurationError("signing secret \(index + 1) is blank") }
+            guard !secret.isBlank else { throw ConfigurationError("signing secret \(index + 1) must not be blank") }
             guard !secret.hasWhiteSpaceAtAnEnd else {
-                throw ConfigurationError("signing secret \(index + 1) has white space at an end")
+                throw ConfigurationError("signing secret \(index + 1) must not begin or end with white space")
             }
             do throws(SignatureError) {
                 keys.append(try HMACSHA256(key: secret.bytes.span))
             } catch {
-                throw ConfigurationError("signing secret \(index + 1) is not usable: \(error)")
+                throw ConfigurationError("signing secret \(index + 1) cannot be used: \(error)")
             }
         }
         self.keys = keys

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The SHA-256 of raw bytes, in hexadecimal, computed when it is first asked for.
 ///
-/// Hashing takes as long as proving a keyed signature, and whoever only switches over an event never reads the digest.
+/// Hashing takes as long as proving a keyed signature, and a host that only switches over an event never reads the digest.
 /// Until it is read, the bytes stay in memory, shared by all that was made from them.
 package struct BodyDigest: Hashable, Sendable, Codable {
     private enum Contents {

@@ -40,7 +40,7 @@ extension EventID {
         EventID(lineage, .ended, periodStart.secondsDiscriminator, reason.discriminator)
     }
 
-    /// Money went back, whoever made it go back.
+    /// Money went back, by the store, the developer or a dispute.
     ///
     /// - Parameters:
     ///   - lineage: the lineage.
@@ -106,7 +106,7 @@ extension EventID {
     ///
     /// - Parameters:
     ///   - lineage: the lineage.
-    ///   - provider: who told us.
+    ///   - provider: the service that reported it.
     ///   - notification: the provider's own identity of the notification.
     ///   - ordinal: which of the notification's events this is.
     public static func notified(

@@ -79,7 +79,7 @@ public struct SubscriptionID: Hashable, Sendable, Codable, CustomStringConvertib
     }
 }
 
-/// What kind of statement an ``EventID`` is about. It is coarser than the event's case: a renewal that one channel
+/// The kind of statement that an ``EventID`` is about. It is coarser than the event's case: a renewal that one channel
 /// words as a product change is still the same ``periodBegan``.
 public struct FactKind: OpenValue {
     /// The name that enters the digest.
@@ -87,27 +87,27 @@ public struct FactKind: OpenValue {
     /// Keeps a name as it is.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// A period of access began; told apart by the store's transaction or order.
+    /// A period of access began; identified by the store's transaction or order.
     public static let periodBegan: FactKind = "period_began"
-    /// A period of access ended; told apart by the transaction that it ends.
+    /// A period of access ended; identified by the transaction that it ends.
     public static let ended: FactKind = "ended"
-    /// Money went back; told apart by the refund, or by the transaction.
+    /// Money went back; identified by the refund, or by the transaction.
     public static let refunded: FactKind = "refunded"
-    /// A refund was undone; told apart by the transaction.
+    /// A refund was undone; identified by the transaction.
     public static let refundReversed: FactKind = "refund_reversed"
-    /// A change of product was arranged for later; told apart by products and date.
+    /// A change of product was arranged for later; identified by products and date.
     public static let changeScheduled: FactKind = "change_scheduled"
-    /// A scheduled change of product was withdrawn; told apart by the product that stays and the date.
+    /// A scheduled change of product was withdrawn; identified by the product that stays and the date.
     public static let changeReverted: FactKind = "change_reverted"
-    /// A period was extended; told apart by its transaction and the new end.
+    /// A period was extended; identified by its transaction and the new end.
     public static let extended: FactKind = "extended"
-    /// A dispute moved on; told apart by the dispute and its stage.
+    /// A dispute moved on; identified by the dispute and its stage.
     public static let chargeback: FactKind = "chargeback"
-    /// A one-time product was bought; told apart by transaction.
+    /// A one-time product was bought; identified by the transaction.
     public static let purchased: FactKind = "purchased"
-    /// A lineage moved to the account that bought it anew; told apart by the purchase.
+    /// A lineage moved to the account that bought it again; identified by the purchase.
     public static let transferred: FactKind = "transferred"
-    /// Anything that channels share no discriminator for; told apart by the provider's notification.
+    /// Anything else that channels share no name for; identified by the provider's notification.
     public static let notified: FactKind = "notified"
 }
 
@@ -211,7 +211,7 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
     /// Derives the identity of something that belongs to no lineage, such as a test notification.
     ///
     /// - Parameters:
-    ///   - provider: who told us.
+    ///   - provider: the service that reported it.
     ///   - environment: the world that it concerns.
     ///   - notification: the provider's own identity of the notification.
     ///   - ordinal: which of the notification's events this is.

@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
-/// What happened, in one vocabulary for every provider: one case per thing that a backend reacts to.
+/// An event in one vocabulary for every provider: one case for each thing that a backend reacts to.
 ///
-/// An event says what changed, for side effects. Whether somebody may use a product is not derived from events but
+/// An event says what changed, for side effects. Access is not derived from events but
 /// from the facts that come with them; ``accessEffect`` is only what this event by itself does to access.
 @nonexhaustive
 public enum LifecycleEvent: Hashable, Sendable {
@@ -65,7 +65,7 @@ public enum LifecycleEvent: Hashable, Sendable {
 }
 
 extension LifecycleEvent {
-    /// What an event by itself does to access.
+    /// The effect of an event by itself on access.
     @nonexhaustive
     public enum AccessEffect: String, Hashable, Sendable, Codable {
         /// Nothing.
@@ -80,7 +80,7 @@ extension LifecycleEvent {
         case moves
     }
 
-    /// What this event by itself does to access.
+    /// The effect of this event by itself on access.
     public var accessEffect: AccessEffect {
         switch self {
         case .started, .renewed, .productChanged, .extended, .oneTimePurchased, .refundReversed: .grants
@@ -133,7 +133,7 @@ extension LifecycleEvent {
         public var phase: Phase
         /// The period that began.
         public var period: ServicePeriod
-        /// What it cost, where stated.
+        /// The price, where stated.
         public var price: Price?
 
         /// Makes the detail of a start.
@@ -187,7 +187,7 @@ extension LifecycleEvent {
         public var phase: Phase
         /// The period that was paid or granted. It may begin in the future: some stores charge ahead.
         public var period: ServicePeriod
-        /// What it cost, where stated.
+        /// The price, where stated.
         public var price: Price?
 
         /// Makes the detail of a renewal.
@@ -201,7 +201,7 @@ extension LifecycleEvent {
 
     /// A failed charge.
     public struct BillingIssue: Hashable, Sendable {
-        /// What happens to access while the store tries again.
+        /// Access while the store tries again.
         @nonexhaustive
         public enum Access: Hashable, Sendable {
             /// Access stays until the end of the grace period.
@@ -217,7 +217,7 @@ extension LifecycleEvent {
             }
         }
 
-        /// What happens to access while the store tries again.
+        /// Access while the store tries again.
         public var access: Access
         /// Until when the store tries again, where stated.
         @OptionalEventTime public var retryUntil: Date?
@@ -234,7 +234,7 @@ extension LifecycleEvent {
 
     /// The end of automatic renewal.
     public struct AutoRenewDisabled: Hashable, Sendable, Codable {
-        /// Who or what turned renewal off.
+        /// The reason why renewal is off.
         @nonexhaustive
         public enum Reason: String, Hashable, Sendable, Codable {
             /// The customer.
@@ -253,11 +253,11 @@ extension LifecycleEvent {
             case unknown
         }
 
-        /// Who or what turned renewal off.
+        /// The reason why renewal is off.
         public var reason: Reason
         /// Until when access lasts, where stated.
         @OptionalEventTime public var accessUntil: Date?
-        /// What the customer chose when asked why, in the store's own word, such as Stripe's `too_expensive`.
+        /// The customer's answer when asked why, in the store's own word, such as Stripe's `too_expensive`.
         public var feedback: String?
 
         /// Makes the detail of an end of renewal.
@@ -300,7 +300,7 @@ extension LifecycleEvent {
 
         /// Why access ended.
         public var reason: Reason
-        /// What the customer chose when asked why, in the store's own word.
+        /// The customer's answer when asked why, in the store's own word.
         public var feedback: String?
 
         /// Makes the detail of an expiry.
@@ -312,7 +312,7 @@ extension LifecycleEvent {
 
     /// A change from one product to another.
     public struct ProductChange: Hashable, Sendable {
-        /// What kind of change it is.
+        /// The kind of change.
         @nonexhaustive
         public enum Direction: String, Hashable, Sendable, Codable {
             /// To a higher level of service.
@@ -325,7 +325,7 @@ extension LifecycleEvent {
             case quantity
             /// Items added to or removed from the same subscription.
             case addOns = "add_ons"
-            /// Not stated, and not to be told without a catalogue.
+            /// Not stated, and not derivable without a catalogue.
             case unknown
         }
 
@@ -338,7 +338,7 @@ extension LifecycleEvent {
             case atPeriodEnd(Date?)
         }
 
-        /// What the direction rests on.
+        /// The basis of the direction.
         @nonexhaustive
         public enum Basis: String, Hashable, Sendable, Codable {
             /// The store said so.
@@ -349,7 +349,7 @@ extension LifecycleEvent {
             case inferred
         }
 
-        /// What the store does with the money of the unused part.
+        /// The store's treatment of the unused part's money.
         @nonexhaustive
         public enum Proration: String, Hashable, Sendable, Codable {
             /// The new product is charged in full.
@@ -372,13 +372,13 @@ extension LifecycleEvent {
         public var from: Optional<String>
         /// The product after.
         public var to: String
-        /// What kind of change it is.
+        /// The kind of change.
         public var direction: Direction
         /// When it takes effect.
         public var timing: Timing
-        /// What `direction` rests on.
+        /// The basis of `direction`.
         public var basis: Basis
-        /// What the store does with the money of the unused part, where stated.
+        /// The store's treatment of the unused part's money, where stated.
         public var proration: Optional<Proration>
         /// The period of the new product, once it began.
         public var period: Optional<ServicePeriod>
@@ -524,7 +524,7 @@ extension LifecycleEvent {
 
     /// Something bought that does not renew.
     public struct OneTimePurchase: Hashable, Sendable, Codable {
-        /// What kind of product it is.
+        /// The kind of product.
         @nonexhaustive
         public enum ProductType: String, Hashable, Sendable, Codable {
             /// Used up.
@@ -537,11 +537,11 @@ extension LifecycleEvent {
             case unknown
         }
 
-        /// What kind of product it is.
+        /// The kind of product.
         public var type: ProductType
         /// How many were bought.
         public var quantity: Int64
-        /// What they cost, where stated.
+        /// The price of all of them, where stated.
         public var price: Price?
         /// When access ends, where the store says so.
         @OptionalEventTime public var expires: Date?
@@ -633,7 +633,7 @@ extension LifecycleEvent {
         /// True if the refund takes the access of now: true only where that rests on the refunded transaction and ends with
         /// it. Absent where the provider does not say and the state has to decide, and where nothing is taken, as by Stripe.
         public var affectsCurrentPeriod: Bool?
-        /// What the store calls the refund, where a transaction can have several and each has a name, as on Stripe.
+        /// The store's name of the refund, where a transaction can have several and each has a name, as on Stripe.
         public var refund: String?
 
         /// Makes the detail of a refund.
@@ -661,7 +661,7 @@ extension LifecycleEvent {
     public struct TransactionReference: Hashable, Sendable, Codable {
         /// The store's id of the transaction.
         public var transaction: String
-        /// What the store calls the refund that it is about, where it names refunds.
+        /// The store's name of the refund that it is about, where it names refunds.
         public var refund: String?
 
         /// Makes a reference.
@@ -700,7 +700,7 @@ extension LifecycleEvent {
         public var amount: Money?
         /// Why the customer disputes it, in the store's own word, such as Stripe's `fraudulent`.
         public var reason: String?
-        /// What the store calls the dispute, where it has a name.
+        /// The store's name of the dispute, where it has one.
         public var dispute: String?
 
         /// Makes the detail of a dispute.
@@ -774,7 +774,7 @@ extension LifecycleEvent {
 
     /// Something worth knowing.
     public struct Notice: Hashable, Sendable, Codable {
-        /// What it is about.
+        /// The subject of the notice.
         public struct Kind: OpenValue {
             /// The name used in JSON.
             public let rawValue: String
@@ -815,9 +815,9 @@ extension LifecycleEvent {
             public static let other: Kind = "other"
         }
 
-        /// What it is about.
+        /// The subject of the notice.
         public var kind: Kind
-        /// What the provider says of it, under names of ours.
+        /// Details from the provider, under names of this package.
         public var facts: [String: String]
 
         /// Makes the detail of a notice.

@@ -148,14 +148,14 @@ public struct Money: Hashable, Sendable, Codable, CustomStringConvertible {
 
 /// An amount with what it stands for.
 public struct Price: Hashable, Sendable, Codable {
-    /// What an amount stands for.
+    /// The meaning of an amount.
     @nonexhaustive
     public enum Role: String, Hashable, Sendable, Codable {
         /// Money that was taken.
         case charged
-        /// What the product costs, without a statement that this was taken now.
+        /// The product's price, without a statement that it was taken now.
         case list
-        /// What the next renewal will take.
+        /// The price that the next renewal will take.
         case renewal
         /// Money that went back.
         case refund
@@ -164,7 +164,7 @@ public struct Price: Hashable, Sendable, Codable {
     /// The amount, tax included where the store includes it.
     public var money: Money
 
-    /// What the amount stands for.
+    /// The meaning of the amount.
     public var role: Role
 
     /// The tax inside the amount; present only when the provider states it.

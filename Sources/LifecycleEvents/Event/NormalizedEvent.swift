@@ -7,9 +7,9 @@ public import FoundationEssentials
 public struct NormalizedEvent: Hashable, Sendable, Identifiable {
     /// The identity of the fact: the same on redelivery and from any channel that can know it.
     public var id: EventID
-    /// What happened.
+    /// The event in the common vocabulary.
     public var event: LifecycleEvent
-    /// Who told us.
+    /// The service that reported it.
     public var provider: Provider
     /// Where the purchase lives.
     public var store: Store
@@ -23,7 +23,7 @@ public struct NormalizedEvent: Hashable, Sendable, Identifiable {
     public var subscription: Optional<SubscriptionID>
     /// The store's transaction or order that it concerns.
     public var transaction: Optional<String>
-    /// Whom the purchase belongs to, as far as stated.
+    /// The account that the purchase belongs to, as far as stated.
     public var account: Optional<Account>
     /// The product that it concerns.
     public var product: Optional<PurchasedProduct>
@@ -38,9 +38,9 @@ public struct NormalizedEvent: Hashable, Sendable, Identifiable {
     /// The store's own name of the line of its order, where it has one in addition to the transaction: Apple's
     /// `webOrderLineItemId`.
     public var lineItem: Optional<String>
-    /// What the transaction pays for, where the store states several things with prices of their own.
+    /// The things that the transaction pays for, where the store states several with prices of their own.
     public var items: Optional<[PurchasedItem]>
-    /// What happens at the end of the period.
+    /// The plan for the end of the period.
     public var renewal: Optional<RenewalTerms>
     /// When it happened.
     @EventTime public var occurredAt: Date
@@ -50,7 +50,7 @@ public struct NormalizedEvent: Hashable, Sendable, Identifiable {
     @EventTime public var assertedAt: Date
     /// When the statement reached us.
     @EventTime public var receivedAt: Date
-    /// What the store asserted. State is computed from these alone.
+    /// The store's assertions. State is computed from these alone.
     public var facts: [Fact]
     /// Where the event comes from.
     public var origin: Origin
@@ -210,7 +210,7 @@ public struct Origin: Hashable, Sendable, Codable {
         public static let simulated: Channel = "simulated"
     }
 
-    /// What kind of statement it is, where the adapter knows more than the event says.
+    /// The kind of statement, where the adapter knows more than the event says.
     ///
     /// An adapter marks its statements with this, so that a reader of states and events compares no wire words.
     public struct Speech: OpenValue {
@@ -224,7 +224,7 @@ public struct Origin: Hashable, Sendable, Codable {
         public static let renewal: Speech = "renewal"
     }
 
-    /// What proves that a statement is the provider's.
+    /// The proof that a statement is the provider's.
     public struct Evidence: Hashable, Sendable, Codable {
         /// How it is proven.
         public struct Method: OpenValue {
@@ -286,7 +286,7 @@ public struct Origin: Hashable, Sendable, Codable {
     public var notificationID: Optional<String>
     /// By which way it reached us.
     public var channel: Channel
-    /// What proves it.
+    /// The proof of its origin.
     public var evidence: Evidence
     /// The SHA-256 of the raw bytes, in hexadecimal. It is computed when it is first read, compared or encoded, and the
     /// raw bytes stay in memory until then.
@@ -297,7 +297,7 @@ public struct Origin: Hashable, Sendable, Codable {
     private var bodyDigest: BodyDigest
     /// Which version of the mapping made the event, such as `apple/1`.
     public var mapper: String
-    /// What kind of statement it is; absent where the event says all of it.
+    /// The kind of statement; absent where the event says all of it.
     public var speech: Optional<Speech>
     /// Which step of the store's object it is, where the store says what was before.
     public var revision: Optional<Revision>

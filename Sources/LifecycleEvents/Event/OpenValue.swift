@@ -22,7 +22,7 @@ extension OpenValue {
     public var description: String { rawValue }
 }
 
-/// Who told us: the service whose notification or answer an event was made from.
+/// The service whose notification or answer an event was made from.
 public struct Provider: OpenValue {
     /// The name used in JSON and metrics.
     public let rawValue: String
@@ -41,7 +41,7 @@ public struct Provider: OpenValue {
     public static let host: Provider = "host"
 }
 
-/// Where a purchase lives, whoever reports it.
+/// The store that a purchase lives in, whichever service reports it.
 public struct Store: OpenValue {
     /// The name used in JSON and in event identities.
     public let rawValue: String
@@ -66,7 +66,7 @@ public struct Store: OpenValue {
     public static let rcBilling: Store = "rc_billing"
     /// RevenueCat's Test Store.
     public static let testStore: Store = "test_store"
-    /// Access that somebody granted without a store.
+    /// Access that was granted without a store.
     public static let promotional: Store = "promotional"
     /// The provider did not say.
     public static let unknown: Store = "unknown"

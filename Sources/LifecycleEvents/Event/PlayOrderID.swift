@@ -26,7 +26,7 @@ extension String {
     /// Names what was paid for one of the further items with this order, which all items share.
     package func transaction(ofItem product: String) -> String { "\(self)/\(product)" }
 
-    /// What goes on of an order's period under another purchase token, which the order alone does not name.
+    /// The name of an order's period that continues under another purchase token, which the order alone does not name.
     package func goingOn(under token: String) -> String { "\(self)@\(token)" }
 
     /// The order that paid for a period, also where the name is of what goes on of it.

@@ -15,7 +15,7 @@ public struct PurchasedProduct: Hashable, Sendable, Codable {
     public var group: Optional<String>
     /// How many were bought; absent where the store does not say.
     public var quantity: Optional<Int64>
-    /// What the same subscription has in addition to this product for the same period; absent where there is nothing.
+    /// Further products of the same subscription for the same period; absent where there are none.
     public var addOns: Optional<[PurchasedProduct]>
 
     /// Makes a product reference.
@@ -44,7 +44,7 @@ public struct PurchasedProduct: Hashable, Sendable, Codable {
 
 /// A price below the regular one, or none at all, under conditions that the store names.
 public struct Offer: Hashable, Sendable, Codable {
-    /// What kind of offer it is.
+    /// The kind of offer.
     public struct Kind: OpenValue {
         /// The name used in JSON.
         public let rawValue: String
@@ -78,7 +78,7 @@ public struct Offer: Hashable, Sendable, Codable {
         public static let oneTime: Payment = "one_time"
     }
 
-    /// What kind of offer it is.
+    /// The kind of offer.
     public var kind: Kind
     /// The store's identifier of the offer.
     public var id: String?
@@ -125,7 +125,7 @@ public struct Commitment: Hashable, Sendable, Codable {
     public var payment: Optional<Int64>
     /// How many payments it has.
     public var payments: Optional<Int64>
-    /// What all of them come to.
+    /// The sum of all payments.
     public var total: Optional<Money>
     /// When it ends. Until then the store charges, also where the customer has turned renewal off.
     @OptionalEventTime public var endsAt: Date?
@@ -159,7 +159,7 @@ public enum Phase: String, Hashable, Sendable, Codable {
     case prepaid
 }
 
-/// Whom a purchase belongs to, as far as the provider says.
+/// The account that a purchase belongs to, as far as the provider says.
 public struct Account: Hashable, Sendable, Codable {
     /// Where an account identifier comes from, which decides how far it can be trusted.
     public struct Source: OpenValue {
@@ -215,7 +215,7 @@ public struct Account: Hashable, Sendable, Codable {
 
         private enum CodingKeys: String, CodingKey { case id, source }
 
-        /// What an index over accounts is keyed by: the identifier without its source, a UUID in lower case. A transfer
+        /// The key for an index over accounts: the identifier without its source, a UUID in lower case. A transfer
         /// moves what is bound under the same key, whichever source named it.
         public var lookupKey: String { id.isUUID ? id.lowercased() : id }
 
@@ -247,7 +247,7 @@ public struct Account: Hashable, Sendable, Codable {
     /// Every identifier, the binding one first.
     public var identifiers: [Identifier] { [Identifier(id, source)] + aliases }
 
-    /// Whether both have the same identifiers in the same order, octet for octet.
+    /// True if both have the same identifiers in the same order, octet for octet.
     public static func == (left: Account, right: Account) -> Bool {
         left.id.hasOctets(of: right.id) && left.source == right.source && left.aliases == right.aliases
     }
@@ -314,7 +314,7 @@ extension Account.Identifier: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// What will happen at the end of the period, as last stated.
+/// The plan for the end of the period, as last stated.
 public struct RenewalTerms: Hashable, Sendable, Codable {
     /// True if the store will try to renew.
     public var willRenew: Bool
@@ -322,7 +322,7 @@ public struct RenewalTerms: Hashable, Sendable, Codable {
 
     /// The product that renews next, where stated.
     public var nextProduct: Optional<String>
-    /// What the next renewal will cost, where stated.
+    /// The price of the next renewal, where stated.
     public var nextPrice: Optional<Money>
     /// When the next renewal is due, where stated.
     @OptionalEventTime public var renewsAt: Date?

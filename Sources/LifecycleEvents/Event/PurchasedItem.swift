@@ -10,7 +10,7 @@ public struct PurchasedItem: Hashable, Sendable, Codable {
     public var price: Optional<Money>
     /// When it was taken out of the purchase, where it was.
     @OptionalEventTime public var removedAt: Date?
-    /// What went back of its price; absent where nothing did.
+    /// The refunds of its price; absent where there are none.
     public var refunds: Optional<[Refund]>
 
     /// Makes an item.

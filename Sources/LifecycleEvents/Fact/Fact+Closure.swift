@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 extension Fact {
-    /// Whether a purchase as a whole is over, or withheld, whatever the ends of its periods say.
+    /// The end or suspension of a purchase as a whole, in spite of the ends of its periods.
     ///
     /// A ``PeriodEnd`` is about one period. A store that calls the purchase expired, on hold or paused speaks of all of
     /// them: none that was stated by then gives access beyond ``at``, neither of this lineage nor of those in ``covers``. A

@@ -11,17 +11,17 @@ public enum Fact: Hashable, Sendable {
     case period(Period)
     /// A period ended before or at its stated end.
     case periodEnded(PeriodEnd)
-    /// Whether the purchase as a whole is over or withheld.
+    /// The purchase as a whole is over or withheld, or open again.
     case closure(Closure)
-    /// Whether and how the subscription renews.
+    /// The renewal: will it happen, and on which terms.
     case renewalIntent(RenewalIntent)
     /// Which product renews next, stated without a word on whether it renews at all.
     case nextProduct(NextProduct)
     /// A product took the place of another at once.
     case productSwitch(ProductSwitch)
-    /// Whether charging works.
+    /// The standing of charges: settled, in grace or failed.
     case billing(Billing)
-    /// Whether the subscription is paused, or will be.
+    /// A pause that is on or planned, or none.
     case pause(PauseState)
     /// A price change is under way, or none.
     case priceChange(PriceChangeState)
@@ -31,7 +31,7 @@ public enum Fact: Hashable, Sendable {
     case refund(RefundState)
     /// Something that does not renew was bought.
     case purchase(OneTimePurchase)
-    /// Whom the lineage belongs to.
+    /// The account that the lineage belongs to.
     case owner(Account)
     /// The lineage moved between accounts.
     case transfer(LifecycleEvent.Transfer)
@@ -44,7 +44,7 @@ public enum Fact: Hashable, Sendable {
 }
 
 extension Fact {
-    /// Whether access was bought by its user or shared with them.
+    /// How the user has access: by a purchase of their own, or shared with them.
     @nonexhaustive
     public enum Ownership: String, Hashable, Sendable, Codable {
         /// Bought.
@@ -166,9 +166,9 @@ extension Fact {
         }
     }
 
-    /// Whether and how the subscription renews.
+    /// The renewal: will it happen, and on which terms.
     public struct RenewalIntent: Hashable, Sendable, Codable {
-        /// What will happen at the end of the period.
+        /// The plan for the end of the period.
         public var terms: RenewalTerms
         /// Why it will not renew, where it will not and the reason is stated.
         public var reason: LifecycleEvent.AutoRenewDisabled.Reason?
@@ -201,7 +201,7 @@ extension Fact {
         public var to: String
         /// When it changed.
         @EventTime public var at: Date
-        /// What happened to the money of the unused part, where stated.
+        /// The treatment of the unused part's money, where stated.
         public var proration: LifecycleEvent.ProductChange.Proration?
 
         /// Makes the fact.
@@ -227,9 +227,9 @@ extension Fact {
         }
     }
 
-    /// Whether charging works.
+    /// The standing of charges: settled, in grace or failed.
     public struct Billing: Hashable, Sendable, Codable {
-        /// What a failed charge has led to.
+        /// The consequence of a failed charge.
         @nonexhaustive
         public enum Status: String, Hashable, Sendable, Codable {
             /// No charge is outstanding.
@@ -240,7 +240,7 @@ extension Fact {
             case suspended
         }
 
-        /// What a failed charge has led to.
+        /// The consequence of a failed charge.
         public var status: Status
         /// The start of the period whose renewal is outstanding, where known.
         @OptionalEventTime public var periodStart: Date?
@@ -324,7 +324,7 @@ extension Fact {
         }
     }
 
-    /// Whether the subscription is paused.
+    /// A pause, or none.
     public struct PauseState: Hashable, Sendable, Codable {
         /// How far a pause has come.
         @nonexhaustive
@@ -402,7 +402,7 @@ extension Fact {
         }
     }
 
-    /// Whether a transaction is refunded.
+    /// The refund of a transaction, or its reversal.
     ///
     /// A statement with a ``refund`` is about that one refund; the others of the transaction count beside it. A statement
     /// without is about the transaction as a whole, and its amount is all that went back so far.
@@ -469,7 +469,7 @@ extension Fact {
         public var transaction: String
         /// The product.
         public var product: String
-        /// What was bought, in which quantity and at which price.
+        /// The product's type, its quantity and its price.
         public var purchase: LifecycleEvent.OneTimePurchase
         /// When.
         @EventTime public var at: Date

@@ -25,7 +25,7 @@ public struct RenewalCheck: Hashable, Sendable, Codable, Identifiable {
         )
     }
 
-    /// What a look-up came to.
+    /// The outcome of a look-up.
     @nonexhaustive
     public enum Outcome: Hashable, Sendable {
         /// The new period has begun: process the renewal now.
@@ -36,7 +36,7 @@ public struct RenewalCheck: Hashable, Sendable, Codable, Identifiable {
         case notYet(RenewalCheck)
         /// The provider shows something else: another product, or a later end of the same period. Process that.
         case changed
-        /// Every attempt was fruitless: go by the announcement's own dates, and have somebody look.
+        /// Every attempt was fruitless: use the announcement's own dates, and alert a person.
         case exhausted
     }
 

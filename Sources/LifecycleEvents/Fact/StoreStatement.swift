@@ -4,7 +4,7 @@ public import FoundationEssentials
 public struct StoreStatement: Hashable, Sendable, Codable {
     /// The lineage.
     public var subscription: SubscriptionID
-    /// Who told us.
+    /// The service that reported it.
     public var provider: Provider
     /// When the store signed or created the statement.
     @EventTime public var assertedAt: Date
@@ -29,7 +29,7 @@ public struct StoreStatement: Hashable, Sendable, Codable {
 }
 
 extension StoreStatement {
-    /// The host's word that whoever is signed in calls a purchase theirs.
+    /// The host's word that the signed-in user calls a purchase theirs.
     ///
     /// Stores do not always say whose a purchase is: it was made without an account token, by an offer code, or by a family
     /// member. A claim binds it then. Whom a provider names under the same source, at whatever time, comes before any claim;
@@ -60,7 +60,7 @@ extension StoreStatement {
 }
 
 extension StoreStatement {
-    /// The host's word that a purchase belongs to an account from a moment on, whoever had it before.
+    /// The host's word that a purchase belongs to an account from a moment on, in place of any account before.
     ///
     /// A store may name another account for a purchase that goes on, such as after Apple's Set App Account Token. That is a
     /// conflict and moves nothing; this moves it. A new purchase that the store states under another account moves by itself.
@@ -87,7 +87,7 @@ extension StoreStatement {
 }
 
 extension NormalizedEvent {
-    /// What the store asserted with this event; nil when it is about no lineage.
+    /// The store's assertions with this event; nil when it is about no lineage.
     public var statement: StoreStatement? {
         subscription.map {
             StoreStatement(

@@ -36,7 +36,7 @@ public enum AccessDecision: Hashable, Sendable {
         public var phase: Phase?
         /// The store's transaction or order.
         public var transaction: String?
-        /// Whether it was bought or shared.
+        /// The ownership: bought or shared.
         public var ownership: Fact.Ownership
         /// The statements behind it, the most immediate first.
         public var evidence: [Citation]

@@ -54,7 +54,7 @@ public struct Citation: Hashable, Sendable, Codable {
     public var assertedAt: Date { Date(millisecondsSince1970: contents.milliseconds) }
     /// How close the one who told us is to the purchase.
     public var authority: Authority { contents.authority }
-    /// Who told us.
+    /// The service that reported it.
     public var provider: Provider { contents.provider }
     /// The provider's type of the notification, verbatim.
     public var type: String { contents.type }

@@ -21,7 +21,7 @@ public struct SubscriptionState: Hashable, Sendable {
         /// The failed charges that had grace before that one.
         package var earlierGraces: GraceHistory?
         package var pause: Register<Fact.PauseState>?
-        /// Whether the purchase as a whole is over or withheld.
+        /// The purchase as a whole is over or withheld, or open again.
         package var closure: Register<Fact.Closure>?
         package var priceChange: Register<Fact.PriceChangeState>?
 

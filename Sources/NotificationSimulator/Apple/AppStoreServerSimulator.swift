@@ -39,7 +39,7 @@ public struct AppStoreServerSimulator: Sendable {
     public struct Sent: Hashable, Sendable {
         /// The notification.
         public var notification: AppleSimulator.Notification
-        /// What came of each attempt, in the words of `sendAttemptResult`.
+        /// The outcome of each attempt, in the words of `sendAttemptResult`.
         public var attempts: [String]
 
         /// Describes what was sent.
@@ -92,9 +92,9 @@ public struct AppStoreServerSimulator: Sendable {
     public var isReleased = true
     /// True if a URL for notifications is configured.
     public var hasNotificationURL = true
-    /// What was sent, the oldest first.
+    /// The sent notifications, the oldest first.
     public var sent: [Sent] = []
-    /// What was bought.
+    /// The purchases.
     public var purchases: [Purchase] = []
     private let publicPoint: [UInt8]
 

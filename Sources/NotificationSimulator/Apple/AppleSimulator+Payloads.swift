@@ -4,7 +4,7 @@ import LifecycleEvents
 // The members have the names and meanings of Apple's documentation of the App Store Server API. App, environment and
 // time of signing are the simulator's to fill in.
 extension AppleSimulator {
-    /// What a notification says (`responseBodyV2DecodedPayload`).
+    /// The content of a notification (`responseBodyV2DecodedPayload`).
     public struct Notification: Hashable, Sendable {
         /// The one object that a notification carries.
         public enum Content: Hashable, Sendable {
@@ -55,9 +55,9 @@ extension AppleSimulator {
         public var status: Int64?
         /// `consumptionRequestReason`
         public var consumptionRequestReason: String?
-        /// What to sign as `signedTransactionInfo`.
+        /// The transaction to sign as `signedTransactionInfo`.
         public var transactionInfo: Transaction?
-        /// What to sign as `signedRenewalInfo`.
+        /// The renewal info to sign as `signedRenewalInfo`.
         public var renewalInfo: RenewalInfo?
 
         /// Makes the data of a purchase; without arguments, of none.

@@ -6,9 +6,9 @@ extension AppleSimulator: StorySimulator {
     /// Apple.
     public var provider: Provider { .apple }
 
-    /// What the App Store would send.
+    /// The App Store's notifications.
     ///
-    /// - Throws: ``SimulatorError``, also for a story that is told in part when the certificates are not valid: no receiver
+    /// - Throws: ``SimulatorError``, also for a story that leads out of the time in which the certificates are valid: no receiver
     ///   would accept that.
     public func notifications(
         _ story: Story,

@@ -26,7 +26,7 @@ public struct AppleSimulator: Sendable {
     public let environment: Environment
 
     package let certificates: AppleCertificates
-    /// What everything is made from.
+    /// The seed of everything.
     let seed: String
     private let header: [UInt8]
 

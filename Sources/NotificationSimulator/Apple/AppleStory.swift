@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// What becomes of one customer of the App Store, as data: a list of moments, each an act and the time that it takes
+/// The life of one customer of the App Store, as data: a list of moments, each an act and the time that it takes
 /// place.
 ///
 /// Times are virtual: they follow from where the story starts, and no clock is read.
@@ -9,7 +9,7 @@ public struct AppleStory: Sendable, Hashable {
     public let name: String
     /// One sentence about it.
     public let summary: String
-    /// What happens, in order.
+    /// The moments, in order.
     public let moments: [Moment]
 
     /// Writes a story.
@@ -23,7 +23,7 @@ public struct AppleStory: Sendable, Hashable {
     public struct Moment: Sendable, Hashable {
         /// When it happens.
         public var time: Time
-        /// What happens.
+        /// The act.
         public var act: Act
 
         /// Something at a time.
@@ -44,7 +44,7 @@ public struct AppleStory: Sendable, Hashable {
         case atGraceEnd
     }
 
-    /// What the customer, the developer or the App Store does. Each act gives one notification.
+    /// An act of the customer, the developer or the App Store. Each act gives one notification.
     @nonexhaustive
     public enum Act: Sendable, Hashable {
         /// The customer subscribes, for the first time or again.
@@ -168,7 +168,7 @@ public struct AppleStory: Sendable, Hashable {
         public var discountType: String?
         /// `offerPeriod`
         public var offerPeriod: String?
-        /// What a period costs under the offer, in thousandths of a US dollar.
+        /// The price of a period under the offer, in thousandths of a US dollar.
         public var price: Int64
         /// How long a period lasts under the offer; nil for as long as without it.
         public var period: Product.Period?
@@ -255,7 +255,7 @@ public struct AppleStory: Sendable, Hashable {
         case previous
     }
 
-    /// What is said of an external purchase token.
+    /// The occasion of a notification about an external purchase token.
     @nonexhaustive
     public enum TokenStage: String, Sendable, Hashable {
         /// It was made.
@@ -268,7 +268,7 @@ public struct AppleStory: Sendable, Hashable {
 }
 
 extension AppleStory {
-    /// What the App Store would send, each notification with the time of its signing.
+    /// The App Store's notifications, each with the time of its signing.
     ///
     /// - Throws: ``SimulatorError`` for an act that makes no sense where it stands, such as a renewal of nothing.
     public func notifications(from start: Date) throws(SimulatorError) -> [AppleSimulator.Notification] {

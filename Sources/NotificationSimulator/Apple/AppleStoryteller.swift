@@ -2,7 +2,7 @@ import FoundationEssentials
 import LifecycleEvents
 import SignatureCore
 
-/// What the App Store would know of a customer, moment by moment.
+/// The App Store's view of a customer, moment by moment.
 struct AppleStoryteller {
     typealias Transaction = AppleSimulator.Transaction
     typealias RenewalInfo = AppleSimulator.RenewalInfo
@@ -220,7 +220,7 @@ extension AppleStoryteller {
         let notification = try change("RENEWAL_EXTENDED") {
             $0.transaction.expiresDate = $0.transaction.expiresDate?.addingTimeInterval(Double(days) * 86_400)
         }
-        // What is said of the transaction later, such as its refund, has the new end, too.
+        // Later statements about the transaction, such as its refund, have the new end, too.
         if let extended = subscription?.transaction,
             let index = past.lastIndex(where: { $0.transactionId == extended.transactionId })
         {
@@ -245,7 +245,7 @@ extension AppleStoryteller {
     ) throws(SimulatorError) -> Notification {
         guard product.period == nil else { throw nonsense("\(product.id) renews") }
         let (price, overflow) = product.price.multipliedReportingOverflow(by: quantity)
-        guard !overflow else { throw nonsense("nobody can pay for so many") }
+        guard !overflow else { throw nonsense("the price of so many is too large") }
         let transactionId = nextTransactionId()
         var transaction = Transaction(
             transactionId: transactionId,

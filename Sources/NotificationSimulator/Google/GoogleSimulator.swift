@@ -158,7 +158,7 @@ extension GoogleSimulator: StorySimulator {
     /// Google Play.
     public var provider: Provider { .google }
 
-    /// What Google Play would publish, each notification with the purchases and orders that it changes.
+    /// Google Play's notifications, each with the purchases and orders that it changes.
     public func notifications(
         _ story: Story,
         from start: Date

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import LifecycleEvents
 
-/// What Google Play would know of a customer, scene by scene: tokens, orders, and what it publishes about them.
+/// Google Play's view of a customer, scene by scene: tokens, orders, and the notifications about them.
 struct GoogleStoryteller {
     /// A purchase as a relay of Google Play sees it in a scene.
     struct Holding: Sendable {
@@ -241,7 +241,7 @@ extension GoogleStoryteller {
             purchase.items[0].isRenewing = false
             switch ending {
             case .customer:
-                // What was said of the customer's cancellation stays.
+                // The statement about the customer's cancellation stays.
                 if purchase.context["canceledStateContext"] == nil {
                     purchase.context = JSONMembers([("canceledStateContext", ["userInitiatedCancellation": [:]])])
                 }
@@ -252,7 +252,7 @@ extension GoogleStoryteller {
         }
     }
 
-    /// Another token takes the place of the one before, whose end is told right after.
+    /// Another token takes the place of the one before, whose end is reported right after.
     private mutating func replace(_ scene: Plot.Scene, mode: String? = "CHARGE_FULL_PRICE") throws(SimulatorError) {
         guard let old = subscription else { throw SimulatorError("nothing is replaced", .nonsense) }
         let ended = Self.replaced(old, at: scene.time)

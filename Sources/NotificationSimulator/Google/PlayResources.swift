@@ -1,6 +1,6 @@
 import LifecycleEvents
 
-/// What the Play Developer API answers, as JSON.
+/// Answers of the Play Developer API, as JSON.
 enum PlayResources {
     static let host = "androidpublisher.googleapis.com"
 

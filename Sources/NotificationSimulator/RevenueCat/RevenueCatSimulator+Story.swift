@@ -15,7 +15,7 @@ extension RevenueCatSimulator: StorySimulator {
     /// RevenueCat.
     public var provider: Provider { .revenuecat }
 
-    /// What RevenueCat would send: of the App Store, or of Google Play where only that has what the story tells.
+    /// RevenueCat's notifications: of the App Store, or of Google Play where only that has the story's acts.
     public func notifications(
         _ story: Story,
         from start: Date

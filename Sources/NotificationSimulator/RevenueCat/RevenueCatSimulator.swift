@@ -10,7 +10,7 @@ public struct RevenueCatSimulator: Sendable {
     public let authorization: Secret?
     /// The secret that deliveries are signed with; nil leaves them unsigned.
     public let signingSecret: Secret?
-    /// What the names in stories are made from.
+    /// The seed of the names in stories.
     var seed = ""
 
     /// Makes a simulator.

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import LifecycleEvents
 
-/// What RevenueCat relays of a customer, scene by scene: purchases of the App Store, or of Google Play where only that has
-/// what the story tells. They have the names that the store's own simulator with the same seed gives them.
+/// RevenueCat's view of a customer, scene by scene: purchases of the App Store, or of Google Play where only that has
+/// the story's acts. They have the names that the store's own simulator with the same seed gives them.
 struct RevenueCatStoryteller {
     private typealias Event = RevenueCatSimulator.Event
 
@@ -17,7 +17,7 @@ struct RevenueCatStoryteller {
         var offer: Story.Offer?
         var isPrepaid = false
 
-        /// What a test notification shows.
+        /// The purchase in a test notification.
         static func sample(_ time: Int64) -> Purchase {
             Purchase(
                 transaction: "1",
@@ -68,7 +68,7 @@ struct RevenueCatStoryteller {
         let time = scene.time
         switch scene.act {
         case .subscribe:
-            // Whoever comes back within an App Store group goes on with the same purchase.
+            // A customer who comes back within an App Store group continues the same purchase.
             let isReturn = scene.before != nil && !isOfGooglePlay
             let purchase = try bought(scene)
             emit(isReturn ? "RENEWAL" : "INITIAL_PURCHASE", purchase, scene, charged(purchase))
@@ -84,7 +84,7 @@ struct RevenueCatStoryteller {
             emit("CANCELLATION", purchase, scene, [("cancel_reason", "UNSUBSCRIBE")])
         case .uncancel: emit("UNCANCELLATION", try latest(), scene)
         case .expire(let ending):
-            // What ended with the failed charge does not end again.
+            // A purchase that ended with the failed charge does not end again.
             guard scene.before?.state != .hold else { return }
             let reason =
                 switch ending {

@@ -9,7 +9,7 @@ struct Plot {
 
         var plan: Story.Plan
         var offer: Story.Offer?
-        /// What the current period costs, in thousandths.
+        /// The price of the current period, in thousandths.
         var price: Int64
         var state: State
         /// When this purchase was made.
@@ -135,7 +135,7 @@ struct Plot {
             try nextPeriod(from: standing.end)
         case .failCharge(let grace):
             guard try current(.active, .paused).end <= now else { throw nonsense("the period has not ended") }
-            // What is charged for when a pause ends has no grace.
+            // A charge at the end of a pause has no grace.
             try change(.active, .paused) {
                 $0.state = grace == nil ? .hold : .grace
                 $0.graceEnd = grace.map { [end = $0.end] in end + $0.wholeMilliseconds }
@@ -205,7 +205,7 @@ struct Plot {
         _ offer: Story.Offer?,
         _ state: Standing.State
     ) throws(SimulatorError) {
-        // Whoever cannot pay for one any more may buy another.
+        // A customer who cannot pay for one any more may buy another.
         if let standing, standing.state != .ended, standing.state != .hold {
             throw nonsense("there is a subscription already")
         }

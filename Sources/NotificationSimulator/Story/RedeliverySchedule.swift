@@ -1,6 +1,6 @@
 public import LifecycleEvents
 
-/// What a provider takes for an answer, and when it tries again where it got none.
+/// The answers that a provider accepts, and the times at which it tries again.
 public struct RedeliverySchedule: Sendable, Hashable {
     /// The waits behind each failed attempt, in the provider's time. After the last the provider gives up.
     public let waits: [Duration]

@@ -6,19 +6,19 @@ public import LifecycleEvents
 /// Its bytes and its identity are the same whenever and however often it is sent; what depends on the moment of sending
 /// (a signature over the time, a token's lifetime) is made by ``StorySimulator/delivery(of:sentAt:)``.
 public struct SimulatedNotification: Sendable, Hashable {
-    /// Who tells it.
+    /// The provider that sends it.
     public var provider: Provider
     /// Which step of the story it belongs to, from 0 on.
     public var step: Int
     /// When the provider makes it, in the story's time.
     public var occurredAt: Date
-    /// What it is in the provider's own words, such as `DID_RENEW/BILLING_RECOVERY` or `invoice.paid`.
+    /// Its type in the provider's own words, such as `DID_RENEW/BILLING_RECOVERY` or `invoice.paid`.
     public var type: String
     /// The provider's own id of it, the same on every attempt.
     public var id: String
-    /// What it says, in bytes: the request's body, or for Google Play what Pub/Sub wraps.
+    /// Its bytes: the request's body, or for Google Play the data that Pub/Sub wraps.
     public var content: [UInt8]
-    /// What the provider's API answers from then on.
+    /// The answers of the provider's API from then on.
     public var resources: [SimulatedResource]
 }
 
@@ -43,10 +43,10 @@ public struct SimulatedResource: Sendable, Hashable {
 
 /// A simulator of one provider that plays stories.
 public protocol StorySimulator: Sendable {
-    /// Whom it stands in for.
+    /// The provider that it stands in for.
     var provider: Provider { get }
 
-    /// What the provider would send, in the order in which it makes it.
+    /// The provider's notifications, in the order in which it makes them.
     ///
     /// - Throws: ``SimulatorError``, with ``SimulatorError/Reason/notOffered(by:)`` where the provider has no such thing as an
     ///   act of the story, and with ``SimulatorError/Reason/nonsense`` where an act makes no sense where it stands.
@@ -60,13 +60,13 @@ public protocol StorySimulator: Sendable {
     /// - Throws: ``SimulatorError`` where libcrypto cannot sign.
     func delivery(of notification: SimulatedNotification, sentAt: Date) throws(SimulatorError) -> Delivery
 
-    /// How a receiver has to be configured to accept this simulator, and nobody else: the `config` object of a test
+    /// The configuration of a receiver that accepts this simulator and no other sender: the `config` object of a test
     /// vector, in JSON, without `now`.
     var receiverConfiguration: [UInt8] { get }
 }
 
 extension [SimulatedNotification] {
-    /// What the provider's API answers when the notification at this place has just been made: the newest version of each
+    /// The answers of the provider's API when the notification at this place has just been made: the newest version of each
     /// resource.
     public func resources(upTo index: Int) -> [SimulatedResource] {
         var order: [String] = []

@@ -19,7 +19,7 @@ extension Story {
 }
 
 extension Story.Act {
-    /// What it is called, in words.
+    /// Its name, in words.
     public var name: String {
         switch self {
         case .subscribe(_, nil): "subscribe"

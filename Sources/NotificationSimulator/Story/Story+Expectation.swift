@@ -2,17 +2,17 @@ import FoundationEssentials
 public import LifecycleEvents
 
 extension Story {
-    /// What a step comes to at a provider.
+    /// The expected outcome of a step at a provider.
     public struct Expectation: Sendable, Hashable {
         /// Which step, from 0 on.
         public var step: Int
-        /// The kinds of event, each fact once, in the order in which they are told.
+        /// The kinds of event, each fact once, in the order in which they are reported.
         public var kinds: [LifecycleEvent.Kind]
         /// Why these are not what the act comes to elsewhere; nil where they are.
         public var difference: String?
     }
 
-    /// What each step comes to at a provider.
+    /// The expected outcome of each step at a provider.
     ///
     /// - Throws: ``SimulatorError`` as ``StorySimulator/notifications(_:from:)`` does.
     public func expectations(at provider: Provider) throws(SimulatorError) -> [Expectation] {
@@ -27,7 +27,7 @@ extension Story {
 }
 
 extension Story.Act {
-    /// What the act comes to, wherever nothing else is documented.
+    /// The expected outcome of the act, unless a provider documents another.
     public var kinds: [LifecycleEvent.Kind] {
         switch self {
         case .subscribe, .completePayment, .shareWithFamily: [.started]

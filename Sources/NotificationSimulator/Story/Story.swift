@@ -1,4 +1,4 @@
-/// What becomes of one customer, as data: a list of steps, each an act and the time that it takes place.
+/// The life of one customer, as data: a list of steps, each an act and the time that it takes place.
 ///
 /// A story knows no provider. Each simulator tells it in its provider's notifications, or says with
 /// ``SimulatorError/Reason/notOffered(by:)`` that its provider has nothing of the kind. Times are virtual: they follow from
@@ -8,7 +8,7 @@ public struct Story: Sendable, Hashable {
     public let id: String
     /// One sentence about it.
     public let title: String
-    /// What happens, in order.
+    /// The steps, in order.
     public let steps: [Step]
 
     /// Writes a story.
@@ -22,7 +22,7 @@ public struct Story: Sendable, Hashable {
     public struct Step: Sendable, Hashable {
         /// When it happens.
         public var time: Time
-        /// What happens.
+        /// The act.
         public var act: Act
 
         /// Something at a time.
@@ -45,7 +45,7 @@ public struct Story: Sendable, Hashable {
         case atGraceEnd
     }
 
-    /// What the customer, the developer or the provider does.
+    /// An act of the customer, the developer or the provider.
     @nonexhaustive
     public enum Act: Sendable, Hashable {
         /// The customer subscribes, for the first time or again.
@@ -129,7 +129,7 @@ public struct Story: Sendable, Hashable {
         /// How long a period lasts.
         public typealias Period = AppleStory.Product.Period
 
-        /// What it is paid like.
+        /// The billing of the plan.
         @nonexhaustive
         public enum Billing: Sendable, Hashable {
             /// Charged at the end of each period.
@@ -140,7 +140,7 @@ public struct Story: Sendable, Hashable {
             case instalments
         }
 
-        /// What is sold, such as `pro`.
+        /// The product, such as `pro`.
         public var product: String
         /// In which rhythm, such as `monthly`.
         public var rhythm: String
@@ -148,7 +148,7 @@ public struct Story: Sendable, Hashable {
         public var price: Int64
         /// How long a period lasts.
         public var period: Period
-        /// What it is paid like.
+        /// The billing of the plan.
         public var billing: Billing
 
         /// Describes a subscription.
@@ -211,7 +211,7 @@ public struct Story: Sendable, Hashable {
         case billing
         /// The customer did not agree to a price.
         case priceDeclined
-        /// What was paid in advance is used up.
+        /// The time that was paid in advance is used up.
         case ranOut
     }
 
@@ -245,7 +245,7 @@ extension Story.Item {
 }
 
 extension Story.Offer {
-    /// What the first period costs, in thousandths of a US dollar.
+    /// The price of the first period, in thousandths of a US dollar.
     package var price: Int64 {
         switch self {
         case .freeWeek: 0

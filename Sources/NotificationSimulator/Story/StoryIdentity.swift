@@ -1,7 +1,7 @@
 import LifecycleEvents
 import SignatureCore
 
-/// What things are called in a story: made from seed, story and purpose alone, so that the same seed gives the same names.
+/// The names of things in a story: made from seed, story and purpose alone, so that the same seed gives the same names.
 struct StoryIdentity: Sendable, Hashable {
     var seed: String
     var story: String

@@ -188,7 +188,7 @@ package struct StripeSubscription: Sendable {
         return .object(members)
     }
 
-    /// What `previous_attributes` of an update from `self` to `after` says.
+    /// The `previous_attributes` of an update from `self` to `after`.
     package func previous(_ after: StripeSubscription, _ version: StripeSimulator.Version) -> JSONText {
         let (old, new) = (object(version), after.object(version))
         var changed = JSONMembers()

@@ -16,7 +16,7 @@ extension StripeSimulator: StorySimulator {
     /// Stripe.
     public var provider: Provider { .stripe }
 
-    /// What Stripe would send.
+    /// Stripe's notifications.
     public func notifications(
         _ story: Story,
         from start: Date

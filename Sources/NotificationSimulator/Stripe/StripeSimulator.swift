@@ -35,7 +35,7 @@ public struct StripeSimulator: Sendable {
     public let isLive: Bool
     /// The connected account that everything is about.
     public let account: String?
-    /// What the names in stories are made from.
+    /// The seed of the names in stories.
     var seed = ""
 
     /// Makes a simulator.

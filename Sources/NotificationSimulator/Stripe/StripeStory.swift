@@ -1,4 +1,4 @@
-/// A subscription's life from trial to end, told by Stripe's events in the shape of a version.
+/// A subscription's life from trial to end, in Stripe's events of one API version.
 ///
 /// Events have the same ids and times in every version, so that only shapes differ.
 package struct StripeStory: Sendable {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import LifecycleEvents
 
-/// What Stripe would know of a customer, scene by scene.
+/// Stripe's view of a customer, scene by scene.
 struct StripeStoryteller {
     private typealias Standing = Plot.Standing
 
@@ -124,7 +124,7 @@ struct StripeStoryteller {
         case .winDispute: try dispute("closed", "won", scene, time)
         case .loseDispute:
             try dispute("closed", "lost", scene, time)
-            // What the bank has taken back, the merchant no longer delivers.
+            // After a lost dispute the merchant no longer delivers.
             if subscription != nil { try end(scene, time + 60, reason: nil) }
         case .test: emit("ping", JSONMembers([("object", "ping")]), scene.step, time)
         case .renewEarly, .renewAfterCancel, .cancelCommitment, .acceptPrice, .topUp, .requestRefund, .declineRefund,
@@ -185,7 +185,7 @@ extension StripeStoryteller {
     private mutating func fail(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
         let standing = try standing(scene)
         let invoice = next("in")
-        // What is planned takes effect, paid for or not.
+        // A planned change takes effect, paid for or not.
         let plan = standing.nextPlan ?? standing.plan
         let end = plan.period.end(from: standing.end) / 1000
         try update(scene, time) {
@@ -385,7 +385,7 @@ extension StripeStoryteller {
             ("payment_intent", .string(payment.intent)), ("refunded", .bool(payment.refunded == payment.amount)),
         ])
         emit("charge.refunded", charge, scene.step, time)
-        // A refund ends nothing at Stripe; whoever refunds the current period ends the subscription, too.
+        // A refund ends nothing at Stripe; a merchant who refunds the current period ends the subscription, too.
         if payment.isSubscription, which == .latest, share == .full { try end(scene, time + 60, reason: nil) }
     }
 
@@ -528,7 +528,7 @@ extension StripeStoryteller {
         pending.append(SimulatedResource(host: Self.host, path: path, body: body))
     }
 
-    /// What Stripe answers when asked about a session, with what was paid in it.
+    /// Stripe's answer about a session, with the payment in it.
     private mutating func serveSession(of payment: Payment) {
         guard let (id, members, time) = payment.session else { return }
         var session = members
@@ -546,7 +546,7 @@ extension StripeStoryteller {
         )
     }
 
-    /// What Stripe answers when asked about the subscription.
+    /// Stripe's answer about the subscription.
     private mutating func serveSubscription() {
         guard let subscription else { return }
         serve("/v1/subscriptions/\(subscription.id)", .object(subscription.object(version)))
@@ -565,7 +565,7 @@ extension StripeStoryteller {
         )
     }
 
-    /// What Stripe answers when asked which invoice a payment was for.
+    /// Stripe's answer about the invoice of a payment.
     private mutating func serveInvoice(of intent: String, _ invoice: StripeInvoice?) {
         let entries: [JSONText] =
             invoice.map {

@@ -62,15 +62,15 @@ public struct RevenueCatClient: Sendable {
     ///
     /// - Throws: `ConfigurationError` for a blank key, or one with characters that none has, and for a blank project.
     public init(transport: any HTTPTransport, apiKey: Secret, api: API) throws(ConfigurationError) {
-        guard !apiKey.isBlank else { throw ConfigurationError("API key is blank") }
+        guard !apiKey.isBlank else { throw ConfigurationError("API key must not be blank") }
         guard apiKey.bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw ConfigurationError("API key has characters that none has")
+            throw ConfigurationError("API key must be printable ASCII without spaces")
         }
         if case .v2(let project) = api {
             do throws(HTTPTransportError) {
                 _ = try HTTPSURL(host: Self.host, path: ["v2", "projects", HTTPSURL.PathSegment(project)])
             } catch {
-                throw ConfigurationError("project is not an id: \(error.message)")
+                throw ConfigurationError("the project must be an id as RevenueCat shows it: \(error.message)")
             }
         }
         self.transport = BackoffTransport(base: transport)
@@ -268,7 +268,11 @@ public struct RevenueCatClient: Sendable {
             items += page.items
             guard let next = page.nextPage, !next.isEmpty else { return items }
             guard pages < maximumPages else {
-                throw DeliveryError(.unavailable, "list has more than \(maximumPages) pages", isAuthentic: true)
+                throw DeliveryError(
+                    .unavailable,
+                    "the list has more than \(maximumPages) pages, the most that are read",
+                    isAuthentic: true
+                )
             }
             pages += 1
             response = try await send { () throws(HTTPTransportError) in
@@ -293,7 +297,7 @@ public struct RevenueCatClient: Sendable {
         do throws(HTTPTransportError) {
             url = try HTTPSURL("https://" + host + address)
         } catch {
-            throw HTTPTransportError(.protocolError, "address of the next page is not one: \(error.message)")
+            throw HTTPTransportError(.protocolError, "address of the next page cannot be read: \(error.message)")
         }
         guard url.host == host, url.port == nil, url.leads(to: path) else {
             throw HTTPTransportError(.protocolError, "next page is of another list")

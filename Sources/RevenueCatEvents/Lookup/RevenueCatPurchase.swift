@@ -50,7 +50,7 @@ public struct RevenueCatPurchase: Hashable, Sendable {
     public var entitlements: [String]
     /// When what it unlocks ends. Only the older version tells.
     public var expiresAt: Date?
-    /// Whether it was bought or shared.
+    /// The ownership: bought or shared.
     public var ownership: Fact.Ownership
     /// What was charged. The newer version has an estimate in US dollars, which is no statement of a charge.
     public var price: Price?

@@ -88,7 +88,7 @@ public struct RevenueCatSubscription: Hashable, Sendable {
     public var resumesAt: Date?
     /// When the money went back.
     public var refundedAt: Date?
-    /// Whether it was bought or shared.
+    /// The ownership: bought or shared.
     public var ownership: Fact.Ownership
     /// What was charged for the period, where stated.
     public var price: Price?

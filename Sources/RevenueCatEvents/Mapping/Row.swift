@@ -45,7 +45,7 @@ extension Mapping {
 }
 
 extension RevenueCatEvent {
-    /// What it means.
+    /// The result of taking it in.
     var row: Mapping.Row {
         // The names of paywall types can be changed in the dashboard, also to one of those below.
         if isPaywallInteraction { return .paywall }

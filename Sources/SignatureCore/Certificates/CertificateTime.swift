@@ -14,7 +14,7 @@ enum CertificateTime {
         }
         var fields = unsafe tm()
         guard unsafe ASN1_TIME_to_tm(time, &fields) == 1 else {
-            throw .openSSL(.certificate, "certificate date is none")
+            throw .openSSL(.certificate, "certificate date cannot be read")
         }
         // libcrypto checked every field, so the year lies in 0…9999 and nothing below can overflow.
         let days = unsafe daysSince1970(

@@ -69,7 +69,7 @@ package final class HMACSHA256: Sendable {
     /// A computation over any number of pieces.
     package func start() throws(SignatureError) -> Computation {
         if beginsAnew, let context = spares.withLock({ Self.takeOne(from: &$0) }) {
-            guard context.begin() else { throw .openSSL(.internalFailure, "HMAC not started anew") }
+            guard context.begin() else { throw .openSSL(.internalFailure, "HMAC not restarted") }
             return Computation(of: self, in: context)
         }
         return Computation(of: self, in: try Self.copy(of: keyed))

@@ -58,7 +58,7 @@ package struct TimestampedSignature: Sendable {
         guard let seconds = Self.canonicalDecimal(octets.extracting(text)) else {
             throw SignatureError(
                 .malformed,
-                "has a timestamp of \(text.count) bytes that is no canonical decimal number"
+                "has a timestamp of \(text.count) bytes that is not a decimal number without leading zeros"
             )
         }
         self.timestamp = seconds

@@ -13,15 +13,15 @@ struct LookupClient: Sendable {
     private let ownAccount: String?
 
     init(_ lookup: StripeAdapter.Lookup, ownAccount: String?) throws(ConfigurationError) {
-        guard !lookup.apiKey.isBlank else { throw ConfigurationError("API key is blank") }
+        guard !lookup.apiKey.isBlank else { throw ConfigurationError("API key must not be blank") }
         guard lookup.apiKey.bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw ConfigurationError("API key has characters that none has")
+            throw ConfigurationError("API key must be printable ASCII without spaces")
         }
         guard !lookup.version.isEmpty, lookup.version.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw ConfigurationError("API version is not one")
+            throw ConfigurationError("API version must be printable ASCII without spaces, such as 2025-03-31.basil")
         }
         guard lookup.maximumAttempts > 0, lookup.timeout > .zero, lookup.deadline > .zero else {
-            throw ConfigurationError("look-ups have no attempt, or no time")
+            throw ConfigurationError("maximumAttempts, timeout and deadline of look-ups must be positive")
         }
         self.lookup = lookup
         self.ownAccount = ownAccount

@@ -215,7 +215,7 @@ struct LookupRequest: Sendable {
         for segment in segments {
             let isPlain = segment.allSatisfy { $0.isOfName || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
             guard isPlain, let first = segment.first, first != UInt8(ascii: ".") else {
-                throw refuse("has a segment that is no plain name")
+                throw refuse("has a segment of other characters than letters, digits, _, - and inner dots")
             }
         }
         let texts = segments.map { String(Substring($0)) }

@@ -28,7 +28,7 @@ public struct StripePurchase: Sendable, Codable {
     init(_ kind: Kind, _ id: String, account: String?) throws(DeliveryError) {
         for (name, value) in [("id", id), ("account", account ?? "_")] {
             guard value.utf8.allSatisfy(\.isOfName), (1...255).contains(value.utf8.count) else {
-                throw DeliveryError(.malformed, "\(name) of \(value.utf8.count) bytes is none that Stripe gives")
+                throw DeliveryError(.malformed, "\(name) of \(value.utf8.count) bytes is not an id of Stripe's")
             }
         }
         self.kind = kind

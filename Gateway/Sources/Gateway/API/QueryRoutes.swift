@@ -86,7 +86,7 @@ struct QueryRoutes: Sendable {
     private func use(_ use: Use) async throws -> Response {
         let account = try Self.account(use.account, use.accountSource)
         guard use.credits >= 0, !use.id.isEmpty else {
-            throw HTTPError(.badRequest, message: "a use needs an id, and no less than no credits")
+            throw HTTPError(.badRequest, message: "a use needs an id and 0 or more credits")
         }
         let statement = try await journal.use(
             use.credits,
@@ -96,7 +96,7 @@ struct QueryRoutes: Sendable {
             in: use.environment.map { StoreEnvironment(rawValue: $0) } ?? .production,
             at: now()
         )
-        guard let statement else { throw HTTPError(.conflict, message: "there are fewer credits") }
+        guard let statement else { throw HTTPError(.conflict, message: "the account has fewer credits; none was used") }
         return try Self.json(statement)
     }
 
@@ -130,7 +130,7 @@ struct QueryRoutes: Sendable {
             try tokens.check(request, for: .admin)
             let entry = try await journal.quarantine.entry(try Self.name(context))
             guard let adapter = sources.first(where: { $0.name == entry.source })?.adapter else {
-                throw HTTPError(.conflict, message: "its source is not configured")
+                throw HTTPError(.conflict, message: "the delivery's source is not configured")
             }
             return try Self.json(
                 Replayed(decision: "\(await journal.quarantine.replay(entry, with: adapter).decision)")

@@ -83,6 +83,6 @@ extension Quarantine {
             if let found = page.first(where: { $0.name == name }) { return found }
             last = page.last
         } while last != nil
-        throw HTTPError(.notFound, message: "nothing in quarantine has this id")
+        throw HTTPError(.notFound, message: "no delivery in quarantine has this id")
     }
 }
