@@ -1,2 +1,2 @@
-// Who keeps states speaks of events all the time, so that one import is enough.
+// Re-exported so that `import Normalizer` is enough.
 @_exported public import LifecycleEvents

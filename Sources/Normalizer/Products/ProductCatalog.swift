@@ -27,7 +27,7 @@ public struct ProductCatalog: Hashable, Sendable, Codable {
     public private(set) var products: [String: Product]
     /// The products that are bought once, by id.
     public private(set) var oneTimeProducts: [String: OneTimeProduct]
-    /// What a product is that is bought once and stands neither here nor at the store. Without it such a purchase gives
+    /// The type of a one-time product that is listed neither here nor at the store. Without it such a purchase gives
     /// access until it is known better: who has paid is not locked out by a gap in a list. `consumable` refuses that.
     public var unlisted: LifecycleEvent.OneTimePurchase.ProductType?
 

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// Whether access is due at a moment, and why.
+/// A decision on access at a moment, with its reason.
 @nonexhaustive
 public enum AccessDecision: Hashable, Sendable {
     /// Access is due, until the given moment as far as is known now; nil means without end.
@@ -8,9 +8,9 @@ public enum AccessDecision: Hashable, Sendable {
     /// No access is due, since the given moment; nil where there never was any.
     case denied(since: Date?, because: Denial)
 
-    /// What access rests on.
+    /// The basis of access.
     public struct Grant: Hashable, Sendable, Codable {
-        /// What kind of thing access rests on.
+        /// The kind of basis.
         @nonexhaustive
         public enum Basis: String, Hashable, Sendable, Codable {
             /// A period that was paid or granted.
@@ -19,12 +19,12 @@ public enum AccessDecision: Hashable, Sendable {
             case grace
             /// A product bought once.
             case purchase
-            /// A product bought once that nobody says the type of. It gives access until it is known better; see
+            /// A product bought once whose type is not stated. It gives access until it is known better; see
             /// ``ProductCatalog/oneTimeProducts``.
             case unclassified
         }
 
-        /// What kind of thing access rests on.
+        /// The kind of basis.
         public var basis: Basis
         /// The lineage.
         public var subscription: SubscriptionID
@@ -54,7 +54,7 @@ public enum AccessDecision: Hashable, Sendable {
         public enum Reason: String, Hashable, Sendable, Codable {
             /// Nothing that gives access was ever stated.
             case never
-            /// What gives access begins later.
+            /// The period or pass that gives access begins later.
             case notBegun = "not_begun"
             /// The period ran out, and the store has not said yet whether it renewed. Ask it.
             case renewalDue = "renewal_due"
@@ -74,7 +74,7 @@ public enum AccessDecision: Hashable, Sendable {
             case developer
             /// The money went back.
             case refunded
-            /// It ended, and nobody says why.
+            /// It ended for a reason that is not stated.
             case unknown
 
             init(_ reason: LifecycleEvent.Expired.Reason) {
@@ -114,7 +114,7 @@ public enum AccessDecision: Hashable, Sendable {
         public var evidence: [Citation]
     }
 
-    /// Whether access is due.
+    /// True if access is granted.
     public var isGranted: Bool {
         switch self {
         case .granted: true

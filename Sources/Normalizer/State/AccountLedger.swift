@@ -18,7 +18,7 @@ public struct AccountLedger: Hashable, Sendable {
     private var claimed: [Account.Identifier: Set<SubscriptionID>] = [:]
     /// The names of the states that moved by a transfer of their own.
     private var moved: Set<SubscriptionID> = []
-    /// Whom transfers name as those that an identifier has its purchases from.
+    /// The former owners of an identifier's purchases, by transfers.
     private var formerOwners: [Account.Identifier: Set<Account.Identifier>] = [:]
 
     /// Makes an empty ledger.
@@ -202,25 +202,25 @@ public struct AccountLedger: Hashable, Sendable {
         for move in other.transfers { insert(move) }
     }
 
-    /// Whom a state's lineage belongs to, with the transfers known here.
+    /// The owner of a state's lineage, with the transfers known here.
     public func ownership(of state: SubscriptionState) -> Ownership { state.ownership(after: transfers) }
 }
 
 // MARK: Access
 
-/// Whether an account has access through any of its lineages, and through which.
+/// The access of an account through its lineages.
 public struct AccountAccess: Hashable, Sendable, Codable {
     /// One lineage's part in the decision.
     public struct Contribution: Hashable, Sendable, Codable {
         /// The lineage's state.
         public var subscription: SubscriptionID
-        /// What it decides.
+        /// Its decision.
         public var decision: AccessDecision
     }
 
-    /// Whether access is due. It is granted if any lineage grants it, until the end of the unbroken access of all.
+    /// The decision: granted if any lineage grants access, until the end of the unbroken access of all.
     public var decision: AccessDecision
-    /// The lineages that grant access, the longest first; last those of which nobody says what was bought.
+    /// The lineages that grant access, the longest first; last those whose product type is not stated.
     public var grantors: [Contribution]
     /// The lineages that do not.
     public var others: [Contribution]
@@ -280,7 +280,7 @@ extension AccountLedger {
         return names.inOrder.compactMap { statesByName[$0] }.filter { $0.environment == environment }
     }
 
-    /// Whether an account has access at `time`: the union over its lineages, never the word of the last one.
+    /// The access of an account at `time`: the union over its lineages, never the word of the last one.
     public func access(
         of identifiers: some Sequence<Account.Identifier>,
         in environment: StoreEnvironment = .production,
@@ -295,7 +295,7 @@ extension AccountLedger {
         return access
     }
 
-    /// Whether an account has access at `time`.
+    /// The access of an account at `time`.
     public func access(
         of account: Account.Identifier,
         in environment: StoreEnvironment = .production,
@@ -352,7 +352,7 @@ extension AccountAccess {
 }
 
 extension AccountAccess.Contribution {
-    /// What is known to give access before what is presumed to, of either the longest first; then the latest end, then the
+    /// Known grants of access come before presumed ones, of either the longest first; then the latest end, then the
     /// name.
     fileprivate var rank: (Int, Int64, String) {
         switch decision {

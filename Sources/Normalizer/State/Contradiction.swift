@@ -1,7 +1,7 @@
-/// Two statements that cannot both be so. The state follows one of them, always the same one; this says that somebody
+/// Two statements that cannot both be true. The state follows one of them, always the same one; this says that a person
 /// should ask the store again.
 public struct Contradiction: Hashable, Sendable, Codable {
-    /// What kind of contradiction it is.
+    /// The kind of contradiction.
     public struct Kind: OpenValue {
         /// The name used in JSON and metrics.
         public let rawValue: String
@@ -22,9 +22,9 @@ public struct Contradiction: Hashable, Sendable, Codable {
         public static let ownership: Kind = "ownership"
     }
 
-    /// What kind of contradiction it is.
+    /// The kind of contradiction.
     public var kind: Kind
-    /// What it is about: the name of a fact, with a transaction or a start where it has one.
+    /// The subject: the name of a fact, with a transaction or a start where it has one.
     public var subject: String
     /// The statements that contradict each other; the one that the state follows comes first.
     public var statements: [Citation]

@@ -36,7 +36,7 @@ extension LogLine: Codable {
         }
     }
 
-    /// What the line states; nil for an event about no lineage.
+    /// The line's statement; nil for an event about no lineage.
     public var statement: StoreStatement? {
         switch self {
         case .event(let event): event.statement
@@ -162,7 +162,7 @@ public enum EventLog: Sendable {
 public struct Timeline: Hashable, Sendable {
     /// The states after all events.
     public private(set) var ledger = AccountLedger()
-    /// What each event was, in the order of the log.
+    /// The disposition of each event, in the order of the log.
     public private(set) var appliedEvents: [AppliedEvent] = []
 
     /// Makes an empty timeline.
@@ -178,19 +178,19 @@ public struct Timeline: Hashable, Sendable {
         ledger.apply(line, catalog: catalog)
     }
 
-    /// What to print about one lineage.
+    /// A report about one lineage, for printing.
     public struct LineageReport: Hashable, Sendable, Codable {
         /// The lineage.
         public var subscription: SubscriptionID
         /// Linked lineages that are the same purchase.
         public var lineages: [SubscriptionID]
-        /// What it looks like.
+        /// Its appearance at the moment.
         public var snapshot: SubscriptionSnapshot
-        /// What was stated and cannot be so at once.
+        /// Statements that cannot all be true.
         public var contradictions: [Contradiction]
     }
 
-    /// What every lineage looks like at `time`, in the order of their names.
+    /// Every lineage at `time`, in the order of their names.
     public func report(at time: Date) -> [LineageReport] {
         ledger.states.map {
             LineageReport(
@@ -202,7 +202,7 @@ public struct Timeline: Hashable, Sendable {
         }
     }
 
-    /// What every lineage of an account rests on at `time`. `account` is compared with identifiers of any source.
+    /// An explanation of every lineage of an account at `time`. `account` is compared with identifiers of any source.
     public func explanations(account: String? = nil, at time: Date) -> [Explanation] {
         guard let account else { return ledger.states.map { $0.explain(at: time, after: ledger.transfers) } }
         return states(of: account).map { $0.explain(at: time, after: ledger.transfers) }

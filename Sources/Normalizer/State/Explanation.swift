@@ -4,7 +4,7 @@ public import FoundationEssentials
 public struct Explanation: Hashable, Sendable, Codable, CustomStringConvertible {
     /// One statement and what it contributes.
     public struct Ground: Hashable, Sendable, Codable {
-        /// What it contributes, in a few words.
+        /// Its contribution, in a few words.
         public var says: String
         /// The statement.
         public var by: Citation
@@ -18,7 +18,7 @@ public struct Explanation: Hashable, Sendable, Codable, CustomStringConvertible 
     public var decision: AccessDecision
     /// The statements behind the decision, the most immediate first.
     public var grounds: [Ground]
-    /// What was stated and cannot be so at once.
+    /// Statements that cannot all be true.
     public var contradictions: [Contradiction]
     /// When to look again.
     @OptionalEventTime public var nextTransition: Date?

@@ -37,7 +37,7 @@ package struct AccountClaim: Hashable, Sendable, Codable {
     }
 }
 
-/// Whom a lineage belongs to.
+/// The owner of a lineage.
 public struct Ownership: Hashable, Sendable, Codable {
     /// An account that claims a lineage which is bound to another.
     public struct Conflict: Hashable, Sendable, Codable {
@@ -70,7 +70,7 @@ extension SubscriptionState {
         }
     }
 
-    /// Whom the lineage belongs to: the account that was named first, or that it was last transferred to, with its
+    /// The owner: the account that was named first, or that the lineage was last transferred to, with its
     /// aliases. Of two accounts that nothing connects, the later named one is a conflict; whom the host's own claim alone
     /// names, wherever a provider names another.
     public var ownership: Ownership { ownership(after: []) }
@@ -84,7 +84,7 @@ extension SubscriptionState {
         return owner
     }
 
-    /// Whom the lineage belongs to when everything that some accounts owned moved to others, too.
+    /// The owner after transfers of everything that some accounts owned.
     public func ownership(after transfers: some Sequence<AccountTransfer>) -> Ownership {
         var binding = Binding(claims)
         var moves = transfers.filter(concerns).map { (move: $0, isOfLineage: false) }
@@ -106,7 +106,7 @@ extension SubscriptionState {
 /// Everything that some accounts owned in a store moved to other accounts, at one moment.
 ///
 /// Accounts that turned out to be one customer are a transfer from all of them to all of them: each has what any of them
-/// had, and nothing is taken from anybody.
+/// had, and no account loses anything.
 public struct AccountTransfer: Hashable, Sendable, Codable {
     /// The store's world that it concerns.
     public var environment: StoreEnvironment
@@ -125,7 +125,7 @@ public struct AccountTransfer: Hashable, Sendable, Codable {
         self.by = by
     }
 
-    /// What an event says of accounts and of no lineage; nil where that moves nothing.
+    /// The transfer of an event about accounts and no lineage; nil where it moves nothing.
     init?(_ event: NormalizedEvent) {
         switch event.event {
         case .transferred(let transfer):
@@ -187,7 +187,7 @@ private struct Binding {
                     && (destination.contains(identifier) || (claims[identifier]?.first.milliseconds ?? .max) <= moment)
             }
         guard always || isOwner else { return }
-        // Who is called by one more name loses none of the others, and has settled no claim of somebody else.
+        // An account with one more name loses none of the others, and has settled no claim of another account.
         if !always, from == Set(to.map(\.name)) {
             destination.formUnion(to)
             return
@@ -206,7 +206,7 @@ private struct Binding {
         for identifier in claims.keys.inOrder where !accounts.contains(identifier) {
             guard let claim = claims[identifier] else { continue }
             if let movedAt, claim.latest.milliseconds <= movedAt { continue }
-            // What was set at purchase goes on naming the buyer after a transfer.
+            // The identifier that was set at purchase names the buyer after a transfer, too.
             guard let existing = bound[identifier.source] else { continue }
             conflicts.append(Ownership.Conflict(existing: existing, claimed: identifier, by: claim.latest))
         }
@@ -276,8 +276,8 @@ extension Citation {
         var precedence: Int { 0 }
     }
 
-    /// Whether a lineage belongs to whom this names rather than to whom the other does. What the host says by itself counts
-    /// only where no provider names anybody, however its clock is set.
+    /// True if the account that this names comes before the one that the other names. The host's own word counts
+    /// only where no provider names an account, however its clock is set.
     fileprivate func bindsBefore(_ other: Citation) -> Bool {
         provider.isHost == other.provider.isHost ? precedes(other) : other.provider.isHost
     }

@@ -1,13 +1,13 @@
 public import FoundationEssentials
 
-/// What a lineage looks like at a moment: what a backend shows its customer.
+/// A lineage at a moment, as a backend shows it to its customer.
 public struct SubscriptionSnapshot: Hashable, Sendable, Codable {
     /// One word for the situation.
     @nonexhaustive
     public enum Status: String, Hashable, Sendable, Codable {
         /// Nothing that gives access was ever stated.
         case none
-        /// What gives access begins later.
+        /// The period or pass that gives access begins later.
         case notBegun = "not_begun"
         /// A free trial runs.
         case trial
@@ -29,7 +29,7 @@ public struct SubscriptionSnapshot: Hashable, Sendable, Codable {
 
     /// One word for the situation.
     public var status: Status
-    /// Whether access is due, until when, and why.
+    /// The decision on access, with its end and its reason.
     public var access: AccessDecision
     /// The product of the current period, or of the last one.
     public var product: String?
@@ -41,7 +41,7 @@ public struct SubscriptionSnapshot: Hashable, Sendable, Codable {
     public var commitment: Commitment?
     /// A period that is paid already and begins later.
     public var nextPeriod: ServicePeriod?
-    /// Whether the store will try to renew; absent where it was never said.
+    /// True if the store will try to renew; absent where it was never said.
     public var willRenew: Bool?
     /// Why it will not renew, where it will not and the reason is stated.
     public var willNotRenewBecause: LifecycleEvent.AutoRenewDisabled.Reason?
@@ -67,7 +67,7 @@ public struct SubscriptionSnapshot: Hashable, Sendable, Codable {
 }
 
 extension SubscriptionState {
-    /// What the lineage looks like at `time`.
+    /// The lineage at `time`.
     public func snapshot(at time: Date) -> SubscriptionSnapshot {
         let moment = time.millisecondsSince1970
         let timeline = PeriodTimeline(self)

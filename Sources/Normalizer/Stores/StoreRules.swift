@@ -81,7 +81,7 @@ package struct StoreRules: Hashable, Sendable {
     /// True if the host's catalogue knows the direction of a change better than the store.
     package var catalogDecidesDirection = false
 
-    /// What a failed charge leads to once there is no grace, or no more of it.
+    /// The consequence of a failed charge once there is no grace, or no more of it.
     package var troubleWithoutGrace: LifecycleEvent.Renewed.BillingTrouble = .retry
 
     /// The store whose name lineages have.
