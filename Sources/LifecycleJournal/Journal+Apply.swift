@@ -121,11 +121,11 @@ extension Journal {
     }
 }
 
-/// What applying a result came to.
+/// The outcome of applying a result.
 public struct JournalUpdate: Sendable {
-    /// What each event was, in the result's order; nothing where the whole result was known.
+    /// The events with their dispositions, in the result's order; empty if the whole result was known.
     public internal(set) var applied: [AppliedEvent] = []
-    /// Which events had not been told before.
+    /// The events that had not been reported before.
     public internal(set) var newEvents: Set<EventID> = []
     /// How many lines the log has more.
     var newLines = 0

@@ -2,7 +2,7 @@ public import FoundationEssentials
 public import Normalizer
 
 extension Journal {
-    /// What was read of a provider's history.
+    /// The progress of reading a provider's history.
     public struct Backfill: Hashable, Sendable, Codable {
         /// A time of which the provider had forgotten what it sent. Ask about the purchases one by one.
         public struct Gap: Hashable, Sendable, Codable {
@@ -23,7 +23,7 @@ extension Journal {
         /// How many deliveries could not be read, or were not proven. Those that the webhook would have brought into quarantine are
         /// there now.
         public var unreadable = 0
-        /// What the provider had forgotten before it was read.
+        /// A time whose deliveries the provider had forgotten before they were read.
         public var gap: Gap?
         /// Until when the history is read.
         @EventTime public var through: Date

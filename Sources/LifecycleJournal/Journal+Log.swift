@@ -120,17 +120,17 @@ extension Journal {
 
     // MARK: Whether it is whole
 
-    /// What ``Journal/verify(known:)`` has found.
+    /// The findings of ``Journal/verify(known:)``.
     public struct Verification: Hashable, Sendable, Codable {
         /// How many lines were looked at.
         public var lines: Int64 = 0
         /// How many of them were erased for an account.
         public var erased: Int64 = 0
-        /// What is wrong, in the order of the log; at most a hundred findings.
+        /// The faults, in the order of the log; at most a hundred.
         public var findings: [String] = []
         /// The last position.
         public var position: Int64 = 0
-        /// The digest of the log up to there. Keep it where whoever can write to the database cannot: a log that was
+        /// The digest of the log up to there. Keep it where a writer to the database cannot change it: a log that was
         /// written anew as a whole does not give it.
         public var chain = ""
 
@@ -191,7 +191,7 @@ extension Journal.Verification {
 extension Journal {
     // MARK: From the log
 
-    /// What ``Journal/rebuild(repairing:)`` has found.
+    /// The findings of ``Journal/rebuild(repairing:)``.
     public struct Rebuild: Hashable, Sendable, Codable {
         /// How many purchases were joined from the log, linked lineages together.
         public var purchases = 0
@@ -285,7 +285,7 @@ extension Journal {
         return isRight
     }
 
-    /// What another version of the adapters makes of the raw deliveries that are kept.
+    /// The results of another version of the adapters for the raw deliveries that are kept.
     public struct Difference: Hashable, Sendable, Codable {
         /// How many deliveries were mapped again.
         public var deliveries = 0

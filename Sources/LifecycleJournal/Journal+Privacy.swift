@@ -37,7 +37,7 @@ extension Journal {
         }
     }
 
-    /// What an erasure has done.
+    /// The result of an erasure.
     public struct Erasure: Hashable, Sendable, Codable {
         /// The lineages that nothing is known of any more.
         public var lineages: [SubscriptionID] = []

@@ -13,12 +13,12 @@ public import Normalizer
 /// let access = try await journal.access(of: [account], at: now)
 /// ```
 public struct Journal: Sendable {
-    /// What a journal keeps, and for how long.
+    /// The choices of a journal: which rows it keeps, and for how long.
     public struct Options: Sendable {
         /// How long a raw delivery is kept after it was taken in, so that it can be replayed; nil keeps none. Its header
         /// fields, among which are credentials, are not kept.
         public var deliveryRetention: Duration?
-        /// Whether news waits in ``Journal/outbox``. Without it, read ``Journal/events(after:limit:)``.
+        /// True if news waits in ``Journal/outbox``. Without it, read ``Journal/events(after:limit:)``.
         public var usesOutbox = true
         /// The host's products, which tell an upgrade from a downgrade where the store does not.
         public var catalog: ProductCatalog?
@@ -32,7 +32,7 @@ public struct Journal: Sendable {
     }
 
     let storage: any JournalStorage
-    /// What is kept.
+    /// The journal's choices.
     public let options: Options
     let observer: any JournalObserver
     let clock: any Clock<Duration>

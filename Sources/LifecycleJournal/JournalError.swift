@@ -16,7 +16,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
         public static let unavailable: Code = "unavailable"
         /// There is no room, or what there is may not be written.
         public static let notWritable: Code = "not_writable"
-        /// What is stored cannot be read: a damaged file, or a row that was edited by hand.
+        /// A stored row cannot be read: a damaged file, or a row that was edited by hand.
         public static let corrupt: Code = "corrupt"
         /// The tables were made by a later version of this package.
         public static let newerSchema: Code = "newer_schema"
@@ -28,7 +28,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
 
     /// The cause.
     public var code: Code
-    /// What exactly is wrong; nothing of what is stored.
+    /// The details, without stored content.
     public var message: String
     /// The error behind this one.
     public var underlying: (any Error)?
@@ -43,7 +43,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     /// `code: message`
     public var description: String { "\(code): \(message)" }
 
-    /// What a storage threw, as an error of the journal.
+    /// The error of a storage, as an error of the journal.
     init(wrapping error: any Error) {
         switch error {
         case let error as JournalError: self = error

@@ -8,22 +8,22 @@ public protocol JournalObserver: Sendable {
     func observe(_ observation: JournalObservation)
 }
 
-/// What a journal did.
+/// A report of a journal's work.
 @nonexhaustive
 public enum JournalObservation: Sendable {
     /// A delivery was taken in, by ``Journal/receive(_:with:as:)``, by a worker or out of quarantine.
     case delivery(DeliveryObservation)
     /// A transaction is repeated.
     case retry(JournalError.Code)
-    /// What a queue gave out has failed too often and is given out no more.
+    /// An item of a queue has failed too often and is given out no more.
     case gaveUp(JournalTable)
 }
 
-/// What became of one delivery.
+/// The outcome of one delivery.
 public struct DeliveryObservation: Sendable {
     /// Under which name the adapter is known to the host.
     public var source: String
-    /// What the provider is answered.
+    /// The answer to the provider.
     public var decision: Acknowledgement.Decision
     /// Why it was not accepted; nil where it was.
     public var error: DeliveryError.Code?

@@ -41,11 +41,11 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
     public struct Item: Sendable, Identifiable {
         /// The same every time that the item is given out.
         public let id: String
-        /// What has to be done.
+        /// The content of the item.
         public let value: Value
         /// How often it was given out before.
         public let attempts: Int
-        /// Until when nobody else gets it; for one that was given up, when that was.
+        /// The end of the lease; for an item that was given up, the time of that.
         public let leasedUntil: Date
         /// The trace of the delivery that brought it; nil where it came with none.
         public let trace: TraceParent?
@@ -85,7 +85,7 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
 
     /// Says that an item is done. It is never given out again.
     ///
-    /// - Returns: whether the lease still held; else somebody else has the item, or has done it.
+    /// - Returns: true if the lease still held; else another worker has the item, or has done it.
     /// - Throws: ``JournalError``.
     @discardableResult
     public func done(_ item: Item) async throws(JournalError) -> Bool {
@@ -115,7 +115,7 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
         return try await put(item.record, in: .due, order: retry, error: reason)
     }
 
-    /// What was given up, the longest ago first.
+    /// Items that were given up, the longest ago first.
     ///
     /// - Throws: ``JournalError``.
     public func abandoned(limit: Int = 100) async throws(JournalError) -> [Item] {
@@ -287,7 +287,7 @@ extension Journal {
         return try await transaction.insert(record, into: .due)
     }
 
-    /// What is to be done at `time` or before, the longest due first, without taking it.
+    /// Duties due at `time` or before, the longest due first, without a lease.
     ///
     /// - Throws: ``JournalError``.
     public func due(at time: Date, limit: Int = 100) async throws(JournalError) -> [DueItem] {
@@ -299,7 +299,7 @@ extension Journal {
         }
     }
 
-    /// How far a source was read, in the words of whoever reads it; nil where nothing was noted.
+    /// How far a source was read, in its reader's own words; nil where nothing was noted.
     ///
     /// - Throws: ``JournalError``.
     public func checkpoint(of source: String) async throws(JournalError) -> Checkpoint? {
@@ -345,7 +345,7 @@ extension Journal {
 public struct Checkpoint: Hashable, Sendable {
     /// Which source.
     public var source: String
-    /// How far, in the words of whoever reads it.
+    /// How far, in the reader's own words.
     public var value: String
     /// How often it was noted.
     public var version: Int64

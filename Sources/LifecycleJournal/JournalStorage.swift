@@ -89,15 +89,15 @@ public enum JournalTable: String, Hashable, Sendable, CaseIterable {
 
 /// One row of a table.
 public struct JournalRecord: Hashable, Sendable {
-    /// What identifies the row in its table: text without U+0000, of at most 600 bytes.
+    /// The row's key in its table: text without U+0000, of at most 600 bytes.
     public var key: String
-    /// What rows are found by in groups; in the same form as a key.
+    /// The group that the row is found by; in the same form as a key.
     public var group: String
-    /// What rows of one group are sorted by, such as the time at which they are due, in milliseconds since 1970.
+    /// The order of rows in one group, such as the time at which they are due, in milliseconds since 1970.
     public var order: Int64
     /// The content: JSON, or the body of a delivery, byte for byte.
     public var body: [UInt8]
-    /// What the journal notes beside the content, as JSON.
+    /// The journal's notes beside the content, as JSON.
     public var detail: [UInt8]
     /// Which row of the table it is; the storage gives it at insertion.
     public var number: Int64

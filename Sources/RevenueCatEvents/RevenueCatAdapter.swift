@@ -8,7 +8,7 @@ import WireJSON
 /// `authenticate` and `normalize` take no `await`. Only `resolve` talks to RevenueCat, only where a ``Configuration/lookup`` is
 /// configured, and only for the few webhooks that say too little to act on.
 public struct RevenueCatAdapter: ProviderAdapter {
-    /// What a receiver of RevenueCat's webhooks expects. Nothing in a body switches any of it off.
+    /// The expectations of a receiver of RevenueCat's webhooks. Nothing in a body switches any of them off.
     public struct Configuration: Sendable {
         /// Which proofs a delivery has to carry.
         @nonexhaustive

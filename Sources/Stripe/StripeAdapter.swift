@@ -30,7 +30,7 @@ public struct StripeAdapter: ProviderAdapter {
         case test
     }
 
-    /// What a set-up decides.
+    /// The choices of a set-up.
     public struct Configuration: Sendable {
         /// The signing secrets (`whsec_…`, whole): several while one is rolled, or where endpoints share an address.
         public var signingSecrets: [Secret]
@@ -48,7 +48,7 @@ public struct StripeAdapter: ProviderAdapter {
         public var ownAccount: String?
         /// The longest body, in bytes.
         public var maximumBodyBytes = 1_048_576
-        /// What Stripe leaves to the merchant.
+        /// The choices that Stripe leaves to the merchant.
         public var policy = Policy()
         /// How to ask Stripe; nil where thin events are not expected, and nothing is asked about besides.
         public var lookup: Lookup?
@@ -59,9 +59,9 @@ public struct StripeAdapter: ProviderAdapter {
         }
     }
 
-    /// What Stripe leaves to the merchant.
+    /// The choices that Stripe leaves to the merchant.
     public struct Policy: Hashable, Sendable {
-        /// What a subscription with a failed renewal gives.
+        /// The access of a subscription with a failed renewal.
         @nonexhaustive
         public enum PastDueAccess: Hashable, Sendable {
             /// Access for as long as Stripe keeps it `past_due`: its settings say when that ends.
@@ -72,7 +72,7 @@ public struct StripeAdapter: ProviderAdapter {
             case suspends
         }
 
-        /// What a subscription gives whose collection is paused.
+        /// The access of a subscription whose collection is paused.
         @nonexhaustive
         public enum CollectionPauseAccess: Hashable, Sendable {
             /// Access goes on: the merchant waives or defers the money.
@@ -81,7 +81,7 @@ public struct StripeAdapter: ProviderAdapter {
             case pauses
         }
 
-        /// What a subscription gives whose invoices are sent to the customer and are not paid yet.
+        /// The access of a subscription whose invoices are sent to the customer and are not paid yet.
         @nonexhaustive
         public enum SentInvoiceAccess: Hashable, Sendable {
             /// Access as Stripe says: such a subscription is `active` before its first payment.
@@ -102,21 +102,21 @@ public struct StripeAdapter: ProviderAdapter {
             case charges
         }
 
-        /// What a subscription with a failed renewal gives.
+        /// The access of a subscription with a failed renewal.
         public var pastDue: PastDueAccess = .keeps
-        /// What a subscription gives whose collection is paused.
+        /// The access of a subscription whose collection is paused.
         public var collectionPause: CollectionPauseAccess = .keeps
         /// Which of two notifications speaks for a refund.
         public var refundSource: RefundSource = .byVersion
-        /// Whether a paid invoice without a subscription is a one-time purchase. A sale by Checkout that makes an invoice
+        /// True if a paid invoice without a subscription is a one-time purchase. A sale by Checkout that makes an invoice
         /// is then known by that invoice.
         public var sellsByInvoice = false
-        /// What a subscription gives whose invoices are sent to the customer and are not paid yet.
+        /// The access of a subscription whose invoices are sent to the customer and are not paid yet.
         public var sentInvoices: SentInvoiceAccess = .keeps
         /// Products or prices that are never a subscription's main product while it has another item, such as seats or an
         /// add-on that costs more than the plan. Without them the item with the highest price of a unit is the main one.
         public var addOnProducts: Set<String> = []
-        /// What kind of thing a product is that is sold once: by its product, its price or its payment link. Stripe does not
+        /// The types of products that are sold once, by product, price or payment link. Stripe does not
         /// say; without this the state's catalogue does.
         public var oneTimeProducts: [String: LifecycleEvent.OneTimePurchase.ProductType] = [:]
         /// Metadata entries that hold the host's own account id, the first that is there wins.
@@ -131,7 +131,7 @@ public struct StripeAdapter: ProviderAdapter {
         /// The newest API version that the adapter was written against.
         public static let testedVersion = "2026-10-28.endive"
 
-        /// Who sends the requests.
+        /// The transport of the requests.
         public var transport: any HTTPTransport
         /// A secret or restricted key that may read subscriptions and their schedules, invoices, charges, refunds, payment
         /// intents, prices and checkout sessions.
@@ -148,7 +148,7 @@ public struct StripeAdapter: ProviderAdapter {
         public var deadline: Duration = .seconds(30)
         /// Which clock the waits between attempts are taken on.
         public var clock: any Clock<Duration> = ContinuousClock()
-        /// Whether to ask also for what snapshot events leave out: the invoice behind a refund or dispute, the
+        /// True to ask also for the objects that snapshot events leave out: the invoice behind a refund or dispute, the
         /// products of a checkout session and of a schedule's phases. The lines of an invoice that shows only its first
         /// ones are asked for in any case.
         public var completesSnapshots = false
@@ -324,7 +324,7 @@ public struct StripeAdapter: ProviderAdapter {
 // MARK: Without a notification
 
 extension StripeAdapter {
-    /// What Stripe has created events for, for a journal's `backfill(from:)`; nil without ``Configuration/lookup``.
+    /// Stripe's list of events, for a journal's `backfill(from:)`; nil without ``Configuration/lookup``.
     ///
     /// - Parameter account: the connected account; nil for the account of the key.
     public func history(of account: String? = nil) -> StripeEventHistory? {

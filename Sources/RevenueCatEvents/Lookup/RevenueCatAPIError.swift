@@ -33,7 +33,7 @@ public struct RevenueCatAPIError: Error, Hashable, Sendable, CustomStringConvert
     public var code: Code?
     /// The newer version's `type`, such as `rate_limit_error`.
     public var type: String?
-    /// Whether RevenueCat says that the same request can succeed later.
+    /// True if RevenueCat says that the same request can succeed later.
     public var isRetryable: Bool
     /// How long RevenueCat asks to be left alone, in milliseconds.
     public var backoffMilliseconds: Int64?

@@ -14,7 +14,7 @@ public struct RevenueCatClient: Sendable {
         case v2(project: String)
     }
 
-    /// What RevenueCat knows of a customer.
+    /// RevenueCat's subscriptions of a customer.
     public enum Customer: Hashable, Sendable {
         /// The subscriptions.
         case known([RevenueCatSubscription])
@@ -23,7 +23,7 @@ public struct RevenueCatClient: Sendable {
         case unknown
     }
 
-    /// What a customer bought once, as RevenueCat knows it.
+    /// One-time purchases of a customer, as RevenueCat knows them.
     public enum Purchases: Hashable, Sendable {
         /// The one-time purchases.
         case known([RevenueCatPurchase])
@@ -31,7 +31,7 @@ public struct RevenueCatClient: Sendable {
         case unknown
     }
 
-    /// What became of a purchase that was sent to RevenueCat.
+    /// The outcome of a purchase that was sent to RevenueCat.
     public enum Submission: Hashable, Sendable {
         /// It counts for the customer, who now has these subscriptions.
         case recorded([RevenueCatSubscription])

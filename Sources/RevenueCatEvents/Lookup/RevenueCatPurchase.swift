@@ -5,7 +5,7 @@ import WireJSON
 
 /// A one-time purchase as RevenueCat's REST API shows it, in either version.
 ///
-/// What was bought, when and for how much never changes. Whose it is, and whether the money went back, holds at the
+/// The product, its time and its price never change. The owner, and a refund, hold at the
 /// moment of the request.
 public struct RevenueCatPurchase: Hashable, Sendable {
     /// `status`
@@ -52,7 +52,7 @@ public struct RevenueCatPurchase: Hashable, Sendable {
     public var expiresAt: Date?
     /// The ownership: bought or shared.
     public var ownership: Fact.Ownership
-    /// What was charged. The newer version has an estimate in US dollars, which is no statement of a charge.
+    /// The charged price. The newer version has an estimate in US dollars, which is no statement of a charge.
     public var price: Price?
 
     /// Which version of the API it is from.
@@ -65,7 +65,7 @@ public struct RevenueCatPurchase: Hashable, Sendable {
 
 // It names a customer, and a log line that prints it does not.
 extension RevenueCatPurchase: CustomStringConvertible, CustomReflectable {
-    /// The store, and the status where it is told.
+    /// The store, and the status where it is stated.
     public var description: String { "\(store) \(status.map(\.rawValue) ?? "purchase")" }
 
     /// Shows nothing.

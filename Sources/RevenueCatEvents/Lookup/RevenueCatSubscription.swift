@@ -27,7 +27,7 @@ public struct RevenueCatSubscription: Hashable, Sendable {
         public static let inBillingRetry: Status = "in_billing_retry"
         /// Paused.
         public static let paused: Status = "paused"
-        /// Money went back. Only told from the older version of the API, which has no status.
+        /// Money went back. Only the older version of the API leads to it, which has no status.
         public static let refunded: Status = "refunded"
     }
 
@@ -66,7 +66,7 @@ public struct RevenueCatSubscription: Hashable, Sendable {
     public var environment: StoreEnvironment
     /// A transaction or order of the subscription.
     public var storeIdentifier: String?
-    /// Whether ``storeIdentifier`` is the transaction of the current period.
+    /// True if ``storeIdentifier`` is the transaction of the current period.
     public var namesCurrentTransaction: Bool
     /// The current period, or the last one.
     public var period: ServicePeriod?
@@ -76,9 +76,9 @@ public struct RevenueCatSubscription: Hashable, Sendable {
     public var phase: Phase?
     /// How it stands.
     public var status: Status
-    /// Whether RevenueCat gives access. Nothing else decides that.
+    /// True if RevenueCat gives access. Nothing else decides that.
     public var givesAccess: Bool?
-    /// Whether and how it renews.
+    /// The renewal, as RevenueCat words it.
     public var autoRenewal: AutoRenewal?
     /// The product that comes next, in the store's words, where one is arranged.
     public var pendingProduct: String?
@@ -90,7 +90,7 @@ public struct RevenueCatSubscription: Hashable, Sendable {
     public var refundedAt: Date?
     /// The ownership: bought or shared.
     public var ownership: Fact.Ownership
-    /// What was charged for the period, where stated.
+    /// The price charged for the period, where stated.
     public var price: Price?
 
     /// The SHA-256 of the part of the answer that it was read from, in hexadecimal.
@@ -222,7 +222,7 @@ extension RevenueCatSubscription {
         return storeIdentifier.transaction(ofItem: name)
     }
 
-    /// Whether the store will try to renew; nil where RevenueCat does not know.
+    /// True if the store will try to renew; nil where RevenueCat does not know.
     public var willRenew: Bool? {
         switch autoRenewal {
         case .willRenew?, .willChangeProduct?, .willPause?, .requiresPriceIncreaseConsent?, .hasAlreadyRenewed?: true

@@ -63,7 +63,7 @@ extension RevenueCatEvent {
         /// Something on a paywall was touched.
         public static let paywallComponentInteracted: EventType = "PAYWALL_COMPONENT_INTERACTED"
 
-        /// Whether it moves access, renewal or money, so that its fields have to be as documented.
+        /// True if it moves access, renewal or money, so that its fields must be as documented.
         var isLifecycle: Bool {
             switch self {
             case .initialPurchase, .renewal, .cancellation, .uncancellation, .nonRenewingPurchase,

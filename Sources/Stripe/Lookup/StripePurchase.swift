@@ -4,7 +4,7 @@ import LifecycleEvents
 /// A subscription or a checkout session that the host asked about by its id, with everything that Stripe answered, so that
 /// mapping needs no network.
 public struct StripePurchase: Sendable, Codable {
-    /// What is asked about.
+    /// The subject of the question.
     @nonexhaustive
     public enum Kind: String, Sendable, Hashable, Codable {
         /// A subscription, `sub_…`.
@@ -13,13 +13,13 @@ public struct StripePurchase: Sendable, Codable {
         case checkoutSession = "checkout.session"
     }
 
-    /// What is asked about.
+    /// The subject of the question.
     public let kind: Kind
     /// Stripe's id of it.
     public let id: String
     /// The connected account that it belongs to; nil for our own.
     public let account: String?
-    /// What Stripe answered, by the name of the look-up.
+    /// Stripe's answers, by the name of the look-up.
     var answers: [String: StripeNotification.Answer] = [:]
 
     private enum CodingKeys: String, CodingKey { case kind, id, account, answers }

@@ -8,7 +8,7 @@ import WireJSON
 /// It keeps the body as received and every answer that was fetched for it, and writes both when it is encoded, so that
 /// a queue carries all that ``StripeAdapter`` reads.
 public struct StripeNotification: Sendable {
-    /// What Stripe told us to ask for.
+    /// The object that a thin event names.
     public struct RelatedObject: Hashable, Sendable {
         /// The object's id.
         public let id: String
@@ -40,7 +40,7 @@ public struct StripeNotification: Sendable {
     public var type: String { event.type }
     /// When Stripe created the event.
     public var created: Date { event.created.date }
-    /// Whether it is about real money; nil where the event does not say.
+    /// True if it is about real money; nil where the event does not say.
     public var isLive: Bool? { event.isLive ?? (isQuestion ? answeredMode : nil) }
     /// The API version that the snapshot was rendered in.
     public var apiVersion: String? { event.apiVersion }
@@ -48,7 +48,7 @@ public struct StripeNotification: Sendable {
     public var account: String? { event.account }
     /// The context to repeat when asking again.
     public var context: String? { event.context }
-    /// Whether it names its object only.
+    /// True if it names its object without its content.
     public var isThin: Bool { event.isThin }
     /// The object of a thin event.
     public var relatedObject: RelatedObject? { event.relatedObject }
