@@ -82,7 +82,7 @@ func decide(_ rows: [SubscriptionState], _ transfers: [AccountTransfer], now: Da
     return access.decision.isGranted
 }
 
-func apply(_ event: NormalizedEvent, to state: inout SubscriptionState, catalog: ProductCatalog) -> Disposition {
+func apply(_ event: NormalizedEvent, to state: inout SubscriptionState, catalog: ProductCatalog) -> AppliedEvent.Disposition {
     // snippet.show
     let applied = state.apply(event, catalog: catalog)
     // snippet.hide
@@ -90,7 +90,7 @@ func apply(_ event: NormalizedEvent, to state: inout SubscriptionState, catalog:
 }
 
 func describe(
-    _ resolved: Authenticated<GooglePlayAdapter.Notification>,
+    _ resolved: Authenticated<GoogleResolution>,
     google: GooglePlayAdapter
 ) throws -> Normalization {
     // snippet.show
