@@ -82,10 +82,13 @@ struct EventReferenceTests {
 
     // MARK: Instances of the schema
 
-    /// Values with every member and, in one or another of them, each of the closed values.
-    private func instances(_ value: Any?) -> [Any] {
+    /// Values with every member and, in one or another of them, each of the closed values. A definition within itself is left
+    /// out: the add-ons of an add-on.
+    private func instances(_ value: Any?, within open: Set<String> = []) -> [Any] {
+        var open = open
+        if let reference = (value as? Object)?["$ref"] as? String, !open.insert(reference).inserted { return [] }
         let object = resolved(value)
-        if let forms = object["oneOf"] as? [Object] { return forms.flatMap { instances($0) } }
+        if let forms = object["oneOf"] as? [Object] { return forms.flatMap { instances($0, within: open) } }
         if let values = object["enum"] as? [Any] { return values }
         if let value = object["const"] { return [value] }
         switch object["type"] as? String {
@@ -93,11 +96,11 @@ struct EventReferenceTests {
         case "integer": return [2]
         case "boolean": return [true, false]
         case "array":
-            let elements = instances(object["items"])
-            return elements.isEmpty ? [[]] : elements.map { [$0] }
+            let elements = instances(object["items"], within: open)
+            return elements.isEmpty ? [] : elements.map { [$0] }
         default:
-            let members = (object["properties"] as? Object ?? [:]).mapValues { instances($0) }
-            let others = (object["additionalProperties"] as? Object).map { instances($0) } ?? []
+            let members = (object["properties"] as? Object ?? [:]).mapValues { instances($0, within: open) }
+            let others = (object["additionalProperties"] as? Object).map { instances($0, within: open) } ?? []
             let count = (members.values.map(\.count) + [others.count]).max() ?? 1
             return (0..<max(count, 1)).map { round in
                 var instance: Object = members.compactMapValues { $0.isEmpty ? nil : $0[round % $0.count] }

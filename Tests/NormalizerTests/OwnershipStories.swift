@@ -87,7 +87,7 @@ struct OwnershipStories {
     @Test("one UUID is one account in either case, whatever its source, and other texts are not")
     func oneSpelling() {
         let upper = "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"
-        for source: Account.Source in [.appUserID, .obfuscatedAccountID, .clientReferenceID, .metadata, "own"] {
+        for source: Account.Source in [.appAccountToken, .appUserID, .clientReferenceID, .metadata, "own"] {
             for (written, asked, isSame) in [
                 (upper, upper.lowercased(), true), (upper.lowercased(), upper, true), ("User", "user", false),
             ] {
