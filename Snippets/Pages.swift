@@ -82,7 +82,9 @@ func decide(_ rows: [SubscriptionState], _ transfers: [AccountTransfer], now: Da
     return access.decision.isGranted
 }
 
-func apply(_ event: NormalizedEvent, to state: inout SubscriptionState, catalog: ProductCatalog) -> AppliedEvent.Disposition {
+func apply(_ event: NormalizedEvent, to state: inout SubscriptionState, catalog: ProductCatalog)
+    -> AppliedEvent.Disposition
+{
     // snippet.show
     let applied = state.apply(event, catalog: catalog)
     // snippet.hide

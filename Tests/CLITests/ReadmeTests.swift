@@ -44,7 +44,8 @@ struct ReadmeTests {
         )
         let shown = try paths.filter { $0.contains(".docc/") && $0.hasSuffix(".md") }
             .flatMap { blocks(try lines("Sources/\($0)")[...]) }
-            .filter { block in ![".package(", "// swift-tools-version"].contains { block.first?.hasPrefix($0) == true } }
+            .filter { block in ![".package(", "// swift-tools-version"].contains { block.first?.hasPrefix($0) == true }
+            }
         #expect(!shown.isEmpty)
         #expect(shown.filter { !compiled.contains($0) } == [])
     }
