@@ -65,6 +65,30 @@ let package = Package(
             ],
             swiftSettings: checked
         ),
+        // The gateway with the simulator's keys, and what plays providers against it, see Scripts/chaos.
+        .executableTarget(
+            name: "gateway-chaos",
+            dependencies: [
+                "Gateway",
+                .product(name: "AppleJWS", package: "swift-lifecycle-events"),
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "GooglePubSub", package: "swift-lifecycle-events"),
+                .product(name: "HTTPTransport", package: "swift-lifecycle-events"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "LifecycleJournal", package: "swift-lifecycle-events"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "Normalizer", package: "swift-lifecycle-events"),
+                .product(name: "NotificationSimulator", package: "swift-lifecycle-events"),
+                .product(name: "PostgresJournal", package: "swift-lifecycle-events"),
+                .product(name: "RevenueCatEvents", package: "swift-lifecycle-events"),
+                .product(name: "SQLiteJournal", package: "swift-lifecycle-events"),
+                .product(name: "Stripe", package: "swift-lifecycle-events"),
+            ],
+            path: "Tests/Chaos",
+            swiftSettings: checked
+        ),
         .testTarget(
             name: "GatewayTests",
             dependencies: [

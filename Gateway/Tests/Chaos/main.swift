@@ -1,0 +1,90 @@
+import Configuration
+import Foundation
+import Gateway
+import HTTPTypes
+import Hummingbird
+import LifecycleJournal
+import Logging
+import Metrics
+import Normalizer
+import NotificationSimulator
+import PostgresJournal
+import SQLiteJournal
+
+// What Scripts/chaos is made of:
+//
+// deliveries FOLDER CUSTOMERS NAME    writes what the providers send of so many customers, and what comes of it
+// keys                                prints how receivers of Stripe and RevenueCat are configured
+// serve FOLDER                        is the gateway, with settings from the environment, and the keys of the simulator
+// bare                                is the same server, which keeps the bytes and does nothing with them
+// check FOLDER                        looks at what a database has of these deliveries
+// post CONNECTIONS CUSTOMERS NAME     posts as fast as it is answered, and prints how fast that was
+let arguments = CommandLine.arguments.dropFirst()
+let environment = ProcessInfo.processInfo.environment
+let cast = try Cast(seed: "chaos")
+
+func argument(_ index: Int) throws -> String {
+    guard arguments.count > index else { throw Usage() }
+    return arguments[arguments.startIndex + index]
+}
+
+/// As many as the third argument says, called as the fourth.
+func customers() throws -> [String] {
+    guard let count = Int(try argument(2)) else { throw Usage() }
+    let name = try argument(3)
+    return (0..<count).map { "\(name) \($0)" }
+}
+
+func storage() async throws -> any JournalStorage {
+    let url = environment["DATABASE_URL"] ?? ""
+    if url.hasPrefix("sqlite:") { return try await SQLiteJournal(path: String(url.dropFirst("sqlite:".count))) }
+    return try await PostgresJournal(.init(url: Secret(url)))
+}
+
+struct Usage: Error {}
+
+switch try argument(0) {
+case "deliveries":
+    try await Script(folder: try argument(1)).write(try customers(), cast)
+case "keys":
+    let (stripe, revenueCat) = (cast.stripe.receiverConfiguration, cast.revenueCat.receiverConfiguration)
+    print("[\(String(decoding: stripe, as: UTF8.self)),\(String(decoding: revenueCat, as: UTF8.self))]")
+case "serve":
+    var logger = Logger(label: "gateway")
+    logger.logLevel = .error
+    let registry = PrometheusRegistry()
+    MetricsSystem.bootstrap(registry)
+    var configuration = try GatewayConfiguration(
+        ConfigReader(provider: EnvironmentVariablesProvider(arraySeparator: ","))
+    )
+    let answers = try Script(folder: try argument(1)).answers()
+    configuration.sources = try cast.sources(answers).map { Source($0.name, $0.adapter) }
+    try await Gateway(configuration, registry: registry, logger: logger).run()
+case "bare":
+    let storage = try await storage()
+    let router = Router()
+    router.post("hooks/{source}") { request, _ -> HTTPResponse.Status in
+        var delivery = Delivery(body: [], receivedAt: Date())
+        for field in request.headers { delivery.headers.add(field.name.rawName, field.value) }
+        delivery.body = Array(buffer: try await request.body.collect(upTo: 1 << 20))
+        let record = JournalRecord(
+            key: delivery.digest,
+            group: "waiting",
+            body: delivery.body,
+            detail: try CanonicalJSON.bytes(delivery.headers)
+        )
+        _ = try await storage.write { try await $0.insert(record, into: .delivery) }
+        return .ok
+    }
+    router.get("ready") { _, _ in HTTPResponse.Status.ok }
+    let port = environment["HTTP_PORT"].flatMap { Int($0) } ?? 8080
+    try await Application(router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)))
+        .runService()
+case "check":
+    try await Script(folder: try argument(1)).check(Journal(try await storage(), now: { Date() }))
+case "post":
+    guard let connections = Int(try argument(1)) else { throw Usage() }
+    let port = environment["HTTP_PORT"].flatMap { UInt16($0) } ?? 8080
+    try Load(port: port, connections: connections).run(try customers(), cast)
+default: throw Usage()
+}
