@@ -6,12 +6,12 @@ struct MemoryBenchmark {
 
     func run(count: Int) async throws {
         try await round()
-        let first = try peak()
+        let first = try Self.peak()
         let rounds = max(1, count / 4)
         for _ in 0..<rounds / 10 { try await round() }
-        let early = try peak()
+        let early = try Self.peak()
         for _ in 0..<rounds - rounds / 10 { try await round() }
-        let last = try peak()
+        let last = try Self.peak()
         print(
             "\nPeak memory after 4, \(rounds / 10 * 4) and \(rounds * 4) mixed deliveries: "
                 + "\(first / 1024), \(early / 1024), \(last / 1024) MiB   (flat, < 40 MiB)"
@@ -25,7 +25,8 @@ struct MemoryBenchmark {
         try await subjects.stripe.normalizeAndDigest()
     }
 
-    private func peak() throws -> Int {
+    /// In KiB.
+    static func peak() throws -> Int {
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") }),
             let kibibytes = Int(line.filter(\.isNumber))

@@ -167,7 +167,8 @@ struct Providers {
     }
 
     /// The lengths of what the three signatures are over.
-    private func signedLengths() throws -> [Int] {
+    /// The lengths of the three texts that an App Store notification has signed.
+    func signedLengths() throws -> [Int] {
         let delivery = subjects.apple.delivery
         let notification = try subjects.apple.adapter.authenticate(delivery).value
         guard case .data(let data) = notification.content, let transaction = data.transaction,

@@ -1,6 +1,7 @@
 import Foundation
 
-// With the name of a benchmark, that one alone. `single` is all that take one thread, `memory [COUNT]` is one long process,
+// With the name of a benchmark, that one alone. `single` is all that take one thread, `memory [COUNT]` and
+// `journal-memory [COUNT]` are each one long process,
 // `counted NAME` does a fixed amount of work for Scripts/budget, and `loop COUNT` is Stripe's part for a profiler.
 let arguments = Array(CommandLine.arguments.dropFirst())
 let subjects = try Subjects()
@@ -14,7 +15,13 @@ case "stripe": try await providers.stripe()
 case "threads": try await providers.threads()
 case "json": try await ReaderBenchmark().run()
 case "state": try await StateBenchmark().run()
-case "memory": try await MemoryBenchmark(subjects: subjects).run(count: arguments.dropFirst().first.flatMap { Int($0) } ?? 100_000)
+case "memory":
+    try await MemoryBenchmark(subjects: subjects).run(count: arguments.dropFirst().first.flatMap { Int($0) } ?? 100_000)
+case "journal":
+    try await JournalBenchmark(subjects: subjects, floor: RawFloor(lengths: providers.signedLengths())).run()
+case "journal-memory":
+    try await JournalBenchmark(subjects: subjects, floor: RawFloor(lengths: providers.signedLengths()))
+        .memory(count: arguments.dropFirst().first.flatMap { Int($0) } ?? 100_000)
 case "counted": try CountedWork(subjects: subjects).run(arguments.dropFirst().first ?? "")
 case "loop":
     try await subjects.stripe.works.normalize.run(arguments.dropFirst().first.flatMap { Int($0) } ?? 100_000)
