@@ -31,6 +31,7 @@ extension Journal {
         trace: TraceParent? = nil
     ) async throws -> JournalUpdate {
         var update = JournalUpdate()
+        var newLines: [LogLine] = []
         var first: [EventID: String] = [:]
         for line in result.logLines {
             let record = JournalRecord(
@@ -40,12 +41,12 @@ extension Journal {
                 body: try CanonicalJSON.bytes(line)
             )
             guard try await transaction.insert(record, into: .log) else { continue }
-            update.newLines += 1
-            try await Self.indexNames(of: line, transaction)
+            newLines.append(line)
             if case .event(let event) = line, first[event.id] == nil { first[event.id] = record.key }
         }
         // All of it was joined by the transaction that inserted the lines.
-        guard update.newLines > 0 else { return update }
+        update.newLines = newLines.count
+        guard !newLines.isEmpty else { return update }
 
         for statement in result.statements {
             for case .link(let other) in statement.facts where other != statement.subscription {
@@ -69,6 +70,8 @@ extension Journal {
             }
         }
         try await rows.write(ledger, of: result.lineages, transaction)
+        // Whose state is written has its names to itself: two transactions never wait for each other here.
+        for line in newLines { try await Self.indexNames(of: line, transaction) }
         for transfer in ledger.transfers { try await Self.insert(transfer, transaction) }
         return update
     }

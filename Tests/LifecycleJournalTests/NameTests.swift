@@ -2,6 +2,7 @@ import Foundation
 import LifecycleJournal
 import Normalizer
 import NormalizerTesting
+import Synchronization
 import Testing
 
 @Suite("A purchase is found by its names, and its deliveries with it", .timeLimit(.minutes(5)))
@@ -66,6 +67,24 @@ struct NameTests {
         return erased
     }
 
+    // PostgreSQL would have two transactions wait for each other, for a second, where one has the name and the other the state.
+    @Test("A name is written by who has written the state, so that two transactions never wait in a circle")
+    func order() async throws {
+        let storage = WriteOrder()
+        let journal = Journal(storage, now: { StripeLife.start })
+        for delivery in life.deliveries { _ = await journal.receive(delivery, with: life.adapter) }
+        var count = 0
+        for keys in storage.transactions {
+            for (index, key) in keys.enumerated() {
+                let parts = key.split(separator: "\n").map(String.init)
+                guard parts.count == 3, parts[0] == "name", let state = keys.firstIndex(of: parts[2]) else { continue }
+                #expect(state < index, "\(key)")
+                count += 1
+            }
+        }
+        #expect(count > 4)
+    }
+
     @Test("Its lines are those of all its lineages")
     func lines() async throws {
         let journal = await journal()
@@ -105,5 +124,56 @@ struct NameTests {
         while try await journal.work(with: ["stripe": life.adapter]) > 0 {}
         #expect(try await journal.deliveries(of: erased) == [])
         #expect(try await rows() == others)
+    }
+}
+
+/// Memory that notes which states and names each transaction has written, in their order.
+private final class WriteOrder: JournalStorage {
+    private let base = MemoryJournal()
+    private let noted = Mutex<[[String]]>([])
+    var transactions: [[String]] { noted.withLock { $0 } }
+
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
+    ) async throws -> Value {
+        let (value, keys) = try await base.write { transaction in
+            let noting = NotingTransaction(base: transaction)
+            return (try await body(noting), noting.keys)
+        }
+        noted.withLock { $0.append(keys) }
+        return value
+    }
+
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
+    ) async throws -> Value { try await base.read(body) }
+}
+
+private final class NotingTransaction: JournalTransaction {
+    private let base: any JournalTransaction
+    private(set) var keys: [String] = []
+
+    init(base: any JournalTransaction) { self.base = base }
+
+    func record(_ key: String, in table: JournalTable) async throws -> JournalRecord? {
+        try await base.record(key, in: table)
+    }
+
+    func records(_ selection: JournalSelection, in table: JournalTable) async throws -> [JournalRecord] {
+        try await base.records(selection, in: table)
+    }
+
+    func insert(_ record: JournalRecord, into table: JournalTable) async throws -> Bool {
+        if table == .state || table == .link { keys.append(record.key) }
+        return try await base.insert(record, into: table)
+    }
+
+    func update(_ record: JournalRecord, in table: JournalTable) async throws -> Bool {
+        if table == .state { keys.append(record.key) }
+        return try await base.update(record, in: table)
+    }
+
+    func delete(_ record: JournalRecord, from table: JournalTable) async throws -> Bool {
+        try await base.delete(record, from: table)
     }
 }
