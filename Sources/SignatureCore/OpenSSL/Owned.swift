@@ -97,3 +97,7 @@ package enum PrivateKeyInfoObject: ForeignType {
 package enum BasicIOObject: ForeignType {
     package static func free(_ pointer: OpaquePointer) { unsafe BIO_free_all(pointer) }
 }
+
+package enum CipherContextObject: ForeignType {
+    package static func free(_ pointer: OpaquePointer) { unsafe EVP_CIPHER_CTX_free(pointer) }
+}
