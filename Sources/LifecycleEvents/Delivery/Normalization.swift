@@ -46,6 +46,19 @@ public struct Normalization: Hashable, Sendable, Codable {
     /// Paths of descriptive members whose type was not the documented one; they read as absent. Worth a metric: a
     /// provider has changed its format.
     public var anomalies: [String]
+    /// How the store has to be asked about these purchases again, where their names do not suffice. They go along to the journal
+    /// and are no part of the result: they are neither encoded nor compared.
+    public var handles: [PurchaseHandle] {
+        get { carried.handles }
+        set { carried.handles = newValue }
+    }
+    private var carried = Carried()
+
+    private struct Carried: Hashable {
+        var handles: [PurchaseHandle] = []
+        static func == (lhs: Carried, rhs: Carried) -> Bool { true }
+        func hash(into hasher: inout Hasher) {}
+    }
 
     /// Makes a result with events.
     public init(_ events: [NormalizedEvent], furtherStatements: [StoreStatement] = [], anomalies: [String] = []) {

@@ -1,0 +1,89 @@
+public import FoundationEssentials
+
+/// Asks a provider how a purchase stands now: what heals a loss that the provider's history does not, such as a notification
+/// that was never sent.
+///
+/// Facts and ids of an answer are those of the webhook. A journal's `reconcile(with:)` asks about every purchase that is due.
+public protocol LineageQuestions: Sendable {
+    /// Whom it asks.
+    var provider: Provider { get }
+    /// The shortest time between two questions, so that what is asked in the background leaves most of the provider's rate to
+    /// live traffic.
+    var pace: Duration { get }
+
+    /// Asks about one purchase.
+    ///
+    /// - Throws: `DeliveryError` with `unavailable` where the provider cannot be asked now and `denied` where it refuses the
+    ///   credentials: neither says anything about the purchase. Any other code is about this one question.
+    func ask(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer
+}
+
+/// A purchase to ask about, with everything by which a provider may know it.
+public struct LineageQuestion: Hashable, Sendable {
+    /// What the purchase is called; the name to ask by comes first.
+    public var names: [SubscriptionID]
+    /// Whose it is.
+    public var accounts: [Account.Identifier] = []
+    /// The product in the store's words, with its base plan where the store has one.
+    public var product: String?
+    /// Whether it is a subscription, and not something bought once.
+    public var isSubscription = true
+    /// When the newest period that is known began; what is older is known already.
+    public var since: Date?
+    /// How the store has to be asked, where a name does not suffice.
+    public var handle: PurchaseHandle?
+    /// The present.
+    public var askedAt: Date
+
+    /// Asks about a lineage.
+    public init(_ lineage: SubscriptionID, askedAt: Date) {
+        names = [lineage]
+        self.askedAt = askedAt
+    }
+
+    /// The first name that a store has given, or a relay for it.
+    package func name(in stores: Store...) -> SubscriptionID? { names.first { stores.contains($0.store) } }
+}
+
+/// What a provider said about a purchase.
+@nonexhaustive
+public enum LineageAnswer: Hashable, Sendable {
+    /// How it stands now. What an answer leaves out is no longer so.
+    case stated([Normalization])
+    /// The provider does not know the purchase, knows it no more, or cannot be asked by what the question names. Nothing follows
+    /// from that for access.
+    case unknown
+}
+
+/// The reference that a store has to be asked with about a purchase, where the lineage's name is no more than its digest.
+///
+/// Whoever holds it and may ask the store can look the purchase up, so it prints as `<redacted>`. A journal stores it sealed.
+public struct PurchaseHandle: Hashable, Sendable, Codable {
+    /// The lineage.
+    public var lineage: SubscriptionID
+    /// The app, in the store's words.
+    public var app: String
+    /// What was bought, in the adapter's words.
+    public var kind: String
+    /// The reference.
+    public var token: String
+
+    /// Makes a handle.
+    public init(_ lineage: SubscriptionID, app: String, kind: String, token: String) {
+        self.lineage = lineage
+        self.app = app
+        self.kind = kind
+        self.token = token
+    }
+}
+
+extension PurchaseHandle: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// `<redacted>`
+    public var description: String { "<redacted>" }
+
+    /// `<redacted>`
+    public var debugDescription: String { "<redacted>" }
+
+    /// Shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

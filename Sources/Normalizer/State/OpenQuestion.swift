@@ -1,0 +1,133 @@
+public import FoundationEssentials
+
+/// Something about a purchase that only its provider can tell, and from when on it is worth asking.
+///
+/// A notification that is lost leaves such a question: a period that ran out without a word, say, while the customer has paid.
+public struct OpenQuestion: Hashable, Sendable, Codable {
+    /// Why to ask.
+    public struct Reason: OpenValue {
+        /// The name used in JSON and metrics.
+        public let rawValue: String
+        /// Keeps a name as it is.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// A period that was charged ahead has begun, and nothing was stated since.
+        public static let renewalCheck: Reason = "renewal_check"
+        /// A period that was to renew ran out, and the store has not said whether it did.
+        public static let renewalDue: Reason = "renewal_due"
+        /// A charge failed, access is over, and the store has not said how it ended.
+        public static let chargeFailed: Reason = "charge_failed"
+        /// There is grace, and no store said until when.
+        public static let graceWithoutEnd: Reason = "grace_without_end"
+        /// The subscription is paused, and may go on at any time, or was to go on by itself.
+        public static let paused: Reason = "paused"
+        /// Whose the purchase is was stated, and nothing of what was bought: its payment is pending, say.
+        public static let unknownPurchase: Reason = "unknown_purchase"
+        /// Two statements cannot both be so, see ``SubscriptionState/contradictions``.
+        public static let contradiction: Reason = "contradiction"
+
+        /// How long to wait after the first answer that settles nothing; the time doubles with every further one. A store
+        /// tries a failed charge again for weeks.
+        public var interval: Duration {
+            switch self {
+            case .chargeFailed, .paused: .seconds(86_400)
+            default: .seconds(3600)
+            }
+        }
+    }
+
+    /// Why to ask.
+    public var reason: Reason
+    /// The lineage to ask about: of several that are linked, the one that the newest period was stated for.
+    public var subscription: SubscriptionID
+    /// From when on an answer can be expected.
+    @EventTime public var dueAt: Date
+
+    private enum CodingKeys: String, CodingKey {
+        case reason, subscription
+        case dueAt = "due_at"
+    }
+}
+
+extension SubscriptionState {
+    /// What only the provider can tell about this purchase, the earliest due first. Some of it may lie in the future: a period
+    /// that renews becomes a question an hour after its end, unless something is stated until then.
+    ///
+    /// A store may leave a customer whose charge failed a day or two of access without a word. An answer that shows the old
+    /// period in that time is no loss, and the question stays open.
+    public var openQuestions: [OpenQuestion] {
+        let timeline = PeriodTimeline(self)
+        var questions: [(Int64, OpenQuestion.Reason)] = []
+        if let newest = timeline.newest, !newest.fact.isProvisional, !newest.isForestalled, newest.cut == nil,
+            !newest.isStatedOnceBegun, newest.by.milliseconds < newest.start
+        {
+            questions.append((newest.start.addingClamped(Self.minute), .renewalCheck))
+        }
+        questions += unsettledEnd(timeline)
+        if let billing = billing(timeline), billing.value.status == .grace, billing.value.graceUntil == nil,
+            timeline.newest?.cut == nil
+        {
+            questions.append((billing.by.milliseconds.addingClamped(Self.hour), .graceWithoutEnd))
+        }
+        if periods.isEmpty, purchases.isEmpty, ends.isEmpty, registers.values.allSatisfy({ $0.closure == nil }),
+            let claimed = claims.values.map(\.latest.milliseconds).min()
+        {
+            questions.append((claimed.addingClamped(Self.hour), .unknownPurchase))
+        }
+        let stated = contradictions.filter { $0.kind != .linkAcrossEnvironments }
+            .flatMap(\.statements).map(\.milliseconds).max()
+        if let stated { questions.append((stated.addingClamped(Self.hour), .contradiction)) }
+        let lineage = timeline.newest?.lineages.inOrder.first ?? subscription
+        return questions.map { moment, reason in
+            let limits = Limits.milliseconds
+            let due = min(max(moment, limits.lowerBound), limits.upperBound)
+            return OpenQuestion(reason: reason, subscription: lineage, dueAt: Date(millisecondsSince1970: due))
+        }
+        .sorted { $0.dueAt == $1.dueAt ? $0.reason.rawValue < $1.reason.rawValue : $0.dueAt < $1.dueAt }
+    }
+
+    private static let minute: Int64 = 60_000
+    private static let hour: Int64 = 3_600_000
+
+    /// What the end of the last access leaves open.
+    private func unsettledEnd(_ timeline: PeriodTimeline) -> [(Int64, OpenQuestion.Reason)] {
+        let ends = timeline.periods.filter { $0.accessEnd > $0.start }.map(\.accessEnd)
+        guard let end = ends.max(), end < .max, case .denied(_, let denial) = access(at: end, timeline) else {
+            return []
+        }
+        switch denial.reason {
+        case .renewalDue: return [(end.addingClamped(Self.hour), .renewalDue)]
+        case .billing:
+            let cut = timeline.newest?.cut
+            let isOver = cut.map { !$0.isOfPurchase && $0.reason != .paused } ?? false
+            guard !isOver, let billing = billing(timeline), billing.value.status != .settled else { return [] }
+            let isTriedAgain = billing.value.status == .suspended
+            let since = max(end, billing.by.milliseconds)
+            return [(since.addingClamped(isTriedAgain ? 24 * Self.hour : Self.hour), .chargeFailed)]
+        case .paused:
+            guard let pause = pause(timeline) else { return [] }
+            let moment = pause.value.resumesAt?.millisecondsSince1970.addingClamped(Self.hour)
+            return [(moment ?? max(end, pause.by.milliseconds).addingClamped(24 * Self.hour), .paused)]
+        default: return []
+        }
+    }
+
+    /// The question to a provider about this purchase.
+    ///
+    /// - Parameters:
+    ///   - time: the present.
+    ///   - handles: how the store has to be asked, as far as it is known; that of the newest period is taken.
+    public func question(at time: Date, handles: [PurchaseHandle] = []) -> LineageQuestion {
+        let timeline = PeriodTimeline(self)
+        let newest = timeline.newest
+        let names = newest?.lineages.inOrder ?? []
+        var question = LineageQuestion(names.first ?? subscription, askedAt: time)
+        question.names = names + lineages.filter { !names.contains($0) }
+        question.accounts = ownership.accounts
+        question.product = newest?.fact.product ?? purchases.values.map(\.value.product).min()
+        question.isSubscription = newest != nil || purchases.isEmpty
+        question.since = newest.map { Date(millisecondsSince1970: $0.start) }
+        question.handle = question.names.lazy.compactMap { name in handles.first { $0.lineage == name } }.first
+        return question
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import Testing
+
+@testable import Normalizer
+
+@Suite("What is open about a purchase")
+struct OpenQuestionTests {
+    static let start = Date(timeIntervalSince1970: 1_800_000_000)
+    static let day: TimeInterval = 86_400
+    static let lineage = SubscriptionID(store: .playStore, environment: .production, id: "1")
+
+    private static func state(_ statements: [(at: TimeInterval, facts: [Fact])]) -> SubscriptionState {
+        var state = SubscriptionState(lineage)
+        for statement in statements {
+            state.apply(
+                StoreStatement(
+                    subscription: lineage,
+                    provider: .google,
+                    assertedAt: start + statement.at,
+                    facts: statement.facts,
+                    origin: Origin(
+                        type: "test",
+                        channel: .webhook,
+                        evidence: Origin.Evidence(.unchecked),
+                        digest: "",
+                        mapper: "test"
+                    )
+                )
+            )
+        }
+        return state
+    }
+
+    private static func period(_ from: TimeInterval, _ until: TimeInterval, _ transaction: String = "1") -> Fact {
+        .period(
+            .init(
+                ServicePeriod(start: start + from * day, end: start + until * day),
+                product: "pro",
+                phase: .regular,
+                transaction: transaction
+            )
+        )
+    }
+
+    private static func renews(_ willRenew: Bool) -> Fact {
+        .renewalIntent(.init(RenewalTerms(willRenew: willRenew)))
+    }
+
+    private static func ended(_ reason: LifecycleEvent.Expired.Reason) -> Fact {
+        .periodEnded(.init(start: start, transaction: "1", at: start + 30 * day, reason: reason))
+    }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var statements: [(at: TimeInterval, facts: [Fact])]
+        /// Reasons, and when each is due, in hours.
+        var open: [(reason: String, hours: Double)]
+    }
+
+    static let month = (at: 0.0, facts: [period(0, 30), renews(true)])
+    static let cases: [Case] = [
+        Case(testDescription: "a period that renews", statements: [month], open: [("renewal_due", 721)]),
+        Case(
+            testDescription: "a period that does not",
+            statements: [(at: 0, facts: [period(0, 30), renews(false)])],
+            open: []
+        ),
+        Case(
+            testDescription: "the next period takes the place of the one before",
+            statements: [month, (at: 30 * day, facts: [period(30, 60, "2"), renews(true)])],
+            open: [("renewal_due", 1441)]
+        ),
+        Case(
+            testDescription: "a period that was charged ahead",
+            statements: [month, (at: 29 * day, facts: [period(30, 60, "2"), renews(true)])],
+            open: [("renewal_check", 720 + 1.0 / 60), ("renewal_due", 1441)]
+        ),
+        Case(
+            testDescription: "a failed charge that is tried again",
+            statements: [month, (at: 30 * day + 3600, facts: [.billing(.init(.suspended, periodStart: start))])],
+            open: [("charge_failed", 721 + 24)]
+        ),
+        Case(
+            testDescription: "grace that runs out",
+            statements: [
+                month,
+                (
+                    at: 30 * day,
+                    facts: [.billing(.init(.grace, periodStart: start, graceUntil: start + 33 * day))]
+                ),
+            ],
+            open: [("charge_failed", 33 * 24 + 1)]
+        ),
+        Case(
+            testDescription: "grace without an end",
+            statements: [month, (at: 30 * day, facts: [.billing(.init(.grace, periodStart: start))])],
+            open: [("charge_failed", 721), ("grace_without_end", 721)]
+        ),
+        Case(
+            testDescription: "a pause that ends by itself",
+            statements: [
+                month,
+                (
+                    at: 30 * day,
+                    facts: [.pause(Fact.PauseState(.paused, resumesAt: start + 60 * day)), ended(.paused)]
+                ),
+            ],
+            open: [("paused", 60 * 24 + 1)]
+        ),
+        Case(
+            testDescription: "a pause without an end",
+            statements: [month, (at: 30 * day, facts: [.pause(Fact.PauseState(.paused)), ended(.paused)])],
+            open: [("paused", 31 * 24)]
+        ),
+        Case(
+            testDescription: "an owner of nothing that is known",
+            statements: [(at: 0, facts: [.owner(Account("ada", .appUserID))])],
+            open: [("unknown_purchase", 1)]
+        ),
+        Case(
+            testDescription: "an end that was stated",
+            statements: [
+                month,
+                (
+                    at: 30 * day,
+                    facts: [
+                        ended(.billing),
+                        .billing(.init(.suspended, periodStart: start)),
+                    ]
+                ),
+            ],
+            open: []
+        ),
+    ]
+
+    @Test("is the same whatever the order of what was stated", arguments: cases)
+    func open(_ item: Case) {
+        for statements in [item.statements, item.statements.reversed()] {
+            let questions = Self.state(statements).openQuestions
+            #expect(questions.map(\.reason.rawValue) == item.open.map(\.reason))
+            #expect(questions.map(\.dueAt) == item.open.map { Self.start + $0.hours * 3600 })
+            #expect(questions.allSatisfy { $0.subscription == Self.lineage })
+        }
+    }
+
+    @Test("is nothing where nothing is known, and a contradiction where two statements cannot both be so")
+    func contradiction() {
+        #expect(SubscriptionState(Self.lineage).openQuestions == [])
+        let state = Self.state([
+            (at: 0, facts: [Self.period(0, 30), Self.renews(false)]), (at: 0, facts: [Self.period(0, 20)]),
+        ])
+        #expect(state.openQuestions.map(\.reason) == [.contradiction])
+    }
+}
