@@ -34,13 +34,7 @@ public struct AppStoreHistory: DeliveryHistory {
                 in: environment
             )
         } catch {
-            let code: DeliveryError.Code =
-                switch error.code {
-                case .unauthorized, .forbidden: .denied
-                case .invalidRequest, .unreadable: .malformed
-                default: .unavailable
-                }
-            throw DeliveryError(code, "the notification history: \(error.code.rawValue)", underlying: error)
+            throw error.asDeliveryError("the notification history")
         }
         return DeliveryHistoryPage(answer.entries.map(entry), next: answer.next)
     }
@@ -53,6 +47,19 @@ public struct AppStoreHistory: DeliveryHistory {
         } catch {
             return .init(entry.delivery, .failure(error))
         }
+    }
+}
+
+extension AppStoreServerError {
+    /// The error of a question that no delivery has caused.
+    func asDeliveryError(_ subject: String) -> DeliveryError {
+        let code: DeliveryError.Code =
+            switch self.code {
+            case .unauthorized, .forbidden: .denied
+            case .invalidRequest, .unreadable: .malformed
+            default: .unavailable
+            }
+        return DeliveryError(code, "\(subject): \(self.code.rawValue)", underlying: self)
     }
 }
 

@@ -123,10 +123,13 @@ struct ResolutionMapping {
 
     var normalization: Normalization {
         get throws(DeliveryError) {
+            var result: Normalization
             switch subject {
-            case .notification(let notification): try normalization(of: notification.content)
-            case .purchase(let purchase): try normalization(of: purchase)
+            case .notification(let notification): result = try normalization(of: notification.content)
+            case .purchase(let purchase): result = try normalization(of: purchase)
             }
+            result.handles = handles(for: result)
+            return result
         }
     }
 
