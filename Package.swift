@@ -353,8 +353,8 @@ let package = Package(
         .testTarget(
             name: "SimulatorTests",
             dependencies: [
-                "ConformanceVectors", "HTTPTransport", "Normalizer", "NotificationSimulator", "RevenueCatEvents",
-                "StoryReceiving", "WireJSON",
+                "ConformanceVectors", "HTTPTransport", "LifecycleJournal", "Normalizer", "NormalizerTesting",
+                "NotificationSimulator", "RevenueCatEvents", "StoryReceiving", "WireJSON",
             ],
             swiftSettings: strict
         ),

@@ -72,6 +72,7 @@ extension Journal {
         try await rows.write(ledger, of: result.lineages, transaction)
         // Whose state is written has its names to itself: two transactions never wait for each other here.
         for line in newLines { try await Self.indexNames(of: line, transaction) }
+        try await writeQuestions(of: result.lineages, in: ledger, handles: result.handles, transaction)
         for transfer in ledger.transfers { try await Self.insert(transfer, transaction) }
         return update
     }

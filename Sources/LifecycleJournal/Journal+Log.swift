@@ -282,6 +282,8 @@ extension Journal {
         let stored = AccountLedger(rows.states)
         let isRight = lineages.allSatisfy { stored[$0] == ledger[$0] }
         if !isRight, isRepairing { try await rows.write(ledger, of: lineages, transaction) }
+        // A journal of an earlier version has none.
+        if isRepairing { try await writeQuestions(of: lineages, in: ledger, transaction) }
         return isRight
     }
 

@@ -134,6 +134,9 @@ extension Journal {
         }
         try await forget(lineage.id, of: lineage, transaction)
         try await eraseUses(useGroup(lineage), transaction)
+        if let row = try await transaction.record(QuestionRow.key(lineage), in: .due) {
+            guard try await transaction.delete(row, from: .due) else { throw Conflict() }
+        }
         for link in try await transaction.allRecords(JournalSelection(group: key, limit: 500), in: .link) {
             _ = try await transaction.delete(link, from: .link)
         }

@@ -22,6 +22,10 @@ public struct Journal: Sendable {
         public var usesOutbox = true
         /// The host's products, which tell an upgrade from a downgrade where the store does not.
         public var catalog: ProductCatalog?
+        /// What purchase tokens are sealed with, which some stores have to be asked with; nil keeps none, and those stores are
+        /// asked only about what an app uploads. Keep it outside the database. A token that was sealed with another one is not
+        /// used, and is kept anew with the next notification.
+        public var sealingKey: Secret?
         /// How often a queue gives an item out before it gives it up.
         public var maximumAttempts = 12
         /// How long a queue waits after the first failure. It doubles with every further one, up to an hour.

@@ -9,8 +9,10 @@ enum QueuePlace: String {
     case done
     /// It has failed too often.
     case dead
-    /// It never is given out: an event that is no news.
+    /// It never is given out: an event that is no news, or a purchase that nothing is open about.
     case silent
+    /// It is a question to a provider, which the journal asks itself when its time has come.
+    case question
 }
 
 /// What a journal notes of a row in a queue.
@@ -176,8 +178,8 @@ extension Journal {
     /// News that the host has to act upon, such as to send a mail or to tell another system.
     public var outbox: JournalQueue<AppliedEvent> { JournalQueue(journal: self, table: .event) }
 
-    /// What has to be done at a time: a look-up after a period that was charged ahead, a purchase to acknowledge, a question
-    /// to answer, and whatever the host has scheduled.
+    /// What has to be done at a time: a purchase to acknowledge, a store's question to answer, and whatever the host has
+    /// scheduled. What providers are to be asked the journal asks itself, see ``reconcile(with:replaying:limit:)``.
     public var duties: JournalQueue<DueItem> { JournalQueue(journal: self, table: .due) }
 
     /// When to try again after so many attempts, in milliseconds since 1970.
@@ -196,8 +198,6 @@ public struct DueItem: Hashable, Sendable, Codable, Identifiable {
         /// Keeps a name as it is.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Ask the store about a period that was charged ahead, see `AppliedEvent.nextCheckAt`.
-        public static let renewalCheck: Kind = "renewal_check"
         /// Acknowledge a purchase before the deadline, or the store gives the money back.
         public static let acknowledgement: Kind = "acknowledgement"
         /// Answer a store's question about a refund before the deadline.
@@ -252,17 +252,11 @@ public struct DueItem: Hashable, Sendable, Codable, Identifiable {
                 deadline: deadline
             )
         }
-        var items: [DueItem] = []
-        if let time = applied.nextCheckAt {
-            // The store's own data may show the period a little later.
-            items.append(item(.renewalCheck, time.addingTimeInterval(60)))
-        }
         switch event.event {
-        case .acknowledgementRequired(let duty): items.append(item(.acknowledgement, event.receivedAt, duty.deadline))
-        case .refundRequested(let request): items.append(item(.refundReview, event.receivedAt, request.answerBy))
-        default: break
+        case .acknowledgementRequired(let duty): return [item(.acknowledgement, event.receivedAt, duty.deadline)]
+        case .refundRequested(let request): return [item(.refundReview, event.receivedAt, request.answerBy)]
+        default: return []
         }
-        return items
     }
 }
 

@@ -13,7 +13,7 @@ package struct GoogleReceiver: ConfiguredReceiver {
         case push, pull, upload
     }
 
-    private let adapter: GooglePlayAdapter
+    package let adapter: GooglePlayAdapter
     private let kind: Kind
 
     /// - Parameter answers: what the provider answers, at once or never; nil where nothing is looked up.

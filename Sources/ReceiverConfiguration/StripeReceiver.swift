@@ -6,7 +6,7 @@ package import WireJSON
 
 /// Stripe's adapter as a configuration in JSON sets it up.
 package struct StripeReceiver: ConfiguredReceiver {
-    private let adapter: StripeAdapter
+    package let adapter: StripeAdapter
     /// True if the body says what to ask about, and is no event.
     private let isQuestion: Bool
 

@@ -167,6 +167,16 @@ package struct StoryReceiver: Sendable {
         return results
     }
 
+    /// Whom to ask about purchases while the provider stands at a notification; nil where no simulator answers.
+    package func questions(upTo index: Int, at time: Date) throws -> (any LineageQuestions)? {
+        let answers = answers(upTo: index, at: time).map(RecordedTransport.init)
+        return switch simulator.provider {
+        case .google: try GoogleReceiver(config: config, answers: answers).adapter
+        case .stripe: try StripeReceiver(config: config, answers: answers).adapter
+        default: nil
+        }
+    }
+
     /// Takes in a delivery of any origin, while the provider stands at its last notification.
     package func take(_ delivery: Delivery) async throws -> Normalization {
         let answers = answers(upTo: notifications.count - 1, at: delivery.receivedAt).map(RecordedTransport.init)

@@ -1,0 +1,172 @@
+public import FoundationEssentials
+import Normalizer
+import SignatureCore
+
+/// The row of a lineage that its provider can be asked about: the question that is open, and how the store has to be asked.
+struct QuestionRow {
+    struct Detail: Codable, Equatable {
+        var question: OpenQuestion?
+        /// How often it was asked in vain.
+        var attempts = 0
+        /// Questions that were asked often enough. They are asked again only when the state raises another one.
+        var exhausted: [OpenQuestion] = []
+        /// The sealed `PurchaseHandle`, in base64.
+        var handle: String?
+    }
+
+    let lineage: SubscriptionID
+    private let stored: JournalRecord?
+    private(set) var detail: Detail
+    private let before: Detail
+    /// When it is given out; nil leaves it at the time that the question says.
+    var dueAt: Int64?
+
+    static func key(_ lineage: SubscriptionID) -> String { JournalKey.text("question", lineage.description) }
+
+    init(of lineage: SubscriptionID, _ transaction: any JournalTransaction) async throws {
+        try self.init(lineage, try await transaction.record(Self.key(lineage), in: .due))
+    }
+
+    init(_ lineage: SubscriptionID, _ record: JournalRecord?) throws {
+        self.lineage = lineage
+        stored = record
+        detail = try record.map { try CanonicalJSON.value(from: $0.detail) } ?? Detail()
+        before = detail
+    }
+
+    var record: JournalRecord? { stored }
+
+    /// Takes up the first question that was not asked often enough yet. One that goes on being open keeps its turn.
+    mutating func open(_ questions: [OpenQuestion]) {
+        detail.exhausted.removeAll { !questions.contains($0) }
+        let next = questions.first { !detail.exhausted.contains($0) }
+        guard next != detail.question else { return }
+        (detail.question, detail.attempts) = (next, 0)
+    }
+
+    /// Notes that the question was asked and is still open.
+    ///
+    /// - Returns: whether it will be asked again.
+    mutating func postpone(at time: Int64, maximumAttempts: Int) -> Bool {
+        guard let question = detail.question else { return false }
+        detail.attempts += 1
+        guard detail.attempts < maximumAttempts else {
+            detail.exhausted.append(question)
+            (detail.question, detail.attempts) = (nil, 0)
+            return false
+        }
+        let delay = question.reason.interval.milliseconds << Int64(min(detail.attempts - 1, 16))
+        dueAt = time + delay
+        return true
+    }
+
+    mutating func keep(_ handle: String) { detail.handle = handle }
+
+    /// - Throws: ``Conflict`` where the row was changed since.
+    func write(_ transaction: any JournalTransaction) async throws {
+        guard detail != before || dueAt != nil else { return }
+        var record = stored ?? JournalRecord(key: Self.key(lineage))
+        if let question = detail.question {
+            record.group = QueuePlace.question.rawValue
+            if let dueAt {
+                record.order = dueAt
+            } else if question != before.question {
+                record.order = question.dueAt.milliseconds
+            }
+            record.body = try CanonicalJSON.bytes(DueItem(question))
+        } else {
+            record.group = QueuePlace.silent.rawValue
+            record.body = []
+        }
+        record.detail = try CanonicalJSON.bytes(detail)
+        let isDone =
+            stored == nil
+            ? try await transaction.insert(record, into: .due) : try await transaction.update(record, in: .due)
+        guard isDone else { throw Conflict() }
+    }
+}
+
+extension DueItem {
+    /// A question to a provider as something that is due.
+    init(_ question: OpenQuestion) {
+        self.init(
+            Kind(rawValue: question.reason.rawValue),
+            id: "question/\(question.subscription)",
+            subscription: question.subscription,
+            dueAt: question.dueAt
+        )
+    }
+}
+
+extension Journal {
+    /// What providers are to be asked at `time` or before, the longest due first. ``reconcile(with:replaying:limit:)`` asks it.
+    ///
+    /// - Throws: ``JournalError``.
+    public func questions(at time: Date, limit: Int = 100) async throws(JournalError) -> [DueItem] {
+        try await read { transaction in
+            let selection = JournalSelection(
+                group: QueuePlace.question.rawValue,
+                through: time.milliseconds,
+                limit: limit
+            )
+            return try await transaction.records(selection, in: .due).map {
+                try CanonicalJSON.value(DueItem.self, from: $0.body)
+            }
+        }
+    }
+
+    /// Writes what is open about lineages, and how they are to be asked about, in the transaction that changed their states.
+    func writeQuestions(
+        of lineages: [SubscriptionID],
+        in ledger: AccountLedger,
+        handles: [PurchaseHandle] = [],
+        _ transaction: any JournalTransaction
+    ) async throws {
+        var questions: [SubscriptionID: [OpenQuestion]] = [:]
+        for lineage in lineages {
+            guard let state = ledger[lineage], state.lineages.allSatisfy({ questions[$0] == nil }) else { continue }
+            let open = state.openQuestions
+            for name in state.lineages { questions[name] = open.filter { $0.subscription == name } }
+        }
+        // In one order, so that two transactions do not wait for each other.
+        for (lineage, open) in questions.sorted(by: { $0.key.description < $1.key.description }) {
+            var row = try await QuestionRow(of: lineage, transaction)
+            if let handle = handles.last(where: { $0.lineage == lineage }) { try keep(handle, in: &row) }
+            row.open(open)
+            try await row.write(transaction)
+        }
+    }
+
+    // MARK: Handles
+
+    private var sealing: SealingKey? {
+        get throws { try options.sealingKey.map { try SealingKey($0.bytes, purpose: "lifecycle handle/1") } }
+    }
+
+    private func keep(_ handle: PurchaseHandle, in row: inout QuestionRow) throws {
+        guard let sealing = try sealing, try self.handle(in: row) != handle else { return }
+        let sealed = try sealing.seal(CanonicalJSON.bytes(handle), for: handle.lineage.description)
+        row.keep(String(decoding: Base64.encode(sealed.span), as: UTF8.self))
+    }
+
+    /// How the store has to be asked about the lineage of a row; nil where that is not known, or sealed under another key.
+    func handle(in row: QuestionRow) throws -> PurchaseHandle? {
+        guard let text = row.detail.handle, let sealing = try sealing,
+            let sealed = try? Base64.decode(Array(text.utf8).span),
+            let bytes = try sealing.open(sealed, for: row.lineage.description)
+        else { return nil }
+        return try CanonicalJSON.value(from: bytes)
+    }
+
+    /// How the store has to be asked about a purchase, under each of its names.
+    func handles(
+        of lineages: [SubscriptionID],
+        _ transaction: any JournalTransaction
+    ) async throws -> [PurchaseHandle] {
+        var handles: [PurchaseHandle] = []
+        for lineage in lineages {
+            if let handle = try handle(in: try await QuestionRow(of: lineage, transaction)) { handles.append(handle) }
+        }
+        return handles
+    }
+}

@@ -1,0 +1,212 @@
+import FoundationEssentials
+public import Normalizer
+
+extension Journal {
+    /// What a round of questions to providers came to.
+    public struct Reconciliation: Hashable, Sendable, Codable {
+        /// How many purchases were asked about.
+        public var asked = 0
+        /// How many questions were settled.
+        public var settled = 0
+        /// How many stay open and will be asked again: the provider says nothing that settles them yet.
+        public var open = 0
+        /// How many of those no provider could say anything about: it does not know the purchase, or how to ask is not known.
+        public var unknown = 0
+        /// How many were asked as often as is of use, and are given up. Have somebody look at them.
+        public var exhausted = 0
+        /// How many events were not known before.
+        public var newEvents = 0
+        /// How many deliveries left the quarantine.
+        public var replayed = 0
+        /// Providers that could not be asked, or refused, and why. What is theirs is asked in the next round.
+        public var stopped: [String: DeliveryError.Code] = [:]
+
+        /// Makes an empty report.
+        public init() {}
+    }
+
+    /// Asks providers about every purchase that is due, see ``questions(at:limit:)``, and takes in what they answer.
+    ///
+    /// A question is open where the state of a purchase cannot be the whole story: a period that was to renew ran out without a
+    /// word, a charge failed and nothing followed, grace has no end, a pause is over, or two statements contradict each other. It
+    /// is written with the change that raises it, and goes when an answer or a notification settles it. A question that stays
+    /// open is asked again after one, two, four hours and so on, eight times in all; one about a failed charge in days.
+    ///
+    /// Any number of processes may run this at once. Nothing an answer leaves out ends access by itself, and no failure to ask
+    /// changes a state.
+    ///
+    /// - Parameters:
+    ///   - sources: whom to ask. The store's own API comes before a relay's, whatever the order.
+    ///   - adapters: by source. Quarantined deliveries of these whose provider could not be asked are tried again first.
+    ///   - limit: how many purchases are asked about at most.
+    /// - Throws: ``JournalError``.
+    @discardableResult
+    public func reconcile(
+        with sources: [any LineageQuestions],
+        replaying adapters: [String: any ProviderAdapter] = [:],
+        limit: Int = .max
+    ) async throws(JournalError) -> Reconciliation {
+        var round = Round(journal: self, sources: sources)
+        round.report.replayed = try await replay(with: adapters)
+        let time = now().milliseconds
+        var selection = JournalSelection(group: QueuePlace.question.rawValue, through: time, limit: 16)
+        while round.report.asked < limit, !Task.isCancelled {
+            selection.limit = min(16, limit - round.report.asked)
+            let page = selection
+            let records = try await read { try await $0.records(page, in: .due) }
+            for record in records { try await round.settle(record) }
+            guard records.count == page.limit, let last = records.last else { break }
+            selection = selection.following(last)
+        }
+        return round.report
+    }
+
+    /// Asks providers about one purchase now, whatever is open about it.
+    ///
+    /// - Parameters:
+    ///   - lineage: the purchase.
+    ///   - sources: whom to ask.
+    /// - Returns: what was new; nil where no provider could say anything.
+    /// - Throws: `DeliveryError` where a provider could not be asked and no other answered, and ``JournalError``.
+    @discardableResult
+    public func refetch(_ lineage: SubscriptionID, with sources: [any LineageQuestions]) async throws -> [AppliedEvent]?
+    {
+        let time = now()
+        let question = try await question(about: lineage, at: time)
+        var round = Round(journal: self, sources: sources)
+        guard let results = try await round.ask(question) else {
+            if let failure = round.failure { throw failure }
+            return nil
+        }
+        return try await write { transaction in
+            var applied: [AppliedEvent] = []
+            for result in results { applied += try await apply(result, in: transaction, at: time).applied }
+            return applied
+        }
+    }
+
+    fileprivate func question(about lineage: SubscriptionID, at time: Date) async throws(JournalError)
+        -> LineageQuestion
+    {
+        try await read { transaction in
+            let ledger = AccountLedger(try await StateRows(linkedTo: [lineage], transaction).states)
+            guard let state = ledger[lineage] else { return LineageQuestion(lineage, askedAt: time) }
+            return state.question(at: time, handles: try await handles(of: state.lineages, transaction))
+        }
+    }
+
+    /// Gives deliveries whose provider could not be asked to their adapters once more.
+    private func replay(with adapters: [String: any ProviderAdapter]) async throws(JournalError) -> Int {
+        guard !adapters.isEmpty else { return 0 }
+        var count = 0
+        var last: Quarantine.Entry?
+        while true {
+            let entries = try await quarantine.list(after: last, limit: 50)
+            for entry in entries where entry.reason.hasPrefix("\(DeliveryError.Code.unavailable):") {
+                guard let adapter = adapters[entry.source] else { continue }
+                if await quarantine.replay(entry, with: adapter).decision == .accept { count += 1 }
+            }
+            guard entries.count == 50 else { return count }
+            last = entries.last
+        }
+    }
+}
+
+/// One round of questions.
+private struct Round {
+    /// How long one process has a question for itself, in milliseconds.
+    private static let lease: Int64 = 300_000
+    private static let maximumAttempts = 8
+
+    let journal: Journal
+    let sources: [any LineageQuestions]
+    var report = Journal.Reconciliation()
+    /// Why the last question that went unanswered did.
+    var failure: DeliveryError?
+
+    init(journal: Journal, sources: [any LineageQuestions]) {
+        self.journal = journal
+        self.sources = sources
+    }
+
+    /// Asks what a row says, and writes what came of it.
+    mutating func settle(_ record: JournalRecord) async throws(JournalError) {
+        let journal = journal
+        let time = journal.now()
+        let item: DueItem
+        do { item = try CanonicalJSON.value(from: record.body) } catch { throw JournalError(wrapping: error) }
+        guard let lineage = item.subscription else { throw JournalError(.corrupt, "a question names no purchase") }
+        var leased = record
+        leased.order = time.milliseconds + Self.lease
+        let taken = leased
+        // Another process may be faster.
+        guard try await journal.write({ try await $0.update(taken, in: .due) }) else { return }
+        let question = try await journal.question(about: lineage, at: time)
+        let results = try await ask(question)
+        guard results != nil || failure == nil else {
+            // It could not be asked: that is no attempt, and its turn comes in the next round.
+            return try await journal.write { transaction in
+                var row = try await QuestionRow(of: lineage, transaction)
+                guard row.record?.version == record.version + 1 else { return }
+                row.dueAt = record.order
+                try await row.write(transaction)
+            }
+        }
+        report.asked += 1
+        let outcome = try await journal.write { transaction in
+            var outcome = Outcome()
+            for result in results ?? [] {
+                outcome.newEvents += try await journal.apply(result, in: transaction, at: time).newEvents.count
+            }
+            var row = try await QuestionRow(of: lineage, transaction)
+            guard row.detail.question.map(DueItem.init) == item else { return outcome }
+            outcome.isOpen = true
+            outcome.isExhausted = !row.postpone(at: time.milliseconds, maximumAttempts: Self.maximumAttempts)
+            try await row.write(transaction)
+            if outcome.isExhausted {
+                // Another question may have waited behind it.
+                let ledger = AccountLedger(try await StateRows(linkedTo: [lineage], transaction).states)
+                try await journal.writeQuestions(of: [lineage], in: ledger, transaction)
+            }
+            return outcome
+        }
+        report.newEvents += outcome.newEvents
+        if !outcome.isOpen { report.settled += 1 }
+        if outcome.isOpen, !outcome.isExhausted { report.open += 1 }
+        if outcome.isExhausted { report.exhausted += 1 }
+        if results == nil { report.unknown += 1 }
+    }
+
+    private struct Outcome {
+        var newEvents = 0
+        var isOpen = false
+        var isExhausted = false
+    }
+
+    /// Asks one source after the other until one has an answer.
+    ///
+    /// - Returns: what was answered; nil without an answer, with ``failure`` where a source could not be asked.
+    mutating func ask(_ question: LineageQuestion) async throws(JournalError) -> [Normalization]? {
+        failure = nil
+        let isOwn = { (source: any LineageQuestions) in
+            question.names.contains { source.provider.speaks(for: $0.store) }
+        }
+        for source in sources.filter(isOwn) + sources.filter({ !isOwn($0) }) {
+            let name = source.provider.rawValue
+            if let code = report.stopped[name] {
+                if isOwn(source) { failure = DeliveryError(code, "\(name) cannot be asked") }
+                continue
+            }
+            do throws(DeliveryError) {
+                let answer = try await source.ask(question)
+                try? await journal.clock.sleep(for: source.pace)
+                if case .stated(let results) = answer { return results }
+            } catch {
+                failure = error
+                // The next question would meet the same trouble.
+                if error.code == .unavailable || error.code == .denied { report.stopped[name] = error.code }
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,136 @@
+import AppStoreServer
+import AppleJWS
+import CurlTransport
+import FoundationEssentials
+import HTTPTransport
+import LifecycleEvents
+import LifecycleJournal
+import LoopbackServer
+import NormalizerTesting
+import NotificationSimulator
+import Synchronization
+import Testing
+
+@Suite("Purchases that Apple is asked about", .timeLimit(.minutes(5))) struct QuestionTests {
+    static let bought = World.start.addingTimeInterval(-86_400 * 100)
+    static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "1000")
+
+    /// A subscription of four months, the last of which runs now.
+    static func purchase(status: Int64 = 1, renews: Bool = true) -> AppStoreServerSimulator.Purchase {
+        var renewal = AppleSimulator.RenewalInfo(
+            originalTransactionId: "1000",
+            productId: "pro.monthly",
+            autoRenewProductId: "pro.monthly"
+        )
+        renewal.autoRenewStatus = renews ? 1 : 0
+        let months = (0..<4).reversed().map { index in
+            AppleSimulator.Transaction.month(
+                String(1000 + index),
+                from: bought.addingTimeInterval(Double(index) * 30 * 86_400)
+            )
+        }
+        return .init(months, renewalInfo: renewal, status: status)
+    }
+
+    /// A journal that has heard of the first month.
+    func journal(_ world: World) async throws -> Journal {
+        let journal = Journal(MemoryJournal(), clock: TestClock(jumping: true), now: { world.now })
+        var data = AppleSimulator.PurchaseData(status: 1, transactionInfo: .month("1000", from: Self.bought))
+        data.renewalInfo = AppleSimulator.RenewalInfo(
+            originalTransactionId: "1000",
+            productId: "pro.monthly",
+            autoRenewProductId: "pro.monthly"
+        )
+        let notification = AppleSimulator.Notification(
+            "SUBSCRIBED",
+            "INITIAL_BUY",
+            notificationUUID: "00000000-0000-4000-8000-000000000001",
+            signedDate: Self.bought.addingTimeInterval(5),
+            content: .data(data)
+        )
+        let apple = world.state.withLock { $0.production.apple }
+        let delivery = try apple.delivery(notification, receivedAt: Self.bought.addingTimeInterval(6))
+        #expect(await journal.receive(delivery, with: try world.adapter()).status == 200)
+        return journal
+    }
+
+    @Test("have every month that was lost, and the present, over the network")
+    func healing() async throws {
+        let world = try World()
+        world.state.withLock { $0.production.purchases = [Self.purchase(renews: false)] }
+        let authority = try TestAuthority()
+        let server = try LoopbackServer(LoopbackServer.TLS(authority.issue())) { exchange in
+            let request = AppStoreServerSimulator.Request(
+                exchange.request.method,
+                target: exchange.request.target,
+                authorization: exchange.request.values("Authorization").first,
+                body: exchange.request.body
+            )
+            let answer = world.state.withLock { state in try? state.production.answer(request, at: state.now) }
+            exchange.respond(answer?.status ?? 500, body: answer?.body ?? [])
+        }
+        defer { server.stop() }
+        let curl = try CurlTransport(.init(trustRoots: .pem(authority.certificate)))
+        let client = try world.client(
+            transport: RedirectedTransport(curl, from: "api.storekit.apple.com", to: server.port)
+        )
+        let journal = try await journal(world)
+        #expect(try await journal.state(of: Self.lineage)?.access(at: world.now).isGranted == false)
+        let report = try await journal.reconcile(with: [client])
+        #expect((report.asked, report.settled, report.stopped) == (1, 1, [:]))
+        let state = try #require(try await journal.state(of: Self.lineage))
+        #expect(state.access(at: world.now).isGranted)
+        #expect(state.snapshot(at: world.now).willRenew == false)
+        for month in 0..<4 {
+            let time = Self.bought.addingTimeInterval((Double(month) * 30 + 15) * 86_400)
+            #expect(state.access(at: time).isGranted, "month \(month)")
+        }
+        #expect(try await journal.verify().findings == [])
+        // What Apple says again is known.
+        #expect(try await journal.refetch(Self.lineage, with: [client])?.filter(\.isNews) == [])
+        await curl.shutdown()
+    }
+
+    @Test("are over where Apple says so")
+    func lapsed() async throws {
+        let world = try World()
+        world.serve()
+        var purchase = Self.purchase(status: 2, renews: false)
+        purchase.transactions = [purchase.transactions.removeLast()]
+        world.state.withLock { $0.production.purchases = [purchase] }
+        let journal = try await journal(world)
+        let report = try await journal.reconcile(with: [try world.client()])
+        #expect((report.asked, report.settled) == (1, 1))
+        #expect(try await journal.state(of: Self.lineage)?.access(at: world.now).isGranted == false)
+    }
+
+    @Test("of another app, store or environment are unknown, and no request is made for the last two")
+    func unknown() async throws {
+        let world = try World()
+        world.serve()
+        let client = try world.client { $0.environments = [.production] }
+        for (lineage, requests) in [
+            (Self.lineage, 1), (SubscriptionID(store: .playStore, environment: .production, id: "1000"), 0),
+            (SubscriptionID(store: .appStore, environment: .sandbox, id: "1000"), 0),
+        ] {
+            let before = world.transport.requests.count
+            #expect(try await client.ask(LineageQuestion(lineage, askedAt: World.start)) == .unknown)
+            #expect(world.transport.requests.count - before == requests)
+        }
+    }
+
+    @Test(
+        "say nothing where Apple refuses or is out of order",
+        arguments: [(401, DeliveryError.Code.denied), (429, .unavailable), (500, .unavailable)]
+    )
+    func trouble(status: Int, code: DeliveryError.Code) async throws {
+        let world = try World()
+        world.transport.on(.any, respond: HTTPTransportResponse(status: status, body: []))
+        let journal = try await journal(world)
+        let before = try await journal.state(of: Self.lineage)
+        let report = try await journal.reconcile(with: [try world.client()])
+        #expect((report.asked, report.stopped) == (0, ["apple": code]))
+        #expect(try await journal.state(of: Self.lineage) == before)
+        #expect(try await journal.questions(at: world.now).count == 1)
+    }
+}

@@ -1,0 +1,305 @@
+import Foundation
+import LifecycleJournal
+import NormalizerTesting
+import PostgresJournal
+import SQLiteJournal
+import Stripe
+import Synchronization
+import Testing
+
+@testable import Normalizer
+
+/// The storages that this machine can test.
+enum TestedStorage: String, CaseIterable, Sendable {
+    case memory, sqlite, postgres
+
+    static let available = allCases.filter { $0 != .postgres || PostgresServer.isInstalled }
+
+    /// Two connections to one empty database.
+    func open(in folder: TemporaryFolder) async throws -> [any JournalStorage] {
+        switch self {
+        case .memory:
+            let storage = MemoryJournal()
+            return [storage, storage]
+        case .sqlite:
+            let path = folder.path("\(UUID()).sqlite")
+            return [
+                try await SQLiteJournal(path: path, busyTimeout: .seconds(120)),
+                try await SQLiteJournal(path: path, busyTimeout: .seconds(120)),
+            ]
+        case .postgres:
+            let configuration = PostgresJournal.Configuration(url: Secret(try await PostgresServer.shared().database()))
+            return [try await PostgresJournal(configuration), try await PostgresJournal(configuration)]
+        }
+    }
+}
+
+/// A provider that answers what a test says, and remembers what it was asked.
+final class Answerer: LineageQuestions {
+    let provider: Provider
+    let pace: Duration = .zero
+    private let state: Mutex<(asked: [LineageQuestion], answer: Result<LineageAnswer, DeliveryError>)>
+
+    init(_ provider: Provider = .apple, _ answer: Result<LineageAnswer, DeliveryError> = .success(.unknown)) {
+        self.provider = provider
+        state = Mutex(([], answer))
+    }
+
+    var asked: [LineageQuestion] { state.withLock { $0.asked } }
+
+    func answer(_ answer: Result<LineageAnswer, DeliveryError>) { state.withLock { $0.answer = answer } }
+
+    func ask(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer {
+        let answer = state.withLock { state in
+            state.asked.append(question)
+            return state.answer
+        }
+        return try answer.get()
+    }
+}
+
+@Suite("A journal asks providers about what is due", .timeLimit(.minutes(5)))
+struct ReconcileTests {
+    static let start = Date(timeIntervalSince1970: 1_800_000_000)
+    static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "1000")
+    let folder = TemporaryFolder()
+    let time = ManualTime(start)
+
+    static func statement(
+        of lineage: SubscriptionID = lineage,
+        at seconds: TimeInterval,
+        from start: TimeInterval,
+        until end: TimeInterval,
+        transaction: String,
+        handle: PurchaseHandle? = nil
+    ) -> Normalization {
+        let period = ServicePeriod(start: Self.start + start, end: Self.start + end)
+        var result = Normalization(
+            noChange: .init(
+                .unchanged,
+                statement: StoreStatement(
+                    subscription: lineage,
+                    provider: .apple,
+                    assertedAt: Self.start + seconds,
+                    facts: [
+                        .period(.init(period, product: "pro", phase: .regular, transaction: transaction)),
+                        .renewalIntent(.init(RenewalTerms(willRenew: true))),
+                    ],
+                    origin: Origin(
+                        type: "test",
+                        channel: .refetch,
+                        evidence: Origin.Evidence(.unchecked),
+                        digest: "",
+                        mapper: "test"
+                    )
+                )
+            )
+        )
+        result.handles = [handle].compactMap(\.self)
+        return result
+    }
+
+    static let bought = statement(at: 0, from: 0, until: 30 * day, transaction: "1")
+    static let renewed = statement(at: 30 * day + 7200, from: 30 * day, until: 60 * day, transaction: "2")
+    static let day: TimeInterval = 86_400
+
+    private func journal(
+        _ storage: any JournalStorage = MemoryJournal(),
+        sealingKey: String? = nil
+    ) -> Journal {
+        var options = Journal.Options()
+        options.sealingKey = sealingKey.map { Secret($0) }
+        let time = time
+        return Journal(storage, options: options, clock: TestClock(jumping: true), now: { time.now })
+    }
+
+    private func hasAccess(_ journal: Journal) async throws -> Bool {
+        try await journal.state(of: Self.lineage)?.access(at: time.now).isGranted ?? false
+    }
+
+    @Test(
+        "an hour after a period ran out without a word, once, and heals what was lost",
+        arguments: TestedStorage.available
+    )
+    func healing(storage: TestedStorage) async throws {
+        let storages = try await storage.open(in: folder)
+        let journal = journal(storages[0])
+        let apple = Answerer(.apple, .success(.stated([Self.renewed])))
+        try await journal.apply(Self.bought)
+        time.advance(30 * Self.day + 3599)
+        #expect(try await journal.reconcile(with: [apple]) == Journal.Reconciliation())
+        #expect(try await !hasAccess(journal))
+        time.advance(1)
+        #expect(try await journal.questions(at: time.now).map(\.kind) == ["renewal_due"])
+        let report = try await journal.reconcile(with: [apple])
+        #expect((report.asked, report.settled, report.open) == (1, 1, 0))
+        #expect(apple.asked.map(\.names) == [[Self.lineage]])
+        #expect(apple.asked.first?.product == "pro")
+        #expect(try await hasAccess(journal))
+        #expect(try await journal.reconcile(with: [apple]) == Journal.Reconciliation())
+        // The host's own duties are others.
+        #expect(try await journal.due(at: time.now + 90 * Self.day) == [])
+        // The next period is a question of its own.
+        time.advance(30 * Self.day)
+        #expect(try await journal.questions(at: time.now).map(\.kind) == ["renewal_due"])
+    }
+
+    @Test("again after one, two, four hours, eight times in all, where nothing settles it")
+    func attempts() async throws {
+        let journal = journal()
+        let apple = Answerer()
+        try await journal.apply(Self.bought)
+        time.advance(30 * Self.day + 3600)
+        var waits: [Int] = []
+        var reports: [Journal.Reconciliation] = []
+        for hour in 0..<400 {
+            let report = try await journal.reconcile(with: [apple])
+            if report.asked > 0 {
+                waits.append(hour)
+                reports.append(report)
+            }
+            time.advance(3600)
+        }
+        #expect(waits == [0, 1, 3, 7, 15, 31, 63, 127])
+        #expect(reports.map(\.open) == [1, 1, 1, 1, 1, 1, 1, 0])
+        #expect(reports.map(\.exhausted) == [0, 0, 0, 0, 0, 0, 0, 1])
+        #expect(reports.allSatisfy { $0.unknown == 1 })
+        // What is stated later raises another question.
+        try await journal.apply(Self.renewed)
+        time.advance(100 * Self.day)
+        #expect(try await journal.questions(at: time.now).count == 1)
+    }
+
+    @Test(
+        "no more in this round where a provider cannot be asked, and changes nothing",
+        arguments: [
+            DeliveryError.Code.unavailable, .denied,
+        ]
+    )
+    func outage(code: DeliveryError.Code) async throws {
+        let journal = journal()
+        let apple = Answerer(.apple, .failure(DeliveryError(code, "")))
+        for index in 0..<40 {
+            let lineage = SubscriptionID(store: .appStore, environment: .production, id: "\(index)")
+            try await journal.apply(
+                Self.statement(of: lineage, at: 0, from: 0, until: Self.day, transaction: "\(index)")
+            )
+        }
+        time.advance(2 * Self.day)
+        for _ in 0..<20 {
+            let report = try await journal.reconcile(with: [apple])
+            #expect(report.asked == 0)
+            #expect(report.stopped == ["apple": code])
+        }
+        #expect(apple.asked.count == 20, "one in each round")
+        #expect(try await journal.questions(at: time.now).count == 40)
+        apple.answer(.success(.unknown))
+        #expect(try await journal.reconcile(with: [apple]).asked == 40)
+    }
+
+    @Test("the store before a relay, and the relay where the store knows nothing")
+    func sources() async throws {
+        let journal = journal()
+        let apple = Answerer(.apple)
+        let relay = Answerer(.revenuecat, .success(.stated([Self.renewed])))
+        try await journal.apply(Self.bought)
+        time.advance(30 * Self.day + 3600)
+        #expect(try await journal.reconcile(with: [relay, apple]).settled == 1)
+        #expect((apple.asked.count, relay.asked.count) == (1, 1))
+        time.advance(30 * Self.day)
+        apple.answer(.success(.stated([])))
+        #expect(try await journal.reconcile(with: [relay, apple]).open == 1)
+        #expect((apple.asked.count, relay.asked.count) == (2, 1))
+    }
+
+    @Test("each purchase by one of several processes", arguments: TestedStorage.available)
+    func processes(storage: TestedStorage) async throws {
+        let storages = try await storage.open(in: folder)
+        let journals = storages.map { journal($0) }
+        for index in 0..<24 {
+            let lineage = SubscriptionID(store: .appStore, environment: .production, id: "\(index)")
+            try await journals[0].apply(
+                Self.statement(of: lineage, at: 0, from: 0, until: Self.day, transaction: "\(index)")
+            )
+        }
+        time.advance(2 * Self.day)
+        let apple = Answerer()
+        async let first = journals[0].reconcile(with: [apple])
+        async let second = journals[1].reconcile(with: [apple])
+        #expect(try await first.asked + second.asked == 24)
+        #expect(Set(apple.asked.map(\.names)).count == 24)
+        #expect(apple.asked.count == 24)
+    }
+
+    @Test(
+        "by the token that the store wants, which is stored sealed and goes with an erasure",
+        arguments: TestedStorage.available
+    )
+    func handles(storage: TestedStorage) async throws {
+        let storages = try await storage.open(in: folder)
+        let handle = PurchaseHandle(Self.lineage, app: "app", kind: "subscription", token: "secret-token")
+        let stated = Self.statement(at: 0, from: 0, until: 30 * Self.day, transaction: "1", handle: handle)
+        let account = Account("ada", .appUserID)
+        let sealed = journal(storages[0], sealingKey: "a key")
+        try await sealed.upload(stated, by: account)
+        time.advance(31 * Self.day)
+
+        let rows = try await storages[1].read { transaction in
+            var rows: [JournalRecord] = []
+            for table in JournalTable.allCases {
+                rows += try await transaction.records(JournalSelection(limit: 100), in: table)
+            }
+            return rows
+        }
+        #expect(!rows.isEmpty)
+        for row in rows {
+            #expect(!String(decoding: row.body + row.detail, as: UTF8.self).contains("secret"))
+        }
+        let answerer = Answerer()
+        // Without the key, or with another one, there is no token.
+        for other in [journal(storages[1]), journal(storages[1], sealingKey: "another key")] {
+            try await other.refetch(Self.lineage, with: [answerer])
+        }
+        try await sealed.refetch(Self.lineage, with: [answerer])
+        #expect(answerer.asked.map(\.handle) == [nil, nil, handle])
+        #expect("\(handle)" == "<redacted>")
+
+        try await sealed.erase(.init("ada", .appUserID))
+        #expect(try await sealed.questions(at: time.now) == [])
+        try await sealed.refetch(Self.lineage, with: [answerer])
+        #expect(answerer.asked.last?.handle == nil)
+        // What is delivered again is known, and brings the token not back.
+        try await sealed.upload(stated)
+        try await sealed.refetch(Self.lineage, with: [answerer])
+        #expect(answerer.asked.last?.handle == nil)
+    }
+
+    @Test("once more about quarantined deliveries whose provider could not be asked")
+    func quarantine() async throws {
+        let life = try StripeLife()
+        let journal = journal()
+        for delivery in life.deliveries { _ = await journal.accept(delivery, with: life.adapter) }
+        let unreachable = UnreachableAdapter(adapter: life.adapter)
+        for _ in 0..<40 {
+            while try await journal.work(with: ["stripe": unreachable]) > 0 {}
+            time.advance(3600)
+        }
+        #expect(try await journal.quarantine.list().count == life.deliveries.count)
+        #expect(try await journal.reconcile(with: [], replaying: ["stripe": unreachable]).replayed == 0)
+        let report = try await journal.reconcile(with: [], replaying: ["stripe": life.adapter])
+        #expect(report.replayed == life.deliveries.count)
+        #expect(try await journal.quarantine.list().isEmpty)
+    }
+
+    @Test("about a purchase that nothing is known of, when the host wants it")
+    func refetch() async throws {
+        let journal = journal()
+        let apple = Answerer()
+        #expect(try await journal.refetch(Self.lineage, with: [apple]) == nil)
+        apple.answer(.success(.stated([Self.bought])))
+        #expect(try await journal.refetch(Self.lineage, with: [apple]) != nil)
+        #expect(try await hasAccess(journal))
+        apple.answer(.failure(DeliveryError(.unavailable, "")))
+        await #expect(throws: DeliveryError.self) { try await journal.refetch(Self.lineage, with: [apple]) }
+    }
+}
