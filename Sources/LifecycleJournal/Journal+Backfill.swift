@@ -93,20 +93,20 @@ extension Journal {
                 progress.window
                 ?? self.window(after: progress.through, overlap: overlap, within: history.reach)
             result.gap = window.gap ?? result.gap
-            // A position that was kept may be too old for the provider; then the window begins again.
-            var mayBeginAgain = window.position != nil
+            // A position may be too old for the provider; then the window begins again, once in each run. Any other error says
+            // nothing about the position.
+            var mayBeginAgain = true
             var isRead = false
             while !isRead {
                 let page: DeliveryHistoryPage
                 do {
                     page = try await history.page(of: window.from..<window.until, at: window.position)
                 } catch {
-                    guard mayBeginAgain else { throw error }
+                    guard error.code == .stale, mayBeginAgain, window.position != nil else { throw error }
                     window.position = nil
                     mayBeginAgain = false
                     continue
                 }
-                mayBeginAgain = false
                 for entry in page.entries {
                     try await take(entry, of: source ?? history.provider.rawValue, history.provider, into: &result)
                 }

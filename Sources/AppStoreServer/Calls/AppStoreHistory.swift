@@ -34,6 +34,11 @@ public struct AppStoreHistory: DeliveryHistory {
                 in: environment
             )
         } catch {
+            // Apple calls a token that has expired so, and one that it does not know.
+            let isTokenRefused = position != nil && [4_000_014, 4_000_017].contains(error.number)
+            guard !isTokenRefused else {
+                throw DeliveryError(.stale, "the notification history: the page token has expired", underlying: error)
+            }
             throw error.asDeliveryError("the notification history")
         }
         return DeliveryHistoryPage(answer.entries.map(entry), next: answer.next)

@@ -16,8 +16,9 @@ public protocol DeliveryHistory: Sendable {
     /// - Parameters:
     ///   - window: the time at which the provider sent, or first tried to send.
     ///   - position: ``DeliveryHistoryPage/next`` of the page before, for the same window; nil for the first.
-    /// - Throws: ``DeliveryError`` where the provider cannot be asked, or refuses a position that is too old. What is wrong
-    ///   with one delivery is an outcome of that delivery, and throws nothing.
+    /// - Throws: ``DeliveryError`` with `stale` where the provider refuses a position that is too old, so that the window has to be
+    ///   read from its beginning; with another code where it cannot be asked. What is wrong with one delivery is an outcome of
+    ///   that delivery, and throws nothing.
     func page(of window: Range<Date>, at position: String?) async throws(DeliveryError) -> DeliveryHistoryPage
 }
 

@@ -131,7 +131,8 @@ struct LookupClient: Sendable {
 
     /// Asks for a list by itself, and not for a notification.
     ///
-    /// - Throws: `denied` where the key may not read it, `unavailable` for everything else.
+    /// - Throws: `denied` where the key may not read it, `stale` where Stripe does not know the element that the page is to come
+    ///   after, `unavailable` for everything else.
     func list(
         _ path: [String],
         _ query: [(String, String)],
@@ -153,9 +154,16 @@ struct LookupClient: Sendable {
             throw DeliveryError(.unavailable, "the list could not be asked for: \(error.code)", underlying: error)
         }
         guard response.isSuccess, let document = try? JSONDocument(parsing: response.body) else {
-            let isDenied = response.status == 401 || response.status == 403
+            let isPositioned = query.contains { $0.0 == "starting_after" }
+            let code: DeliveryError.Code =
+                switch response.status {
+                case 401, 403: .denied
+                // An event that is older than Stripe keeps is no element to begin after (https://docs.stripe.com/api/pagination).
+                case 400, 404: isPositioned ? .stale : .unavailable
+                default: .unavailable
+                }
             throw DeliveryError(
-                isDenied ? .denied : .unavailable,
+                code,
                 "the list was answered with status \(response.status) and \(response.body.count) bytes"
             )
         }
