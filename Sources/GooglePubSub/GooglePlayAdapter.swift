@@ -9,7 +9,7 @@ public struct GooglePlayAdapter: ProviderAdapter {
 
     package let configuration: GooglePlayConfiguration
     private let keys: (any KeySource)?
-    private let api: PlayDeveloperAPI?
+    let api: PlayDeveloperAPI?
 
     /// Prepares the adapter.
     ///

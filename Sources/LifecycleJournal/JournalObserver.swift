@@ -17,6 +17,8 @@ public enum JournalObservation: Sendable {
     case retry(JournalError.Code)
     /// An item of a queue has failed too often and is given out no more.
     case gaveUp(JournalTable)
+    /// A duty could not be done, and in the last third of its time is still owed.
+    case deadlineNear(DueItem)
 }
 
 /// The outcome of one delivery.

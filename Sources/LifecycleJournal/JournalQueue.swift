@@ -139,7 +139,7 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
         try await put(item.record, in: .due, order: journal.now().milliseconds, error: nil, resets: true)
     }
 
-    private func put(
+    func put(
         _ record: JournalRecord,
         in place: QueuePlace,
         order: Int64,

@@ -14,7 +14,8 @@ extension AppStoreServer: LineageQuestions {
     ///
     /// - Throws: `DeliveryError` with `unavailable`, `denied` or `malformed`.
     public func ask(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer {
-        guard let lineage = question.name(in: .appStore, .macAppStore), let environment = environment(of: lineage)
+        guard let lineage = question.name(in: .appStore, .macAppStore),
+            let environment = environment(lineage.environment)
         else {
             return .unknown
         }
@@ -37,10 +38,6 @@ extension AppStoreServer: LineageQuestions {
             if error.code == .notFound { return .unknown }
             throw error.asDeliveryError("the App Store Server API")
         }
-    }
-
-    private func environment(of lineage: SubscriptionID) -> Environment? {
-        configuration.environments.first { $0.signed.canonical == lineage.environment }
     }
 
     private func transactions(

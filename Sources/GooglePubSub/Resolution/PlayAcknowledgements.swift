@@ -1,0 +1,104 @@
+import FoundationEssentials
+public import Normalizer
+import WireJSON
+
+/// Acknowledges purchases at Google Play, which gives the money of those back that are not acknowledged within three days
+/// (https://developer.android.com/google/play/billing/integrate#process).
+///
+/// Acknowledge what you have granted: run a journal's `answer(with:)` after the outbox.
+public struct PlayAcknowledgements: OwedAnswers {
+    private let adapter: GooglePlayAdapter
+    private let api: PlayDeveloperAPI
+    private let account: @Sendable (OwedAnswer) async -> Account?
+
+    init(
+        _ adapter: GooglePlayAdapter,
+        _ api: PlayDeveloperAPI,
+        account: @escaping @Sendable (OwedAnswer) async -> Account?
+    ) {
+        (self.adapter, self.api, self.account) = (adapter, api, account)
+    }
+
+    /// True for a purchase of a configured app whose token is known.
+    public func isOwed(_ answer: OwedAnswer) -> Bool {
+        guard case .acknowledgementRequired = answer.event.event, let handle = answer.handle else { return false }
+        return answer.event.store == .playStore && adapter.configuration.packageNames.contains(handle.app)
+    }
+
+    /// Asks whether the purchase still has to be acknowledged, and does so. What is gone, or was acknowledged elsewhere, is done.
+    ///
+    /// - Throws: `DeliveryError` with `unavailable`, `denied`, or `malformed` where Google refuses the purchase.
+    public func answer(_ owed: OwedAnswer) async throws(DeliveryError) {
+        guard let handle = owed.handle, let kind = GooglePurchase.Kind(rawValue: handle.kind) else { return }
+        let found =
+            switch kind {
+            case .subscription: await api.subscription(purchaseToken: handle.token, packageName: handle.app)
+            case .product: await api.product(purchaseToken: handle.token, packageName: handle.app)
+            }
+        guard found.outcome != .gone else { return }
+        guard found.outcome == .found else { throw Self.error(found, "the purchase") }
+        let (state, products) = try Self.purchase(kind, found.body)
+        guard state != .acknowledged else { return }
+        let answer =
+            switch kind {
+            case .subscription:
+                // A purchase with add-ons has no product of its own.
+                await api.acknowledgeSubscription(
+                    id: products.count == 1 ? products.first : nil,
+                    purchaseToken: handle.token,
+                    packageName: handle.app,
+                    account: await account(owed)
+                )
+            case .product:
+                await api.acknowledgeProduct(
+                    id: products.first ?? "",
+                    purchaseToken: handle.token,
+                    packageName: handle.app
+                )
+            }
+        guard answer.outcome == .done || answer.outcome == .found else {
+            throw Self.error(answer, "the acknowledgement")
+        }
+    }
+
+    private static func purchase(
+        _ kind: GooglePurchase.Kind,
+        _ body: [UInt8]
+    ) throws(DeliveryError) -> (AcknowledgementState?, [String]) {
+        do throws(JSONError) {
+            switch kind {
+            case .subscription:
+                let purchase = try SubscriptionPurchase(payload: body)
+                return (purchase.acknowledgementState, purchase.lineItems.map(\.productID))
+            case .product:
+                let purchase = try ProductPurchase(payload: body)
+                return (purchase.acknowledgementState, purchase.lineItems.map(\.productID))
+            }
+        } catch {
+            throw DeliveryError(.unavailable, "the purchase cannot be read: \(error)", underlying: error)
+        }
+    }
+
+    private static func error(_ answer: PlayAnswer, _ subject: String) -> DeliveryError {
+        let code: DeliveryError.Code =
+            switch answer.outcome {
+            case .denied: .denied
+            case .invalid: .malformed
+            // A purchase of a moment ago may not be known everywhere yet.
+            default: .unavailable
+            }
+        return DeliveryError(code, "\(subject): \(answer)")
+    }
+}
+
+extension GooglePlayAdapter {
+    /// Acknowledges purchases, for a journal's `answer(with:)`; nil where there is no API to ask.
+    ///
+    /// - Parameter account: whose purchase it is, where you know: Google keeps it for a purchase that was made in the Play Store,
+    ///   where the app could not say so.
+    public func acknowledgements(
+        account: @escaping @Sendable (OwedAnswer) async -> Account? = { _ in nil }
+    ) -> PlayAcknowledgements? {
+        api.map { PlayAcknowledgements(self, $0, account: account) }
+    }
+}

@@ -1,0 +1,29 @@
+public import FoundationEssentials
+
+/// Something that a store waits for: a purchase to acknowledge, or its question about a refund.
+public struct OwedAnswer: Sendable {
+    /// The event that it follows from: `acknowledgementRequired` or `refundRequested`.
+    public var event: NormalizedEvent
+    /// How the store has to be asked about the purchase, where a name does not suffice.
+    public var handle: PurchaseHandle?
+    /// By when the store wants it.
+    public var deadline: Date?
+
+    /// Describes what is owed.
+    public init(_ event: NormalizedEvent, handle: PurchaseHandle? = nil, deadline: Date? = nil) {
+        self.event = event
+        self.handle = handle
+        self.deadline = deadline
+    }
+}
+
+/// Answers what a store waits for, once for each duty or more often: an answer has to be harmless when it is repeated.
+public protocol OwedAnswers: Sendable {
+    /// True if this one answers it.
+    func isOwed(_ answer: OwedAnswer) -> Bool
+
+    /// Answers, or finds that nothing is owed any more.
+    ///
+    /// - Throws: `DeliveryError` with `unavailable` or `denied` where it is worth another attempt; any other code is final.
+    func answer(_ owed: OwedAnswer) async throws(DeliveryError)
+}

@@ -1,0 +1,136 @@
+import Foundation
+import HTTPTransport
+import Normalizer
+import NormalizerTesting
+import Testing
+import VectorGenerator
+
+@testable import GooglePubSub
+
+@Suite("Purchases that Google Play wants acknowledged")
+struct AcknowledgementTests {
+    typealias Vectors = GoogleVectors
+
+    let transport = StubTransport()
+    static let lineage = SubscriptionID(store: .playStore, environment: .production, id: "0a1b")
+
+    private static func owed(_ kind: GooglePurchase.Kind, app: String = Google.package) -> OwedAnswer {
+        let event = NormalizedEvent(
+            id: .notified(lineage, by: .google, notification: "n"),
+            event: .acknowledgementRequired(.init(deadline: Google.receivedAt)),
+            provider: .google,
+            store: .playStore,
+            environment: .production,
+            subscription: lineage,
+            occurredAt: Google.receivedAt,
+            effectiveAt: Google.receivedAt,
+            assertedAt: Google.receivedAt,
+            receivedAt: Google.receivedAt,
+            facts: [],
+            origin: Origin(
+                type: "test",
+                channel: .webhook,
+                evidence: Origin.Evidence(.unchecked),
+                digest: "",
+                mapper: "test"
+            )
+        )
+        let handle = PurchaseHandle(lineage, app: app, kind: kind.rawValue, token: "t")
+        return OwedAnswer(event, handle: handle)
+    }
+
+    private func answerer(
+        _ purchase: HTTPTransportResponse,
+        acknowledged: HTTPTransportResponse = HTTPTransportResponse(status: 204),
+        account: Account? = nil
+    ) throws -> PlayAcknowledgements {
+        transport.on(.init(.post), respond: acknowledged)
+        transport.on(.any, respond: purchase)
+        let api = try PlayDeveloperAPI(
+            transport: transport,
+            tokens: CountingTokens(),
+            clock: TestClock(jumping: true)
+        )
+        return try #require(try Google.adapter(api: api).acknowledgements { _ in account })
+    }
+
+    private static func found(_ json: String) -> HTTPTransportResponse {
+        HTTPTransportResponse(status: 200, body: Array(json.utf8))
+    }
+
+    private static func subscription(_ state: String, products: [String] = ["p"]) -> HTTPTransportResponse {
+        let items = products.map { #"{"productId":"\#($0)","expiryTime":"2026-12-31T00:00:00Z"}"# }
+        return found(
+            """
+            {"subscriptionState":"SUBSCRIPTION_STATE_ACTIVE","acknowledgementState":"ACKNOWLEDGEMENT_STATE_\(state)",\
+            "lineItems":[\(items.joined(separator: ","))]}
+            """
+        )
+    }
+
+    private var posted: [String] {
+        transport.requests.filter { $0.method == .post }.map {
+            String($0.url.path.dropFirst(ResolutionTests.root.count))
+        }
+    }
+
+    @Test(
+        "by the path of what was bought",
+        arguments: [
+            (["p"], "/purchases/subscriptions/p/tokens/t:acknowledge"),
+            (["p", "add-on"], "/purchases/subscriptions//tokens/t:acknowledge"),
+        ]
+    )
+    func subscriptions(products: [String], path: String) async throws {
+        let account = Account("ada", .obfuscatedAccountID)
+        let answerer = try answerer(Self.subscription("PENDING", products: products), account: account)
+        #expect(answerer.isOwed(Self.owed(.subscription)))
+        try await answerer.answer(Self.owed(.subscription))
+        #expect(posted == [path])
+        let body = try #require(transport.requests.last { $0.method == .post }).body
+        #expect(String(decoding: body, as: UTF8.self).contains("ada"))
+    }
+
+    @Test("of a one-time product, too")
+    func products() async throws {
+        let answerer = try answerer(Self.found(Vectors.Product(acknowledgement: "PENDING").json))
+        try await answerer.answer(Self.owed(.product))
+        #expect(posted == ["/purchases/products/coins_100/tokens/t:acknowledge"])
+    }
+
+    @Test("not twice, and not where nothing is left to acknowledge")
+    func done() async throws {
+        for response in [Self.subscription("ACKNOWLEDGED"), HTTPTransportResponse(status: 410)] {
+            transport.removeRules()
+            try await answerer(response).answer(Self.owed(.subscription))
+        }
+        #expect(posted.isEmpty)
+    }
+
+    @Test(
+        "later where Google cannot be asked, and never where it refuses",
+        arguments: [(503, DeliveryError.Code.unavailable), (403, .denied), (400, .malformed)]
+    )
+    func trouble(status: Int, code: DeliveryError.Code) async throws {
+        for (purchase, acknowledged) in [(status, 204), (200, status)] {
+            transport.removeRules()
+            let answerer = try answerer(
+                purchase == 200 ? Self.subscription("PENDING") : HTTPTransportResponse(status: purchase),
+                acknowledged: HTTPTransportResponse(status: acknowledged)
+            )
+            let error = await #expect(throws: DeliveryError.self) {
+                try await answerer.answer(Self.owed(.subscription))
+            }
+            #expect(error?.code == code)
+        }
+    }
+
+    @Test("of another app, or without a token, are another's business")
+    func business() throws {
+        let answerer = try answerer(HTTPTransportResponse(status: 410))
+        #expect(!answerer.isOwed(Self.owed(.subscription, app: "com.example.other")))
+        var owed = Self.owed(.subscription)
+        owed.handle = nil
+        #expect(!answerer.isOwed(owed))
+    }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import LifecycleJournal
+import NormalizerTesting
+import Synchronization
+import Testing
+
+@testable import Normalizer
+
+/// A store that takes answers, or does not.
+private final class Store: OwedAnswers {
+    private let state: Mutex<(answered: [OwedAnswer], failure: DeliveryError.Code?)>
+    let isBusiness: Bool
+
+    init(failing failure: DeliveryError.Code? = nil, isBusiness: Bool = true) {
+        state = Mutex(([], failure))
+        self.isBusiness = isBusiness
+    }
+
+    var answered: [OwedAnswer] { state.withLock { $0.answered } }
+    func fail(_ failure: DeliveryError.Code?) { state.withLock { $0.failure = failure } }
+
+    func isOwed(_ answer: OwedAnswer) -> Bool { isBusiness }
+
+    func answer(_ owed: OwedAnswer) async throws(DeliveryError) {
+        let failure = state.withLock { state in
+            state.answered.append(owed)
+            return state.failure
+        }
+        if let failure { throw DeliveryError(failure, "") }
+    }
+}
+
+private final class Alarm: JournalObserver {
+    private let stored = Mutex<(near: [DueItem], gaveUp: Int)>(([], 0))
+    var near: [DueItem] { stored.withLock { $0.near } }
+    var gaveUp: Int { stored.withLock { $0.gaveUp } }
+
+    func observe(_ observation: JournalObservation) {
+        stored.withLock { stored in
+            switch observation {
+            case .deadlineNear(let item): stored.near.append(item)
+            case .gaveUp(.due): stored.gaveUp += 1
+            default: break
+            }
+        }
+    }
+}
+
+@Suite("A journal answers what stores wait for", .timeLimit(.minutes(5)))
+struct AnswersTests {
+    static let start = Date(timeIntervalSince1970: 1_800_000_000)
+    static let deadline = start.addingTimeInterval(3 * 86_400)
+    static let lineage = SubscriptionID(store: .playStore, environment: .production, id: "0a1b")
+    static let handle = PurchaseHandle(lineage, app: "app", kind: "subscription", token: "token")
+    let folder = TemporaryFolder()
+    let time = ManualTime(start)
+    private let alarm = Alarm()
+
+    static let required: Normalization = {
+        let period = ServicePeriod(start: start, end: start.addingTimeInterval(86_400 * 30))
+        var result = Normalization([
+            NormalizedEvent(
+                id: .notified(lineage, by: .google, notification: "n"),
+                event: .acknowledgementRequired(.init(deadline: deadline)),
+                provider: .google,
+                store: .playStore,
+                environment: .production,
+                subscription: lineage,
+                occurredAt: start,
+                effectiveAt: start,
+                assertedAt: start,
+                receivedAt: start,
+                facts: [.period(.init(period, product: "pro", phase: .regular, transaction: "1"))],
+                origin: Origin(
+                    type: "test",
+                    channel: .webhook,
+                    evidence: Origin.Evidence(.unchecked),
+                    digest: "",
+                    mapper: "test"
+                )
+            )
+        ])
+        result.handles = [handle]
+        return result
+    }()
+
+    private func journal(_ storage: any JournalStorage = MemoryJournal()) async throws -> Journal {
+        var options = Journal.Options()
+        options.sealingKey = Secret("a key")
+        let time = time
+        let journal = Journal(storage, options: options, observer: alarm, now: { time.now })
+        try await journal.apply(Self.required)
+        return journal
+    }
+
+    @Test("once, with what the store has to be asked with", arguments: TestedStorage.available)
+    func answer(storage: TestedStorage) async throws {
+        let storages = try await storage.open(in: folder)
+        let journal = try await journal(storages[0])
+        let store = Store()
+        #expect(try await journal.answer(with: [Store(isBusiness: false), store]).answered == 1)
+        #expect(store.answered.map(\.handle) == [Self.handle])
+        #expect(store.answered.map(\.deadline) == [Self.deadline])
+        #expect(store.answered.map(\.event.kind) == [.acknowledgementRequired])
+        #expect(try await journal.answer(with: [store]) == Journal.Answers())
+        #expect(try await journal.due(at: .distantFuture) == [])
+    }
+
+    @Test("until the deadline, with an alarm in its last third, and dismisses visibly what is too late")
+    func deadline() async throws {
+        let journal = try await journal()
+        let store = Store(failing: .unavailable)
+        var firstAlarm: Date?
+        while time.now < Self.deadline.addingTimeInterval(3600) {
+            _ = try await journal.answer(with: [store])
+            if firstAlarm == nil, !alarm.near.isEmpty { firstAlarm = time.now }
+            time.advance(600)
+        }
+        // Never longer than an hour apart.
+        #expect(store.answered.count >= 72)
+        let alarmed = try #require(firstAlarm)
+        #expect(abs(alarmed.timeIntervalSince(Self.deadline.addingTimeInterval(-86_400))) <= 4200)
+        #expect(alarm.gaveUp == 1)
+        #expect(try await journal.duties.abandoned().map(\.value.kind) == [.acknowledgement])
+        #expect(try await journal.answer(with: [store]) == Journal.Answers())
+    }
+
+    @Test("no more where the store refuses, and again where it was out of order or rights were missing")
+    func refusal() async throws {
+        let journal = try await journal()
+        let store = Store(failing: .denied)
+        #expect(try await journal.answer(with: [store]).postponed == 1)
+        time.advance(10)
+        store.fail(.malformed)
+        #expect(try await journal.answer(with: [store]).abandoned == 1)
+        #expect(try await journal.duties.abandoned().count == 1)
+    }
+
+    @Test("nothing that is no one's business: that is the host's")
+    func business() async throws {
+        let journal = try await journal()
+        #expect(try await journal.answer(with: [Store(isBusiness: false)]) == Journal.Answers())
+        #expect(try await journal.duties.next(lease: .seconds(60)).map(\.attempts) == [0])
+    }
+}
