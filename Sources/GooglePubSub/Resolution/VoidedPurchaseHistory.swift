@@ -1,0 +1,146 @@
+public import FoundationEssentials
+public import Normalizer
+
+/// The purchases that Google Play has voided, for a backfill (`purchases.voidedpurchases.list`): refunds and chargebacks whose notification was
+/// lost, or never sent, as of one-time purchases before those notifications were switched on.
+///
+/// Each row becomes the notification that Google sends about it, and is resolved like it. Of other notifications Google keeps
+/// nothing but what Pub/Sub has: seek the subscription to the time of the outage.
+public struct VoidedPurchaseHistory: DeliveryHistory {
+    private let adapter: GooglePlayAdapter
+    private let api: PlayDeveloperAPI
+    private let packageName: String
+
+    init(_ adapter: GooglePlayAdapter, _ api: PlayDeveloperAPI, packageName: String) {
+        (self.adapter, self.api, self.packageName) = (adapter, api, packageName)
+    }
+
+    /// `google/<package>/voided`
+    public var name: String { "google/\(packageName)/voided" }
+
+    /// Google.
+    public var provider: Provider { .google }
+
+    /// 30 days, less an hour.
+    public var reach: Duration { .seconds(30 * 86_400 - 3600) }
+
+    /// Which of the two lists a page is of. A row does not say whether it is of a subscription: those on the second list that are
+    /// no subscription are on the first.
+    private struct Position {
+        var listsSubscriptions = false
+        var token: String?
+
+        init(_ text: String?) {
+            guard let text else { return }
+            listsSubscriptions = text.hasPrefix("subscriptions")
+            token = text.firstIndex(of: "/").map { String(text[text.index(after: $0)...]) }
+        }
+
+        init(listsSubscriptions: Bool, token: String?) {
+            (self.listsSubscriptions, self.token) = (listsSubscriptions, token)
+        }
+
+        var text: String { (listsSubscriptions ? "subscriptions" : "products") + (token.map { "/\($0)" } ?? "") }
+    }
+
+    /// Reads a page of a hundred.
+    public func page(
+        of window: Range<Date>,
+        at position: String?
+    ) async throws(DeliveryError) -> DeliveryHistoryPage {
+        let position = Position(position)
+        var query = VoidedPurchasesQuery()
+        query.includesSubscriptions = position.listsSubscriptions
+        query.pageSize = 100
+        (query.from, query.until) = (window.lowerBound, window.upperBound)
+        let answer = await api.voidedPurchases(packageName: packageName, query, pageToken: position.token)
+        guard answer.outcome == .found, let answeredAt = answer.answeredAt else {
+            let code: DeliveryError.Code =
+                switch answer.outcome {
+                case .denied: .denied
+                case .invalid, .notFound, .gone: position.token == nil ? .malformed : .stale
+                default: .unavailable
+                }
+            throw DeliveryError(code, "voided purchases: \(answer)")
+        }
+        var page = DeliveryHistoryPage([])
+        for row in try answer.voidedPurchases() {
+            if position.listsSubscriptions, try await !isSubscription(row) { continue }
+            page.entries.append(.init(nil, try await outcome(of: row, position, at: answeredAt)))
+            await api.pause(for: adapter.pace)
+        }
+        if let next = answer.nextPageToken, next != position.token {
+            page.next = Position(listsSubscriptions: position.listsSubscriptions, token: next).text
+        } else if !position.listsSubscriptions {
+            page.next = Position(listsSubscriptions: true, token: nil).text
+        }
+        return page
+    }
+
+    private func isSubscription(_ row: VoidedPurchase) async throws(DeliveryError) -> Bool {
+        let answer = await api.subscription(purchaseToken: row.purchaseToken.value, packageName: packageName)
+        switch answer.outcome {
+        case .found, .gone, .done: return true
+        case .notFound, .invalid: return false
+        case .denied: throw DeliveryError(.denied, "a voided purchase: \(answer)")
+        case .unavailable: throw DeliveryError(.unavailable, "a voided purchase: \(answer)")
+        }
+    }
+
+    private struct Notification: Encodable {
+        struct Voided: Encodable {
+            var purchaseToken: PurchaseToken
+            var orderId: String
+            var productType: Int
+            var refundType: Int
+        }
+
+        var version = "1.0"
+        var packageName: String
+        var eventTimeMillis: String
+        var voidedPurchaseNotification: Voided
+    }
+
+    private func outcome(
+        of row: VoidedPurchase,
+        _ position: Position,
+        at time: Date
+    ) async throws(DeliveryError) -> Result<Normalization, DeliveryError> {
+        let notification = Notification(
+            packageName: packageName,
+            eventTimeMillis: String((row.voidedTime ?? time).millisecondsSince1970),
+            voidedPurchaseNotification: .init(
+                purchaseToken: row.purchaseToken,
+                orderId: row.orderID,
+                productType: position.listsSubscriptions ? 1 : 2,
+                refundType: row.quantity == nil ? 1 : 2
+            )
+        )
+        guard let payload = try? CanonicalJSON.bytes(notification) else {
+            return .failure(DeliveryError(.malformed, "a voided purchase cannot be written"))
+        }
+        do throws(DeliveryError) {
+            let proven = Authenticated(
+                GoogleNotification(
+                    message: PubSubMessage(data: payload),
+                    content: try DeveloperNotification(payload: payload)
+                ),
+                receivedAt: time,
+                channel: .history,
+                evidence: Origin.Evidence(.tls),
+                digest: BodyDigest(of: payload)
+            )
+            return .success(try adapter.normalize(try await adapter.resolve(proven)))
+        } catch {
+            guard error.code != .unavailable, error.code != .denied else { throw error }
+            return .failure(error)
+        }
+    }
+}
+
+extension GooglePlayAdapter {
+    /// The purchases of an app that Google Play has voided, for a journal's `backfill(from:)`; nil where there is no API to ask.
+    public func voidedPurchases(of packageName: String) -> VoidedPurchaseHistory? {
+        api.map { VoidedPurchaseHistory(self, $0, packageName: packageName) }
+    }
+}
