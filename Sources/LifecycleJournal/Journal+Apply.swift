@@ -30,6 +30,17 @@ extension Journal {
         at time: Date,
         trace: TraceParent? = nil
     ) async throws -> JournalUpdate {
+        try await apply(result, in: transaction, at: time, trace: trace, isNews: true)
+    }
+
+    /// - Parameter isNews: false for what happened before there was a journal: it is kept, and not reported.
+    func apply(
+        _ result: Normalization,
+        in transaction: any JournalTransaction,
+        at time: Date,
+        trace: TraceParent? = nil,
+        isNews: Bool
+    ) async throws -> JournalUpdate {
         var update = JournalUpdate()
         var newLines: [LogLine] = []
         var first: [EventID: String] = [:]
@@ -60,7 +71,7 @@ extension Journal {
             update.applied.append(applied)
             guard let line = first[applied.event.id] else { continue }
             let detail = QueueDetail(line: line, trace: trace)
-            if try await insert(applied, noting: detail, transaction, at: time) {
+            if try await insert(applied, noting: detail, transaction, at: time, isNews: isNews) {
                 update.newEvents.insert(applied.event.id)
             }
         }
@@ -82,9 +93,10 @@ extension Journal {
         _ applied: AppliedEvent,
         noting detail: QueueDetail,
         _ transaction: any JournalTransaction,
-        at time: Date
+        at time: Date,
+        isNews: Bool
     ) async throws -> Bool {
-        let place: QueuePlace = !applied.isNews ? .silent : options.usesOutbox ? .due : .done
+        let place: QueuePlace = !isNews || !applied.isNews ? .silent : options.usesOutbox ? .due : .done
         let record = JournalRecord(
             key: applied.event.id.description,
             group: place.rawValue,

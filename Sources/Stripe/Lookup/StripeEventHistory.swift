@@ -8,7 +8,7 @@ import WireJSON
 /// They are rendered in the API version of the account at the time, which may be another than that of your webhook endpoint.
 public struct StripeEventHistory: DeliveryHistory {
     private let adapter: StripeAdapter
-    private let client: LookupClient
+    let client: LookupClient
     private let account: String?
 
     init(_ adapter: StripeAdapter, _ client: LookupClient, account: String?) {

@@ -1,0 +1,102 @@
+import FoundationEssentials
+public import Normalizer
+
+extension Journal {
+    /// The outcome of taking over the purchases that a team had before it had a journal.
+    public struct Import: Hashable, Sendable, Codable {
+        /// The list, by `PurchaseList.name`.
+        public var list: String
+        /// How many purchases were asked about.
+        public var purchases = 0
+        /// How many of them the provider knows.
+        public var found = 0
+        /// The first thousand of those that it does not know, or that cannot be asked about.
+        public var missing: [SubscriptionID] = []
+        /// The first thousand of those whose answer could not be used.
+        public var refused: [SubscriptionID] = []
+        /// True once the list was read to its end.
+        public var isComplete = false
+    }
+
+    /// Where an import was left.
+    private struct ImportMark: Codable {
+        var report: Import
+        var position: String?
+    }
+
+    /// Takes over the purchases of a list: asks about each, within the rate of its provider, and keeps what is answered. Nothing of
+    /// it is news, since it happened before you had a journal.
+    ///
+    /// It goes on where it was left when it is called again, and does nothing where the list was read to its end. Notifications
+    /// that arrive meanwhile are taken in as ever.
+    ///
+    /// - Parameters:
+    ///   - list: the purchases.
+    ///   - sources: whom to ask about them; the first that knows a purchase is believed.
+    ///   - report: is called after each page.
+    /// - Throws: `DeliveryError` where the provider cannot be asked now or refuses the credentials, and ``JournalError``. Call it again.
+    @discardableResult
+    public func importPurchases(
+        from list: some PurchaseList,
+        with sources: [any LineageQuestions],
+        progress report: @Sendable (Import) -> Void = { _ in }
+    ) async throws -> Import {
+        let name = "import/\(list.name)"
+        var checkpoint = try await checkpoint(of: name)
+        var mark = ImportMark(report: Import(list: list.name))
+        if let text = checkpoint?.value {
+            do { mark = try CanonicalJSON.value(from: Array(text.utf8)) } catch {
+                throw JournalError(.corrupt, "the checkpoint \(name) cannot be read", underlying: error)
+            }
+        }
+        while !mark.report.isComplete {
+            let time = now()
+            let page = try await list.page(at: mark.position, askedAt: time)
+            for question in page.questions {
+                try await take(over: question, from: sources, at: time, into: &mark.report)
+            }
+            mark.position = page.next
+            mark.report.isComplete = page.next == nil
+            let text = String(decoding: try CanonicalJSON.bytes(mark), as: UTF8.self)
+            guard try await setCheckpoint(text, of: name, after: checkpoint) else {
+                throw JournalError(.conflict, "another process imports \(list.name)")
+            }
+            checkpoint = try await self.checkpoint(of: name)
+            report(mark.report)
+        }
+        return mark.report
+    }
+
+    private func take(
+        over question: LineageQuestion,
+        from sources: [any LineageQuestions],
+        at time: Date,
+        into report: inout Import
+    ) async throws {
+        var isRefused = false
+        for source in sources {
+            let answer: LineageAnswer
+            do throws(DeliveryError) {
+                answer = try await source.ask(question)
+            } catch {
+                guard error.code != .unavailable, error.code != .denied else { throw error }
+                isRefused = true
+                continue
+            }
+            try await clock.sleep(for: source.pace)
+            guard case .stated(let results) = answer else { continue }
+            try await write { transaction in
+                for result in results { _ = try await apply(result, in: transaction, at: time, isNews: false) }
+            }
+            report.purchases += 1
+            report.found += 1
+            return
+        }
+        report.purchases += 1
+        if isRefused {
+            if report.refused.count < 1000 { report.refused += question.names.prefix(1) }
+        } else if report.missing.count < 1000 {
+            report.missing += question.names.prefix(1)
+        }
+    }
+}
