@@ -198,6 +198,8 @@ let package = Package(
         .executableTarget(
             name: "lifecycle",
             dependencies: [
+                "AppStoreServer",
+                "AppleJWS",
                 "ConformanceVectors",
                 "CurlTransport",
                 "CustomerReport",
@@ -209,9 +211,11 @@ let package = Package(
                 "Normalizer",
                 "PostgresJournal",
                 "ReceiverConfiguration",
+                "RevenueCatEvents",
                 "SQLiteJournal",
                 "ShadowComparison",
                 "StoryReceiving",
+                "Stripe",
                 "WireJSON",
                 .target(name: "LoopbackServer", condition: .when(traits: ["CommandLineTool"])),
                 .product(

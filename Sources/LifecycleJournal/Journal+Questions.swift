@@ -10,6 +10,8 @@ struct QuestionRow {
         var attempts = 0
         /// Questions that were asked often enough. They are asked again only when the state raises another one.
         var exhausted: [OpenQuestion] = []
+        /// A question of the host's own, which does not follow from the state.
+        var requested: OpenQuestion?
         /// The sealed `PurchaseHandle`, in base64.
         var handle: String?
     }
@@ -39,7 +41,7 @@ struct QuestionRow {
     /// Takes up the first question that was not asked often enough yet. One that goes on being open keeps its turn.
     mutating func open(_ questions: [OpenQuestion]) {
         detail.exhausted.removeAll { !questions.contains($0) }
-        let next = questions.first { !detail.exhausted.contains($0) }
+        let next = detail.requested ?? questions.first { !detail.exhausted.contains($0) }
         guard next != detail.question else { return }
         (detail.question, detail.attempts) = (next, 0)
     }
@@ -49,6 +51,10 @@ struct QuestionRow {
     /// - Returns: whether it will be asked again.
     mutating func postpone(at time: Int64, maximumAttempts: Int) -> Bool {
         guard let question = detail.question else { return false }
+        if question == detail.requested {
+            (detail.requested, detail.question, detail.attempts) = (nil, nil, 0)
+            return false
+        }
         detail.attempts += 1
         guard detail.attempts < maximumAttempts else {
             detail.exhausted.append(question)
@@ -58,6 +64,11 @@ struct QuestionRow {
         let delay = question.reason.interval.milliseconds << Int64(min(detail.attempts - 1, 16))
         dueAt = time + delay
         return true
+    }
+
+    mutating func request(_ question: OpenQuestion) {
+        detail.requested = question
+        (detail.question, detail.attempts) = (question, 0)
     }
 
     mutating func keep(_ handle: String) { detail.handle = handle }
@@ -99,7 +110,7 @@ extension DueItem {
 }
 
 extension Journal {
-    /// What providers are to be asked at `time` or before, the longest due first. ``reconcile(with:replaying:limit:)`` asks it.
+    /// The questions to ask providers at `time` or before, the longest due first. ``reconcile(with:replaying:limit:)`` asks them.
     ///
     /// - Throws: ``JournalError``.
     public func questions(at time: Date, limit: Int = 100) async throws(JournalError) -> [DueItem] {
@@ -112,6 +123,38 @@ extension Journal {
             return try await transaction.records(selection, in: .due).map {
                 try CanonicalJSON.value(DueItem.self, from: $0.body)
             }
+        }
+    }
+
+    /// Has every purchase of a provider's be asked about in the next round of ``reconcile(with:replaying:limit:)``, whatever is open
+    /// about it: after a gap that its history can no longer fill.
+    ///
+    /// - Returns: how many purchases there are.
+    /// - Throws: ``JournalError``.
+    @discardableResult
+    public func askAgain(about provider: Provider) async throws(JournalError) -> Int {
+        let time = now()
+        var count = 0
+        var selection = JournalSelection(limit: 100)
+        while true {
+            let page = selection
+            let records = try await read { try await $0.records(page, in: .state) }
+            for record in records {
+                let state: SubscriptionState
+                do { state = try CanonicalJSON.value(from: record.body) } catch { throw JournalError(wrapping: error) }
+                // Linked lineages have the same state, and are asked about once.
+                guard state.isKnown(to: provider), let lineage = state.question(at: time).names.first,
+                    record.key == JournalKey.text(lineage)
+                else { continue }
+                try await write { transaction in
+                    var row = try await QuestionRow(of: lineage, transaction)
+                    row.request(OpenQuestion(reason: .requested, subscription: lineage, dueAt: time))
+                    try await row.write(transaction)
+                }
+                count += 1
+            }
+            guard records.count == page.limit, let last = records.last else { return count }
+            selection = selection.following(last)
         }
     }
 
@@ -168,5 +211,15 @@ extension Journal {
             if let handle = try handle(in: try await QuestionRow(of: lineage, transaction)) { handles.append(handle) }
         }
         return handles
+    }
+}
+
+extension SubscriptionState {
+    /// True if a provider speaks for the store, or has stated something of the purchase.
+    fileprivate func isKnown(to provider: Provider) -> Bool {
+        lineages.contains { provider.speaks(for: $0.store) }
+            || periods.values.contains { $0.by.provider == provider }
+            || purchases.values.contains { $0.by.provider == provider }
+            || claims.values.contains { $0.latest.provider == provider }
     }
 }

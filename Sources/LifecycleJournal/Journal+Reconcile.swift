@@ -2,7 +2,7 @@ import FoundationEssentials
 public import Normalizer
 
 extension Journal {
-    /// What a round of questions to providers came to.
+    /// The outcome of a round of questions to providers.
     public struct Reconciliation: Hashable, Sendable, Codable {
         /// How many purchases were asked about.
         public var asked = 0
@@ -12,7 +12,7 @@ extension Journal {
         public var open = 0
         /// How many of those no provider could say anything about: it does not know the purchase, or how to ask is not known.
         public var unknown = 0
-        /// How many were asked as often as is of use, and are given up. Have somebody look at them.
+        /// How many were asked as often as is of use, and are given up. Look at them by hand.
         public var exhausted = 0
         /// How many events were not known before.
         public var newEvents = 0
@@ -50,11 +50,11 @@ extension Journal {
         round.report.replayed = try await replay(with: adapters)
         let time = now().milliseconds
         var selection = JournalSelection(group: QueuePlace.question.rawValue, through: time, limit: 16)
-        while round.report.asked < limit, !Task.isCancelled {
+        while round.report.asked < limit, round.canAsk, !Task.isCancelled {
             selection.limit = min(16, limit - round.report.asked)
             let page = selection
             let records = try await read { try await $0.records(page, in: .due) }
-            for record in records { try await round.settle(record) }
+            for record in records where round.canAsk { try await round.settle(record) }
             guard records.count == page.limit, let last = records.last else { break }
             selection = selection.following(last)
         }
@@ -129,6 +129,9 @@ private struct Round {
         self.sources = sources
     }
 
+    /// False once no source is left that can be asked.
+    var canAsk: Bool { sources.contains { report.stopped[$0.provider.rawValue] == nil } }
+
     /// Asks what a row says, and writes what came of it.
     mutating func settle(_ record: JournalRecord) async throws(JournalError) {
         let journal = journal
@@ -160,10 +163,12 @@ private struct Round {
             }
             var row = try await QuestionRow(of: lineage, transaction)
             guard row.detail.question.map(DueItem.init) == item else { return outcome }
-            outcome.isOpen = true
-            outcome.isExhausted = !row.postpone(at: time.milliseconds, maximumAttempts: Self.maximumAttempts)
+            let isRequested = row.detail.question == row.detail.requested
+            let isPostponed = row.postpone(at: time.milliseconds, maximumAttempts: Self.maximumAttempts)
+            outcome.isOpen = isPostponed
+            outcome.isExhausted = !isPostponed && !isRequested
             try await row.write(transaction)
-            if outcome.isExhausted {
+            if !isPostponed {
                 // Another question may have waited behind it.
                 let ledger = AccountLedger(try await StateRows(linkedTo: [lineage], transaction).states)
                 try await journal.writeQuestions(of: [lineage], in: ledger, transaction)
@@ -171,9 +176,13 @@ private struct Round {
             return outcome
         }
         report.newEvents += outcome.newEvents
-        if !outcome.isOpen { report.settled += 1 }
-        if outcome.isOpen, !outcome.isExhausted { report.open += 1 }
-        if outcome.isExhausted { report.exhausted += 1 }
+        if outcome.isOpen {
+            report.open += 1
+        } else if outcome.isExhausted {
+            report.exhausted += 1
+        } else {
+            report.settled += 1
+        }
         if results == nil { report.unknown += 1 }
     }
 

@@ -22,9 +22,9 @@ public struct Journal: Sendable {
         public var usesOutbox = true
         /// The host's products, which tell an upgrade from a downgrade where the store does not.
         public var catalog: ProductCatalog?
-        /// What purchase tokens are sealed with, which some stores have to be asked with; nil keeps none, and those stores are
-        /// asked only about what an app uploads. Keep it outside the database. A token that was sealed with another one is not
-        /// used, and is kept anew with the next notification.
+        /// The key that purchase tokens are sealed with. Some stores can only be asked with such a token; without a key the journal
+        /// keeps none, and those stores are asked only about purchases that an app uploads. Keep the key outside the database. A
+        /// token that was sealed with another key is not used; the next notification brings it again.
         public var sealingKey: Secret?
         /// How often a queue gives an item out before it gives it up.
         public var maximumAttempts = 12

@@ -167,7 +167,7 @@ package struct StoryReceiver: Sendable {
         return results
     }
 
-    /// Whom to ask about purchases while the provider stands at a notification; nil where no simulator answers.
+    /// Answers questions about purchases while the provider stands at a notification; nil where no simulator answers.
     package func questions(upTo index: Int, at time: Date) throws -> (any LineageQuestions)? {
         let answers = answers(upTo: index, at: time).map(RecordedTransport.init)
         return switch simulator.provider {

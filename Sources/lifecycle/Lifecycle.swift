@@ -18,7 +18,9 @@ struct Lifecycle: AsyncParsableCommand {
             """,
         version: Version.current,
         subcommands: [
-            Normalize.self, Pull.self, JournalCommand.self, Check.self, State.self, Explain.self, Report.self,
+            Normalize.self, Pull.self, JournalCommand.self, BackfillCommand.self, ReconcileCommand.self,
+            RefetchCommand.self, PreflightCommand.self, ImportCommand.self, Check.self, State.self, Explain.self,
+            Report.self,
             Credits.self,
             Compare.self, Simulate.self,
             ChaosCommand.self, Demo.self, ShowCoverage.self,
@@ -77,7 +79,7 @@ extension ExitCode {
 enum ExitStatus {
     static let meanings: [(code: Int32, meaning: String)] = [
         (ExitCode.success, "done"),
-        (.differs, "a case, a comparison or a story differs, or there are fewer credits than were to be used"),
+        (.differs, "a case, a comparison or a story differs, credits or purchases are missing, or a history has a gap"),
         (.validationFailure, "wrong usage, also a file that cannot be read or an account source that does not exist"),
         (.rejected, "data was refused: a delivery, a line that is no event, a log that was changed"),
         (.nothingFound, "nothing is known: the input has no event, or no purchase belongs to the account"),

@@ -31,7 +31,7 @@ struct OpenQuestionTests {
         return state
     }
 
-    private static func period(_ from: TimeInterval, _ until: TimeInterval, _ transaction: String = "1") -> Fact {
+    private static func period(_ from: TimeInterval, _ until: TimeInterval, transaction: String = "1") -> Fact {
         .period(
             .init(
                 ServicePeriod(start: start + from * day, end: start + until * day),
@@ -67,12 +67,12 @@ struct OpenQuestionTests {
         ),
         Case(
             testDescription: "the next period takes the place of the one before",
-            statements: [month, (at: 30 * day, facts: [period(30, 60, "2"), renews(true)])],
+            statements: [month, (at: 30 * day, facts: [period(30, 60, transaction: "2"), renews(true)])],
             open: [("renewal_due", 1441)]
         ),
         Case(
             testDescription: "a period that was charged ahead",
-            statements: [month, (at: 29 * day, facts: [period(30, 60, "2"), renews(true)])],
+            statements: [month, (at: 29 * day, facts: [period(30, 60, transaction: "2"), renews(true)])],
             open: [("renewal_check", 720 + 1.0 / 60), ("renewal_due", 1441)]
         ),
         Case(

@@ -5,7 +5,7 @@ extension GooglePlayAdapter: LineageQuestions {
     /// A quarter of the 3000 questions a minute that an app may ask.
     public var pace: Duration { .milliseconds(80) }
 
-    /// Asks about the purchase token that the question's handle holds; without one, nobody can be asked.
+    /// Asks about the purchase token that the question's handle holds; without one, Google cannot be asked.
     ///
     /// - Throws: `DeliveryError` as `receive(purchaseToken:of:packageName:receivedAt:)`.
     public func ask(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer {

@@ -5,7 +5,7 @@ public import FoundationEssentials
 ///
 /// Facts and ids of an answer are those of the webhook. A journal's `reconcile(with:)` asks about every purchase that is due.
 public protocol LineageQuestions: Sendable {
-    /// Whom it asks.
+    /// The provider that it asks.
     var provider: Provider { get }
     /// The shortest time between two questions, so that what is asked in the background leaves most of the provider's rate to
     /// live traffic.
@@ -20,13 +20,13 @@ public protocol LineageQuestions: Sendable {
 
 /// A purchase to ask about, with everything by which a provider may know it.
 public struct LineageQuestion: Hashable, Sendable {
-    /// What the purchase is called; the name to ask by comes first.
+    /// The names of the purchase; the one to ask by comes first.
     public var names: [SubscriptionID]
-    /// Whose it is.
+    /// The accounts that own it.
     public var accounts: [Account.Identifier] = []
     /// The product in the store's words, with its base plan where the store has one.
     public var product: String?
-    /// Whether it is a subscription, and not something bought once.
+    /// True for a subscription, false for something bought once.
     public var isSubscription = true
     /// When the newest period that is known began; what is older is known already.
     public var since: Date?
@@ -45,7 +45,7 @@ public struct LineageQuestion: Hashable, Sendable {
     package func name(in stores: Store...) -> SubscriptionID? { names.first { stores.contains($0.store) } }
 }
 
-/// What a provider said about a purchase.
+/// The answer of a provider to a question about a purchase.
 @nonexhaustive
 public enum LineageAnswer: Hashable, Sendable {
     /// How it stands now. What an answer leaves out is no longer so.
@@ -57,13 +57,13 @@ public enum LineageAnswer: Hashable, Sendable {
 
 /// The reference that a store has to be asked with about a purchase, where the lineage's name is no more than its digest.
 ///
-/// Whoever holds it and may ask the store can look the purchase up, so it prints as `<redacted>`. A journal stores it sealed.
+/// Anyone who holds it and may ask the store can look the purchase up, so it prints as `<redacted>`. A journal stores it sealed.
 public struct PurchaseHandle: Hashable, Sendable, Codable {
     /// The lineage.
     public var lineage: SubscriptionID
     /// The app, in the store's words.
     public var app: String
-    /// What was bought, in the adapter's words.
+    /// The kind of purchase, in the adapter's words.
     public var kind: String
     /// The reference.
     public var token: String

@@ -21,10 +21,12 @@ public struct OpenQuestion: Hashable, Sendable, Codable {
         public static let graceWithoutEnd: Reason = "grace_without_end"
         /// The subscription is paused, and may go on at any time, or was to go on by itself.
         public static let paused: Reason = "paused"
-        /// Whose the purchase is was stated, and nothing of what was bought: its payment is pending, say.
+        /// An owner of the purchase was stated and nothing else, for example while its payment is pending.
         public static let unknownPurchase: Reason = "unknown_purchase"
         /// Two statements cannot both be so, see ``SubscriptionState/contradictions``.
         public static let contradiction: Reason = "contradiction"
+        /// The host wants to know, see a journal's `askAgain(about:)`.
+        public static let requested: Reason = "requested"
 
         /// How long to wait after the first answer that settles nothing; the time doubles with every further one. A store
         /// tries a failed charge again for weeks.
@@ -43,6 +45,12 @@ public struct OpenQuestion: Hashable, Sendable, Codable {
     /// From when on an answer can be expected.
     @EventTime public var dueAt: Date
 
+    package init(reason: Reason, subscription: SubscriptionID, dueAt: Date) {
+        self.reason = reason
+        self.subscription = subscription
+        self.dueAt = dueAt
+    }
+
     private enum CodingKeys: String, CodingKey {
         case reason, subscription
         case dueAt = "due_at"
@@ -50,7 +58,7 @@ public struct OpenQuestion: Hashable, Sendable, Codable {
 }
 
 extension SubscriptionState {
-    /// What only the provider can tell about this purchase, the earliest due first. Some of it may lie in the future: a period
+    /// The questions about this purchase that only its provider can answer, the earliest due first. Some of it may lie in the future: a period
     /// that renews becomes a question an hour after its end, unless something is stated until then.
     ///
     /// A store may leave a customer whose charge failed a day or two of access without a word. An answer that shows the old
@@ -89,7 +97,7 @@ extension SubscriptionState {
     private static let minute: Int64 = 60_000
     private static let hour: Int64 = 3_600_000
 
-    /// What the end of the last access leaves open.
+    /// The question that the end of the last access leaves open.
     private func unsettledEnd(_ timeline: PeriodTimeline) -> [(Int64, OpenQuestion.Reason)] {
         let ends = timeline.periods.filter { $0.accessEnd > $0.start }.map(\.accessEnd)
         guard let end = ends.max(), end < .max, case .denied(_, let denial) = access(at: end, timeline) else {

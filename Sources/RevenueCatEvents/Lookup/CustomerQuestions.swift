@@ -90,7 +90,7 @@ extension RevenueCatClient: LineageQuestions {
 }
 
 extension RevenueCatSubscription {
-    /// Whether it is of the store and environment of a lineage.
+    /// True if it is of the store and environment of a lineage.
     fileprivate func isSold(in lineage: SubscriptionID) -> Bool {
         (store == .macAppStore ? .appStore : store) == lineage.store && environment == lineage.environment
     }

@@ -60,6 +60,9 @@ struct DatabaseOptions: ParsableArguments {
     /// The journal in the database, whose tables have to be there unless `migrates`.
     func journal(migrates: Bool = false) async throws -> Journal {
         let location = try location
+        var options = Journal.Options()
+        options.sealingKey = ProcessInfo.processInfo.environment["LIFECYCLE_SEALING_KEY"].map { Secret($0) }
+        let configured = options
         return try await reachable { () async throws(JournalError) in
             switch location {
             case .sqlite(let path):
@@ -69,9 +72,11 @@ struct DatabaseOptions: ParsableArguments {
                         "\(path) does not exist; `lifecycle journal init` makes it"
                     )
                 }
-                return Journal(try await SQLiteJournal(path: path, migrates: migrates), now: { Date() })
+                let storage = try await SQLiteJournal(path: path, migrates: migrates)
+                return Journal(storage, options: configured, now: { Date() })
             case .postgres(let configuration):
-                return Journal(try await PostgresJournal(configuration, migrates: migrates), now: { Date() })
+                let storage = try await PostgresJournal(configuration, migrates: migrates)
+                return Journal(storage, options: configured, now: { Date() })
             }
         }
     }

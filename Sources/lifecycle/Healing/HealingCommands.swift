@@ -1,0 +1,195 @@
+#if CommandLineTool
+import ArgumentParser
+import Foundation
+import LifecycleJournal
+
+/// Which provider is asked, and with what.
+struct ProviderOptions: ParsableArguments {
+    @Option(help: "Who is asked: apple, google, revenuecat or stripe.")
+    var provider: String
+
+    @Option(help: ArgumentHelp("How the provider is asked, as a JSON file.", valueName: "file"))
+    var config: String
+
+    func access() throws -> ProviderAccess { try ProviderAccess(Provider(rawValue: provider), path: config) }
+}
+
+/// `lifecycle preflight`
+struct PreflightCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "preflight",
+        abstract: "Checks the credentials for a provider, and says what is wrong.",
+        discussion: ProviderAccess.help
+            + "\n\nExit status: 69 where the provider refuses the credentials or cannot be asked."
+    )
+
+    @OptionGroup var options: ProviderOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let access = try options.access()
+        let findings = await access.check()
+        try output.print(findings, heads: ["NAME", "RESULT", "ADVICE"]) { finding in
+            [finding.name, finding.isPassed ? "passed" : "failed", finding.advice]
+        }
+        await access.close()
+        if findings.contains(where: { !$0.isPassed }) { throw ExitCode.unavailable }
+    }
+}
+
+/// `lifecycle backfill`
+struct BackfillCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backfill",
+        abstract: "Takes in what a provider sent while your server was down, and asks about what is still open.",
+        discussion: """
+            Reads the provider's own memory (Apple's notifications of 180 days, Stripe's events and Google Play's voided \
+            purchases of 30), from where it was read last, and then asks about every purchase that is due, as `lifecycle reconcile` \
+            does. Where the provider has forgotten a part, and of RevenueCat, which remembers nothing, all its purchases are asked \
+            about.
+
+            Every line of output is a JSON object; progress goes to standard error. It may be broken off and run again at any \
+            time.
+
+            \(ProviderAccess.help)
+
+            Exit status: 1 where the provider has forgotten a part, 69 where it could not be asked.
+            """
+    )
+
+    @OptionGroup var options: ProviderOptions
+    @OptionGroup var database: DatabaseOptions
+
+    @Option(
+        help: ArgumentHelp("Where to begin a history that was never read before, \(Moment.form).", valueName: "time"),
+        transform: Moment.init
+    )
+    var since: Moment?
+
+    func run() async throws {
+        let access = try options.access()
+        let journal = try await database.journal()
+        var hasGap = false
+        for history in access.histories {
+            let report: Journal.Backfill
+            do {
+                report = try await journal.backfill(from: history, since: since?.date) { progress in
+                    StandardError.write(
+                        "\(progress.history): \(progress.pages) pages, \(progress.deliveries) deliveries, \(progress.newEvents) new"
+                    )
+                }
+            } catch {
+                StandardError.write("\(error)")
+                throw ExitCode.unavailable
+            }
+            try StandardOutput.write(line: CanonicalJSON.bytes(report))
+            if let gap = report.gap {
+                hasGap = true
+                StandardError.write(
+                    "\(report.history) has forgotten \(gap.from.formatted(.iso8601)) to \(gap.until.formatted(.iso8601))"
+                )
+                try await database.reachable { () async throws(JournalError) in
+                    _ = try await journal.askAgain(about: access.provider)
+                }
+            }
+        }
+        // A provider without a memory of what it sent is asked about everything.
+        if access.histories.isEmpty {
+            try await database.reachable { () async throws(JournalError) in
+                _ = try await journal.askAgain(about: access.provider)
+            }
+        }
+        try await reconcile(journal, with: access, in: database)
+        await access.close()
+        if hasGap { throw ExitCode.differs }
+    }
+}
+
+/// `lifecycle reconcile`
+struct ReconcileCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reconcile",
+        abstract: "Asks a provider about every purchase that cannot be the whole story.",
+        discussion: """
+            Such as one whose period ran out without a word. Prints what came of it as a JSON object.
+
+            \(ProviderAccess.help)
+
+            Exit status: 69 where the provider could not be asked, or refused the credentials.
+            """
+    )
+
+    @OptionGroup var options: ProviderOptions
+    @OptionGroup var database: DatabaseOptions
+
+    @Flag(help: "Asks about all purchases of the provider, whatever is open about them.")
+    var all = false
+
+    func run() async throws {
+        let access = try options.access()
+        let journal = try await database.journal()
+        if all {
+            try await database.reachable { () async throws(JournalError) in
+                _ = try await journal.askAgain(about: access.provider)
+            }
+        }
+        try await reconcile(journal, with: access, in: database)
+        await access.close()
+    }
+}
+
+/// `lifecycle refetch`
+struct RefetchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "refetch",
+        abstract: "Asks a provider about one purchase now, and prints the events that were new.",
+        discussion: """
+            \(ProviderAccess.help)
+
+            Exit status: 66 where the provider does not know the purchase, 69 where it could not be asked.
+            """
+    )
+
+    @OptionGroup var options: ProviderOptions
+    @OptionGroup var database: DatabaseOptions
+
+    @Argument(help: "The purchase, such as app_store/production/2000000123456789.")
+    var purchase: String
+
+    func run() async throws {
+        guard let lineage = SubscriptionID(purchase) else {
+            throw ValidationError("\(purchase) is not store/environment/id")
+        }
+        let access = try options.access()
+        let journal = try await database.journal()
+        let applied: [AppliedEvent]?
+        do {
+            applied = try await journal.refetch(lineage, with: access.questions)
+        } catch {
+            StandardError.write("\(error)")
+            throw ExitCode.unavailable
+        }
+        await access.close()
+        guard let applied else {
+            StandardError.write("the provider does not know the purchase, or cannot be asked by its name")
+            throw ExitCode.nothingFound
+        }
+        for event in applied where event.isNews { try StandardOutput.write(line: CanonicalJSON.bytes(event)) }
+    }
+}
+
+/// Asks about what is due, and prints what came of it.
+private func reconcile(_ journal: Journal, with access: ProviderAccess, in database: DatabaseOptions) async throws {
+    let report = try await database.reachable { () async throws(JournalError) in
+        try await journal.reconcile(
+            with: access.questions,
+            replaying: access.adapter.map { [access.provider.rawValue: $0] } ?? [:]
+        )
+    }
+    try StandardOutput.write(line: CanonicalJSON.bytes(report))
+    guard report.stopped.isEmpty else {
+        for (name, code) in report.stopped { StandardError.write("\(name) cannot be asked: \(code)") }
+        throw ExitCode.unavailable
+    }
+}
+#endif

@@ -1,0 +1,111 @@
+#if CommandLineTool
+import ArgumentParser
+import Foundation
+import GooglePubSub
+import LifecycleJournal
+import Stripe
+
+/// `lifecycle import`
+struct ImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Takes over the purchases that you had before you had a journal. Nothing of it is news.",
+        discussion: """
+            Stripe's subscriptions are listed by Stripe. For the others, give a file with a purchase on each line:
+
+              apple    a transaction id, and `sandbox` behind a comma where it is a test purchase
+              google   a purchase token, `subscription` or `product`, and the package where there are several, with commas between
+
+            It goes on where it was broken off, as long as the file has the same name and lines. Prints a report as a JSON object: what \
+            the provider does not know is in `missing`. Set LIFECYCLE_SEALING_KEY, or Google Play cannot be asked again later.
+
+            \(ProviderAccess.help)
+
+            Exit status: 1 where a purchase is missing or was refused, 69 where the provider could not be asked.
+            """
+    )
+
+    @OptionGroup var options: ProviderOptions
+    @OptionGroup var database: DatabaseOptions
+
+    @Argument(help: ArgumentHelp("The purchases, one on each line.", valueName: "file"))
+    var file: String?
+
+    func run() async throws {
+        let access = try options.access()
+        let journal = try await database.journal()
+        let report: Journal.Import
+        if let file {
+            let list = ListedPurchases(
+                "\(access.provider)/\(URL(fileURLWithPath: file).lastPathComponent)",
+                try questions(file, access)
+            )
+            report = try await take(list, from: access, into: journal)
+        } else {
+            guard let list = access.purchases else {
+                throw ValidationError("\(access.provider) lists no purchases: give a file")
+            }
+            report = try await take(list, from: access, into: journal)
+        }
+        try StandardOutput.write(line: CanonicalJSON.bytes(report))
+        await access.close()
+        if !report.missing.isEmpty || !report.refused.isEmpty { throw ExitCode.differs }
+    }
+
+    private func take(
+        _ list: some PurchaseList,
+        from access: ProviderAccess,
+        into journal: Journal
+    ) async throws -> Journal.Import {
+        do {
+            return try await journal.importPurchases(from: list, with: access.questions) { progress in
+                StandardError.write("\(progress.list): \(progress.purchases) purchases, \(progress.found) found")
+            }
+        } catch {
+            StandardError.write("\(error)")
+            throw ExitCode.unavailable
+        }
+    }
+
+    private func questions(_ file: String, _ access: ProviderAccess) throws -> [LineageQuestion] {
+        let text = String(decoding: try contents(of: file), as: UTF8.self)
+        var questions: [LineageQuestion] = []
+        for (index, line) in text.split(whereSeparator: \.isNewline).enumerated() {
+            let parts = line.split(separator: ",", omittingEmptySubsequences: false)
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+            guard let question = question(parts, access) else {
+                // The line has a purchase token, which is not shown.
+                throw ValidationError("\(file): line \(index + 1) is not a purchase of \(access.provider)")
+            }
+            questions.append(question)
+        }
+        return questions
+    }
+
+    private func question(_ parts: [String], _ access: ProviderAccess) -> LineageQuestion? {
+        guard let id = parts.first, !id.isEmpty else { return nil }
+        let present = Date()
+        switch access.provider {
+        case .apple:
+            guard parts.count < 3, id.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+            let world = parts.count > 1 ? parts[1] : "production"
+            guard ["production", "sandbox"].contains(world) else { return nil }
+            let lineage = SubscriptionID(store: .appStore, environment: StoreEnvironment(rawValue: world), id: id)
+            return LineageQuestion(lineage, askedAt: present)
+        case .google:
+            guard parts.count > 1, GooglePurchase.Kind(rawValue: parts[1]) != nil,
+                let app = parts.count > 2 ? parts[2] : access.apps.first
+            else { return nil }
+            let lineage = SubscriptionID(
+                store: .playStore,
+                environment: .unknown,
+                id: PurchaseToken(id).fingerprint
+            )
+            var question = LineageQuestion(lineage, askedAt: present)
+            question.handle = PurchaseHandle(lineage, app: app, kind: parts[1], token: id)
+            return question
+        default: return nil
+        }
+    }
+}
+#endif

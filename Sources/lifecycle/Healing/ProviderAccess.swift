@@ -1,0 +1,249 @@
+#if CommandLineTool
+import AppStoreServer
+import AppleJWS
+import ArgumentParser
+import CurlTransport
+import Foundation
+import GooglePubSub
+import HTTPTransport
+import LoopbackServer
+import Normalizer
+import RevenueCatEvents
+import Stripe
+import WireJSON
+
+/// How one provider is asked, as the configuration file of `lifecycle backfill` and its like says.
+struct ProviderAccess {
+    private static let common: Set<String> = ["trustRootsFile", "emulator"]
+    private static let members: [Provider: Set<String>] = [
+        .apple: ["bundleIds", "appAppleId", "environments", "rootsFile", "issuerId", "keyId", "keyFile", "isReleased"],
+        .google: ["packageNames", "serviceAccountFile"],
+        .revenuecat: ["apiKeyFile", "project"],
+        .stripe: ["apiKeyFile", "livemode", "account"],
+    ]
+    static let help = """
+        The configuration is a JSON object:
+
+          apple       bundleIds, appAppleId, environments (production, sandbox), rootsFile (Apple's root certificates, PEM),
+                      issuerId, keyId, keyFile (the .p8 file), isReleased (false before the first release)
+          google      packageNames, serviceAccountFile
+          revenuecat  apiKeyFile, project (of version 2 of the API)
+          stripe      apiKeyFile, livemode, account (a connected one)
+          any         trustRootsFile (PEM certificates to trust instead of the system's),
+                      emulator (a port of this host, where a simulator plays the provider)
+        """
+
+    let provider: Provider
+    private(set) var histories: [any DeliveryHistory] = []
+    private(set) var questions: [any LineageQuestions] = []
+    private(set) var adapter: (any ProviderAdapter)?
+    /// The purchases that the provider lists itself.
+    private(set) var purchases: StripeSubscriptionList?
+    /// The apps, in the provider's words.
+    private(set) var apps: [String] = []
+    /// Checks the credentials, and says what to do.
+    private(set) var check: @Sendable () async -> [Finding] = { [] }
+    private let transport: CurlTransport
+
+    /// The outcome of a check of the credentials.
+    struct Finding: Encodable {
+        var name: String
+        var isPassed: Bool
+        var advice: String
+
+        private enum CodingKeys: String, CodingKey {
+            case name, advice
+            case isPassed = "is_passed"
+        }
+    }
+
+    /// - Throws: `ValidationError` for a file that is not a configuration, also for an unknown member.
+    init(_ provider: Provider, path: String) throws(ValidationError) {
+        do {
+            let reader = try ObjectReader(parsing: contents(of: path))
+            guard let members = Self.members[provider] else {
+                throw ValidationError("--provider is none of apple, google, revenuecat, stripe")
+            }
+            try reader.refuseMembers(otherThan: members.union(Self.common))
+            try self.init(provider, reader)
+        } catch let error as ValidationError {
+            throw error
+        } catch {
+            throw ValidationError("\(path): \(error)")
+        }
+    }
+
+    private init(_ provider: Provider, _ reader: ObjectReader) throws {
+        self.provider = provider
+        let roots: CurlTransport.Configuration.TrustRoots =
+            try reader.optionalString("trustRootsFile").map { path in
+                _ = try contents(of: path)
+                return .file(path: path)
+            } ?? .system
+        transport = try CurlTransport(.init(trustRoots: roots))
+        let port = try reader.optionalInt64("emulator").map { Int(clamping: $0) }
+        func redirected(_ host: String) -> any HTTPTransport {
+            guard let port else { return transport }
+            return RedirectedTransport(transport, from: host, to: port)
+        }
+        switch provider {
+        case .apple: try apple(reader, redirected("api.storekit.apple.com"))
+        case .google: try google(reader, port: port)
+        case .revenuecat: try revenueCat(reader, redirected("api.revenuecat.com"))
+        default: try stripe(reader, redirected("api.stripe.com"))
+        }
+    }
+
+    /// Without white space at an end, which editors put there.
+    private static func secret(_ reader: ObjectReader, _ name: MemberName) throws -> Secret {
+        let text = String(decoding: try contents(of: reader.string(name)), as: UTF8.self)
+        return Secret(text.trimmingCharacters(in: .whitespacesAndNewlines))
+    }
+
+    /// Ends the connections.
+    func close() async { await transport.shutdown() }
+
+    // MARK: Providers
+
+    private mutating func apple(_ reader: ObjectReader, _ transport: any HTTPTransport) throws {
+        let identifiers = try reader.strings("bundleIds")
+        let environments = try reader.strings("environments").map { name -> AppStoreServer.Environment in
+            switch name {
+            case "production": .production
+            case "sandbox": .sandbox
+            default: throw ValidationError("environments are production, sandbox or both")
+            }
+        }
+        let roots = String(decoding: try contents(of: reader.string("rootsFile")), as: UTF8.self)
+        let appID = try reader.optionalInt64("appAppleId")
+        var configuration = AppleConfiguration(
+            apps: identifiers.map { .init(bundleID: $0, appAppleID: appID) },
+            environments: Set(environments.map { $0 == .production ? .production : .sandbox }),
+            trustAnchors: try AppleTrustAnchors(pem: roots)
+        )
+        // Notifications in the history are of any age.
+        configuration.maximumAge = nil
+        let adapter = try AppleAdapter(configuration)
+        let key = try AppStoreServerKey(
+            issuerID: try reader.string("issuerId"),
+            keyID: try reader.string("keyId"),
+            privateKey: Secret(bytes: try contents(of: reader.string("keyFile")))
+        )
+        let isReleased = try reader.optionalBool("isReleased") ?? true
+        let servers = try identifiers.map { identifier in
+            var asking = AppStoreServer.Configuration(key: key, bundleID: identifier, environments: environments)
+            asking.isReleased = isReleased
+            var server = try AppStoreServer(asking, adapter: adapter, transport: transport, now: { Date() })
+            server.priority = .background
+            return server
+        }
+        self.adapter = adapter
+        apps = identifiers
+        questions = servers
+        histories = servers.flatMap { server in environments.map { server.history(in: $0) } }
+        check = {
+            var findings: [Finding] = []
+            for server in servers {
+                for result in await server.preflight().results {
+                    findings.append(
+                        Finding(
+                            name: "apple/\(server.configuration.bundleID)/\(result.environment)",
+                            isPassed: ![.refused, .unavailable].contains(result.finding),
+                            advice: "\(result.finding): \(result.advice)"
+                        )
+                    )
+                }
+            }
+            return findings
+        }
+    }
+
+    private mutating func google(_ reader: ObjectReader, port: Int?) throws {
+        let names = try reader.strings("packageNames")
+        let account = try ServiceAccount(keyFile: Secret(bytes: try contents(of: reader.string("serviceAccountFile"))))
+        let base = try port.map { try HTTPSURL(host: "localhost", port: $0) }
+        let api = try PlayDeveloperAPI(
+            transport: transport,
+            tokens: try ServiceAccountTokenSource(
+                account,
+                scopes: [.androidPublisher],
+                transport: transport,
+                tokenURL: try port.map { try HTTPSURL(host: "localhost", port: $0, path: ["token"]) },
+                now: { Date() }
+            ),
+            base: base
+        )
+        let configuration = GooglePlayConfiguration(packageNames: Set(names), subscriptions: [], push: nil)
+        let adapter = try GooglePlayAdapter(configuration, keys: nil, api: api)
+        self.adapter = adapter
+        apps = names
+        questions = [adapter]
+        histories = names.compactMap { adapter.voidedPurchases(of: $0) }
+        check = {
+            var findings: [Finding] = []
+            for name in names {
+                var query = VoidedPurchasesQuery()
+                query.pageSize = 1
+                let answer = await api.voidedPurchases(packageName: name, query)
+                let advice =
+                    switch answer.outcome {
+                    case .found: "nothing to do"
+                    case .denied:
+                        "invite the service account in the Play Console, with the right to view financial data"
+                    case .notFound, .gone, .invalid: "check the package name"
+                    default: "Google could not be asked: \(answer.reason ?? "status \(answer.status)")"
+                    }
+                findings.append(Finding(name: "google/\(name)", isPassed: answer.outcome == .found, advice: advice))
+            }
+            return findings
+        }
+    }
+
+    private mutating func revenueCat(_ reader: ObjectReader, _ transport: any HTTPTransport) throws {
+        let project = try reader.optionalString("project")
+        let client = try RevenueCatClient(
+            transport: transport,
+            apiKey: try Self.secret(reader, "apiKeyFile"),
+            api: project.map { .v2(project: $0) } ?? .v1
+        )
+        questions = [client]
+        check = {
+            let name = "revenuecat" + (project.map { "/\($0)" } ?? "")
+            guard project != nil else {
+                let advice = "version 1 of the API cannot be checked: every question about a customer makes one"
+                return [Finding(name: name, isPassed: true, advice: advice)]
+            }
+            do throws(DeliveryError) {
+                _ = try await client.subscriptions(withTransaction: "preflight")
+                return [Finding(name: name, isPassed: true, advice: "nothing to do")]
+            } catch {
+                return [Finding(name: name, isPassed: false, advice: "check key and project: \(error)")]
+            }
+        }
+    }
+
+    private mutating func stripe(_ reader: ObjectReader, _ transport: any HTTPTransport) throws {
+        // Nothing is received here, so no signature has to hold.
+        var configuration = StripeAdapter.Configuration(signingSecrets: [Secret(UUID().uuidString)])
+        configuration.lookup = .init(transport: transport, apiKey: try Self.secret(reader, "apiKeyFile"))
+        if let isLive = try reader.optionalBool("livemode") { configuration.mode = isLive ? .live : .test }
+        let account = try reader.optionalString("account")
+        let adapter = try StripeAdapter(configuration)
+        self.adapter = adapter
+        questions = [adapter]
+        purchases = adapter.subscriptions(of: account)
+        let history = adapter.history(of: account)
+        histories = [history].compactMap(\.self)
+        check = {
+            let present = Date()
+            do throws(DeliveryError) {
+                _ = try await history?.page(of: present.addingTimeInterval(-60)..<present, at: nil)
+                return [Finding(name: "stripe", isPassed: true, advice: "nothing to do")]
+            } catch {
+                let advice = error.code == .denied ? "give the key the right to read events" : "\(error)"
+                return [Finding(name: "stripe", isPassed: false, advice: advice)]
+            }
+        }
+    }
+}
+#endif
