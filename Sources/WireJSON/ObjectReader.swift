@@ -160,6 +160,14 @@ package struct ObjectReader: Sendable {
         do throws(JSONError) { return try optionalStrings(name) } catch { return noted(error) }
     }
 
+    /// A country by ISO 3166-1 alpha-2: two capital letters. Anything else is noted.
+    package mutating func descriptiveCountry(_ name: MemberName) -> String? {
+        guard let country = descriptiveString(name), !country.isEmpty else { return nil }
+        if country.isCountryCode { return country }
+        if let value = optionalValue(name) { note(value.path) }
+        return nil
+    }
+
     package mutating func descriptiveObject<Model: JSONReadable>(
         _ name: MemberName,
         as model: Model.Type = Model.self
@@ -233,4 +241,9 @@ extension JSONValue {
     package func strings() throws(JSONError) -> [String] {
         try array().strings()
     }
+}
+
+extension String {
+    /// True for two capital letters, as ISO 3166-1 alpha-2 has them.
+    package var isCountryCode: Bool { utf8.count == 2 && utf8.allSatisfy { (0x41...0x5A).contains($0) } }
 }

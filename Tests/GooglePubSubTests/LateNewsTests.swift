@@ -35,6 +35,7 @@ struct LateNewsTests {
             askedAt: resubscribedAt + 60_000,
             prior: ledger.states.first
         )
-        #expect(late.events.map(\.event) == [.expired(.init(reason: .customer))])
+        let feedback = "CANCEL_SURVEY_REASON_COST_RELATED"
+        #expect(late.events.map(\.event) == [.expired(.init(reason: .customer, feedback: feedback))])
     }
 }

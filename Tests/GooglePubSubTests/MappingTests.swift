@@ -346,7 +346,10 @@ struct MappingTests {
     func canceledKeepsAccess() throws {
         let end = Vectors.event + 20 * Vectors.day
         let event = try #require(try Play.map(3, Vectors.purchase("CANCELED")).events.first)
-        #expect(event.event == .autoRenewDisabled(.init(reason: .customer, accessUntil: Play.date(end))))
+        let feedback = "CANCEL_SURVEY_REASON_COST_RELATED"
+        #expect(
+            event.event == .autoRenewDisabled(.init(reason: .customer, accessUntil: Play.date(end), feedback: feedback))
+        )
         #expect(access(after: [event], at: end - 1))
         #expect(!access(after: [event], at: end))
     }

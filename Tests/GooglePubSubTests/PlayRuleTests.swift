@@ -117,6 +117,17 @@ struct PlayRuleTests {
             #expect(result.events.map(\.id) == expected.events.map(\.id), "\(order)")
             #expect(result.events.map(\.facts) == expected.events.map(\.facts), "\(order)")
         }
+        // All of it ends, and that is no word against what was paid for.
+        let ended = Self.bought.with {
+            $0.items = items.reversed().map { $0.with { $0.expiry = Self.start + Self.day } }
+        }
+        .with { $0.state = "EXPIRED" }
+        let (ledger, _) = Self.ledger([expected, try Play.map(12, ended, at: Self.start + Self.day)])
+        #expect(ledger.states.count == items.count)
+        for state in ledger.states {
+            #expect(state.contradictions.isEmpty)
+            #expect(!state.access(at: Play.date(Self.start + 2 * Self.day)).isGranted)
+        }
         // What is sold as an add-on comes after what is not.
         let named = try ResolutionMapping(
             resolved: Play.resolved(
@@ -128,6 +139,25 @@ struct PlayRuleTests {
         ).normalization
         #expect(named.events.first?.product?.id == "premium")
         #expect(expected.events.first?.product?.id == "extra")
+    }
+
+    @Test(
+        "an event has the country that Google bills in, and the developer's tags of the plan",
+        arguments: ["DE", "de", ""]
+    )
+    func countryAndTags(_ region: String) throws {
+        let json = Self.bought.json.replacing("\"regionCode\":\"DE\"", with: "\"regionCode\":\"\(region)\"")
+            .replacing("\"basePlanId\":", with: "\"offerTags\":[\"spring\",\"web\"],\"basePlanId\":")
+        let resolved = try Play.resolved(
+            Vectors.hint(4, at: Self.start),
+            [Play.found(.subscription, Vectors.token, json)]
+        )
+        let result = try ResolutionMapping(resolved: resolved, prior: nil).normalization
+        #expect(Set(result.events.map(\.country)) == [region == "DE" ? "DE" : nil])
+        #expect(Set(result.events.map(\.product?.offerTags)) == [["spring", "web"]])
+        #expect(result.anomalies.contains("regionCode") == (region == "de"))
+        let event = try #require(result.events.first)
+        #expect(try CanonicalJSON.value(NormalizedEvent.self, from: CanonicalJSON.bytes(event)) == event)
     }
 
     @Test("a purchase that is kept no more ends by what a notification says, and its refund has its id")

@@ -24,6 +24,8 @@ struct LineageDraft {
     var product: PurchasedProduct?
     var period: ServicePeriod?
     var price: Price?
+    /// The country that Google bills the customer in.
+    var country: String?
     var renewal: RenewalTerms?
     /// The order that the lineage's access rests on.
     var transaction: String?

@@ -299,6 +299,7 @@ extension ResolutionMapping {
             product: item.product,
             period: item.knownPeriod,
             price: item.price,
+            country: item.purchase.regionCode,
             renewal: item.terms,
             transaction: item.item.latestSuccessfulOrderID
         )
@@ -515,6 +516,7 @@ extension ResolutionMapping {
                         product: lineage.product,
                         period: isCurrent ? lineage.period : nil,
                         price: draft.price ?? (isCurrent ? lineage.price : nil),
+                        country: lineage.country,
                         renewal: lineage.renewal,
                         occurredAt: occurredAt,
                         effectiveAt: draft.effectiveAt ?? occurredAt,

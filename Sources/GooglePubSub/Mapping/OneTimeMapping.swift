@@ -36,6 +36,7 @@ struct PlayProducts {
             id: item.productID,
             basePlan: item.purchaseOptionID,
             offer: item.offerID.map { Offer(kind: .promotional, id: $0) },
+            offerTags: item.offerTags.isEmpty ? nil : item.offerTags,
             quantity: item.quantity
         )
     }
@@ -115,6 +116,7 @@ struct PlayProducts {
             account: account,
             product: product(item),
             price: price(item),
+            country: purchase.regionCode,
             // Further items' charges and grants are distinguished by their names in the order.
             transaction: index == 0 ? purchase.orderID : transaction(index)
         )

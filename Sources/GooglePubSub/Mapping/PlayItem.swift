@@ -83,7 +83,12 @@ extension PlayItem {
     }
 
     var product: PurchasedProduct {
-        PurchasedProduct(id: item.productID, basePlan: item.basePlanID, offer: offer)
+        PurchasedProduct(
+            id: item.productID,
+            basePlan: item.basePlanID,
+            offer: offer,
+            offerTags: item.offerTags.isEmpty ? nil : item.offerTags
+        )
     }
 
     var productName: String { item.productName }

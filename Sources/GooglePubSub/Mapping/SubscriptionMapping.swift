@@ -345,7 +345,9 @@ extension SubscriptionMapping {
         let identity = canceledAt ?? (reason == .commitment ? item.eventTime : item.item.expiryTime) ?? item.eventTime
         return EventDraft(
             id: notified("auto_renew_off", String(identity.millisecondsSince1970)),
-            event: .autoRenewDisabled(.init(reason: reason, accessUntil: accessUntil)),
+            event: .autoRenewDisabled(
+                .init(reason: reason, accessUntil: accessUntil, feedback: purchase.cancellationFeedback)
+            ),
             occurredAt: canceledAt,
             effectiveAt: accessUntil
         )
@@ -407,7 +409,7 @@ extension SubscriptionMapping {
     private var expired: EventDraft {
         EventDraft(
             id: endedID(.unknown),
-            event: .expired(.init(reason: item.expiryReason)),
+            event: .expired(.init(reason: item.expiryReason, feedback: purchase.cancellationFeedback)),
             occurredAt: item.accessEnd
         )
     }
@@ -460,5 +462,13 @@ extension SubscriptionPurchase.State {
         case .pending, .active, .paused, .inGracePeriod, .onHold, .canceled, .expired, .pendingPurchaseCanceled: true
         default: false
         }
+    }
+}
+
+extension SubscriptionPurchase {
+    /// The answer that the customer ticked when asked why they cancelled.
+    fileprivate var cancellationFeedback: String? {
+        guard case .user(_, let reason)? = cancellation else { return nil }
+        return reason
     }
 }

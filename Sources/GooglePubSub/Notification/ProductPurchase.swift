@@ -20,6 +20,8 @@ public struct ProductPurchase: Sendable, Hashable {
     public let obfuscatedAccountID: String?
     /// The profile that the app named at purchase.
     public let obfuscatedProfileID: String?
+    /// The billing country, ISO 3166-1 alpha-2.
+    public let regionCode: String?
     /// True if a licence tester bought it.
     public let isTestPurchase: Bool
     /// The purchased products.
@@ -47,6 +49,8 @@ public struct ProductPurchase: Sendable, Hashable {
         public let purchaseOptionID: String?
         /// The offer.
         public let offerID: String?
+        /// The developer's tags of the purchase option and the offer.
+        public let offerTags: [String]
         /// How many were bought; absent means one.
         public let quantity: Int64?
         /// How many of them were not given back.
@@ -80,7 +84,7 @@ extension ProductPurchase {
     /// - Throws: `JSONError` where a time, a quantity or an identifier is of the wrong type, or the state or the products
     ///   are missing.
     package init(payload: [UInt8]) throws(JSONError) {
-        let reader = try ObjectReader(parsing: payload)
+        var reader = try ObjectReader(parsing: payload)
         self.payload = payload
         state = State(rawValue: try ObjectReader(reader.value("purchaseStateContext")).identifier("purchaseState"))
         orderID = try reader.optionalIdentifier("orderId")
@@ -88,6 +92,7 @@ extension ProductPurchase {
         acknowledgementState = try reader.optionalOpen("acknowledgementState")
         obfuscatedAccountID = try reader.optionalIdentifier("obfuscatedExternalAccountId")
         obfuscatedProfileID = try reader.optionalIdentifier("obfuscatedExternalProfileId")
+        regionCode = reader.descriptiveCountry("regionCode")
         isTestPurchase = reader.isPresent("testPurchaseContext")
         let items = try reader.array("productLineItem")
         guard (1...Limits.lineItems).contains(items.count) else {
@@ -103,9 +108,10 @@ extension ProductPurchase {
 extension ProductPurchase.LineItem {
     fileprivate init(_ reader: ObjectReader) throws(JSONError) {
         productID = try reader.identifier("productId")
-        let offer = try reader.optionalReader("productOfferDetails")
+        var offer = try reader.optionalReader("productOfferDetails")
         purchaseOptionID = try offer?.optionalIdentifier("purchaseOptionId")
         offerID = try offer?.optionalIdentifier("offerId")
+        offerTags = offer?.descriptiveStrings("offerTags") ?? []
         quantity = try offer?.optionalQuantity("quantity")
         refundableQuantity = try offer?.optionalQuantity("refundableQuantity")
         consumptionState = try offer?.optionalOpen("consumptionState")

@@ -17,7 +17,7 @@ public struct SubscriptionPurchase: Sendable, Hashable {
     public let acknowledgementState: AcknowledgementState?
     /// When this token was granted, which is not when the customer first subscribed; absent while payment is pending.
     public let startTime: Date?
-    /// The billing country.
+    /// The billing country, ISO 3166-1 alpha-2.
     public let regionCode: String?
     /// The purchased products.
     public let lineItems: [LineItem]
@@ -113,6 +113,8 @@ public struct SubscriptionPurchase: Sendable, Hashable {
         public let basePlanID: String?
         /// The offer, for discounted ones.
         public let offerID: String?
+        /// The developer's tags of the base plan and the offer.
+        public let offerTags: [String]
         /// Under which terms it is used now.
         public let offerPhase: OfferPhase?
         /// The promotion that it was signed up with.
@@ -299,7 +301,7 @@ extension SubscriptionPurchase {
         state = State(rawValue: try reader.identifier("subscriptionState"))
         acknowledgementState = try reader.optionalOpen("acknowledgementState")
         startTime = try reader.optionalTime("startTime")
-        regionCode = reader.descriptiveString("regionCode")
+        regionCode = reader.descriptiveCountry("regionCode")
         linkedPurchaseToken = try reader.optionalToken("linkedPurchaseToken")
         cancellation = try reader.optionalReader("canceledStateContext").map(Cancellation.init)
         autoResumeTime = try reader.optionalReader("pausedStateContext")?.optionalTime("autoResumeTime")
@@ -367,9 +369,10 @@ extension SubscriptionPurchase.LineItem {
         let prepaid = try reader.optionalReader("prepaidPlan")
         isPrepaid = prepaid != nil
         allowExtendAfterTime = try prepaid?.optionalTime("allowExtendAfterTime")
-        let offer = try reader.optionalReader("offerDetails")
+        var offer = try reader.optionalReader("offerDetails")
         basePlanID = try offer?.optionalIdentifier("basePlanId")
         offerID = try offer?.optionalIdentifier("offerId")
+        offerTags = offer?.descriptiveStrings("offerTags") ?? []
         offerPhase = try reader.optionalReader("offerPhase").map(SubscriptionPurchase.OfferPhase.init)
         signupPromotion = try reader.optionalReader("signupPromotion").map(SubscriptionPurchase.SignupPromotion.init)
         deferredReplacement = try reader.optionalReader("deferredItemReplacement")?.identifier("productId")

@@ -259,17 +259,21 @@ extension LifecycleEvent {
         @OptionalEventTime public var accessUntil: Date?
         /// The customer's answer when asked why, in the store's own word, such as Stripe's `too_expensive`.
         public var feedback: String?
+        /// The store's own word for the reason, where it says more than ``reason``, such as Stripe's `payment_disputed`.
+        public var statedReason: String?
 
         /// Makes the detail of an end of renewal.
-        public init(reason: Reason, accessUntil: Date? = nil, feedback: String? = nil) {
+        public init(reason: Reason, accessUntil: Date? = nil, feedback: String? = nil, statedReason: String? = nil) {
             self.reason = reason
             self.accessUntil = accessUntil
             self.feedback = feedback
+            self.statedReason = statedReason
         }
 
         private enum CodingKeys: String, CodingKey {
             case reason, feedback
             case accessUntil = "access_until"
+            case statedReason = "stated_reason"
         }
     }
 
@@ -302,11 +306,19 @@ extension LifecycleEvent {
         public var reason: Reason
         /// The customer's answer when asked why, in the store's own word.
         public var feedback: String?
+        /// The store's own word for the reason, where it says more than ``reason``, such as Stripe's `payment_disputed`.
+        public var statedReason: String?
 
         /// Makes the detail of an expiry.
-        public init(reason: Reason, feedback: String? = nil) {
+        public init(reason: Reason, feedback: String? = nil, statedReason: String? = nil) {
             self.reason = reason
             self.feedback = feedback
+            self.statedReason = statedReason
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case reason, feedback
+            case statedReason = "stated_reason"
         }
     }
 
@@ -799,6 +811,9 @@ extension LifecycleEvent {
             public static let externalPurchaseToken: Kind = "external_purchase_token"
             /// An invoice was issued.
             public static let invoiceIssued: Kind = "invoice_issued"
+            /// An invoice was paid that begins no period, such as for a change in the middle of one. The event has its price, and
+            /// its lines as items.
+            public static let invoicePaid: Kind = "invoice_paid"
             /// It is known which payment paid an invoice: refunds and disputes name the payment.
             public static let paymentLinked: Kind = "payment_linked"
             /// Another product was chosen. The purchase of it tells which, and from when on.

@@ -32,6 +32,7 @@ public struct NormalizedEvent: Hashable, Sendable, Identifiable {
     /// The price of the transaction.
     public var price: Optional<Price>
     /// The country of the sale, as the store bills it: two letters (ISO 3166-1 alpha-2). Absent where the store does not say.
+    /// RevenueCat states the country that it has on file for the customer.
     public var country: Optional<String>
     /// The commitment to several payments that the transaction is one of.
     public var commitment: Optional<Commitment>

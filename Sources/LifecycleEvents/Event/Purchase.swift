@@ -11,6 +11,8 @@ public struct PurchasedProduct: Hashable, Sendable, Codable {
     public var basePlan: Optional<String>
     /// The offer that the current period was sold under.
     public var offer: Optional<Offer>
+    /// The developer's own tags of the plan and the offer, on Google Play; absent where there are none.
+    public var offerTags: Optional<[String]>
     /// Apple's subscription group.
     public var group: Optional<String>
     /// How many were bought; absent where the store does not say.
@@ -23,6 +25,7 @@ public struct PurchasedProduct: Hashable, Sendable, Codable {
         id: String,
         basePlan: String? = nil,
         offer: Offer? = nil,
+        offerTags: [String]? = nil,
         group: String? = nil,
         quantity: Int64? = nil,
         addOns: [PurchasedProduct]? = nil
@@ -30,6 +33,7 @@ public struct PurchasedProduct: Hashable, Sendable, Codable {
         self.id = id
         self.basePlan = basePlan
         self.offer = offer
+        self.offerTags = offerTags
         self.group = group
         self.quantity = quantity
         self.addOns = addOns
@@ -37,6 +41,7 @@ public struct PurchasedProduct: Hashable, Sendable, Codable {
 
     private enum CodingKeys: String, CodingKey {
         case id, offer, group, quantity
+        case offerTags = "offer_tags"
         case addOns = "add_ons"
         case basePlan = "base_plan"
     }

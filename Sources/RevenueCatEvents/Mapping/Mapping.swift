@@ -135,6 +135,7 @@ extension Mapping {
             product: draft.isAboutPurchase ? purchase.product : nil,
             period: draft.isAboutPurchase ? draft.period ?? purchase.period : nil,
             price: draft.price,
+            country: draft.isAboutPurchase ? event.countryCode : nil,
             renewal: draft.renewal,
             occurredAt: occurredAt,
             effectiveAt: draft.effectiveAt ?? occurredAt,

@@ -27,6 +27,7 @@ enum EventField: Int, CaseIterable {
     case cancelReason
     case expirationReason
     case offerCode
+    case countryCode
     case price
     case priceInPurchasedCurrency
     case currency
@@ -67,6 +68,7 @@ enum EventField: Int, CaseIterable {
         case .cancelReason: "cancel_reason"
         case .expirationReason: "expiration_reason"
         case .offerCode: "offer_code"
+        case .countryCode: "country_code"
         case .price: "price"
         case .priceInPurchasedCurrency: "price_in_purchased_currency"
         case .currency: "currency"

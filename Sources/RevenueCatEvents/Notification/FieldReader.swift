@@ -115,6 +115,14 @@ struct FieldReader<Source: FieldSource> {
             return nil
         }
     }
+
+    /// A country by ISO 3166-1 alpha-2. Anything else is noted.
+    mutating func descriptiveCountry(_ field: Source.Field) -> String? {
+        guard let country = descriptiveString(field), !country.isEmpty else { return nil }
+        if country.isCountryCode { return country }
+        if let value = source.optionalValue(field) { reader.note(value.path) }
+        return nil
+    }
 }
 
 extension JSONValue {

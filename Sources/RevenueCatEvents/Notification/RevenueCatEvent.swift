@@ -57,6 +57,8 @@ public struct RevenueCatEvent: Sendable, Hashable {
     public let expirationReason: Reason?
     /// `offer_code`
     public let offerCode: String?
+    /// `country_code`: the country that RevenueCat has on file, of the app's last request to it and not of the sale.
+    public let countryCode: String?
 
     /// `price`: an estimate in US dollars; negative of a refund.
     public private(set) var priceInUSD: ExactDecimal?
@@ -156,6 +158,7 @@ public struct RevenueCatEvent: Sendable, Hashable {
             cancelReason: fields.open(.cancelReason),
             expirationReason: fields.open(.expirationReason),
             offerCode: fields.descriptiveString(.offerCode),
+            countryCode: fields.descriptiveCountry(.countryCode),
             priceInUSD: fields.amount(.price),
             priceInPurchasedCurrency: fields.amount(.priceInPurchasedCurrency),
             currency: fields.identifier(.currency),

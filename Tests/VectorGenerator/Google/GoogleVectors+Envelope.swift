@@ -63,6 +63,12 @@ extension GoogleVectors {
             ),
             accepted
         )
+        add(
+            "wrapped-without-id",
+            "a message that is known by its octets alone",
+            body: wrap(["data": JSON.string(base64(test))]),
+            accepted
+        )
         add("unwrapped", "the data alone", body: Array(test.utf8), accepted)
         add(
             "unwrapped-metadata",
@@ -198,6 +204,12 @@ extension GoogleVectors {
             "a number that is a word",
             notification("subscriptionNotification", ["notificationType": "\"four\"", "purchaseToken": "\"t\""]),
             .reject(.malformed)
+        )
+        said(
+            "type-digits",
+            "a number that is written as protocol buffers write 64-bit integers",
+            notification("subscriptionNotification", ["notificationType": "\"4\"", "purchaseToken": "\"t\""]),
+            .nothing("needs_lookup")
         )
         said(
             "type-absent",
