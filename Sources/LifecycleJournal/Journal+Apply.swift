@@ -172,7 +172,8 @@ struct StateRows {
         }
     }
 
-    /// Reads what else an account has in a store whose relays name no link between a purchase and the one that takes its place.
+    /// Reads what else an account has in a store that names no link between a purchase and one that takes its place or that the
+    /// customer comes back with.
     ///
     /// - Returns: the names of the states that were not read before.
     mutating func readSiblings(
@@ -180,11 +181,14 @@ struct StateRows {
         _ transaction: any JournalTransaction
     ) async throws -> Set<SubscriptionID> {
         let known = AccountLedger(states)
-        let telling = statements.filter { $0.mayTellSuccessor(of: known[$0.subscription]) }
-        let owners = Set(telling.flatMap(\.accounts).map { JournalKey.text($0) }).sorted()
+        let succeeding = statements.filter { $0.mayTellSuccessor(of: known[$0.subscription]) }
+        let telling = succeeding + statements.filter { $0.mayTellReturn(of: known[$0.subscription]) }
+        func owners(_ statements: [StoreStatement]) -> Set<String> {
+            Set(statements.flatMap(\.accounts).map { JournalKey.text($0) })
+        }
+        for owner in owners(succeeding).sorted() { try await Self.takeTurn(owner, transaction) }
         var siblings: Set<SubscriptionID> = []
-        for owner in owners {
-            try await Self.takeTurn(owner, transaction)
+        for owner in owners(telling).sorted() {
             let lineages = try await Self.lineages(in: .account, of: owner, transaction)
             siblings.formUnion(
                 lineages.filter { lineage in

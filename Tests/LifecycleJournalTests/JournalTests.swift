@@ -85,6 +85,30 @@ struct JournalTests {
         #expect(!events.isEmpty)
     }
 
+    @Test("A customer who comes back under a new name has resubscribed")
+    func comesBack() async throws {
+        let simulator = StripeSimulator(seed: "returns")
+        let adapter = try StripeAdapter(.init(signingSecrets: [simulator.signingSecret]))
+        let journal = journal()
+        let start = Int64(StripeLife.start.timeIntervalSince1970)
+        for (name, time) in [("sub_a", start), ("sub_b", start + 90 * 86_400)] {
+            let subscription = StripeSubscription(name, status: "active", from: time, to: time + 30 * 86_400)
+            let body = simulator.event(
+                "customer.subscription.created",
+                id: "evt_\(name)",
+                created: time,
+                object: .object(subscription.object(.endive))
+            ).bytes
+            let date = Date(timeIntervalSince1970: Double(time))
+            #expect(await journal.receive(try simulator.delivery(body, receivedAt: date), with: adapter).status == 200)
+        }
+        let origins = try await journal.events(limit: 10).map { line -> LifecycleEvent.Started.Origin? in
+            if case .started(let started) = line.event.event.event { started.origin } else { nil }
+        }
+        #expect(Set(origins) == [.new, .resubscribed])
+        #expect(try await journal.verify().findings == [])
+    }
+
     @Test("A failed charge that is settled without an event gives access, before and after a rebuild")
     func statements() async throws {
         let life = try StripeLife(try #require(Story.named("grace-lapses")))

@@ -21,8 +21,10 @@ struct StoredRowsTests {
                 links[lineage, default: []].insert(other)
                 links[other, default: []].insert(lineage)
             }
-            for account in event.account?.identifiers ?? [] { accounts[account, default: []].insert(lineage) }
-            var ledger = try ledger(linkedTo: [lineage])
+            let identifiers = event.account?.identifiers ?? []
+            // Only the account's other purchases show that a customer comes back.
+            var ledger = try ledger(linkedTo: identifiers.reduce(into: [lineage]) { $0.formUnion(accounts[$1] ?? []) })
+            for account in identifiers { accounts[account, default: []].insert(lineage) }
             let read = try CanonicalJSON.value(NormalizedEvent.self, from: try CanonicalJSON.bytes(event))
             let applied = ledger.apply(read)
             let state = ledger[lineage]

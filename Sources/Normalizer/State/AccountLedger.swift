@@ -49,6 +49,7 @@ public struct AccountLedger: Hashable, Sendable {
         if let statement = event.statement { joinSuccessors(of: lineage, stating: statement) }
         var applied = AppliedEvent(disposition: .unrelated, event: event, nextCheckAt: nil)
         update(lineage) { applied = $0.apply(event, catalog: catalog) }
+        if applied.disposition == .applied { refineReturn(&applied, catalog: catalog) }
         return applied
     }
 

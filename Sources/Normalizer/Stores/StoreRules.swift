@@ -75,6 +75,9 @@ package struct StoreRules: Hashable, Sendable {
     /// True if relays may state a product without its plan.
     package var relaysOmitPlans = false
 
+    /// True if a customer who comes back makes a new purchase with a name of its own, which the store calls new.
+    package var namesReturnAnew = false
+
     /// True if relays report such a new purchase without the purchase that it replaces.
     package var relaysOmitReplacedPurchase = false
 
@@ -131,6 +134,8 @@ extension StoreRules {
     ///   https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2
     /// - `relaysOmitReplacedPurchase`: the purchase that was replaced is `linkedPurchaseToken`, a token that relays do not state.
     ///   https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2
+    /// - `namesReturnAnew`: a customer who comes back once a purchase has expired gets a new token.
+    ///   https://developer.android.com/google/play/billing/lifecycle/subscriptions#resubscribe
     /// - `troubleWithoutGrace`: an account hold follows a failed charge.
     ///   https://developer.android.com/google/play/billing/subscriptions#account-hold
     static let playStore = StoreRules(
@@ -138,6 +143,7 @@ extension StoreRules {
         changesUnderNewName: true,
         ordersSpanNames: true,
         relaysOmitPlans: true,
+        namesReturnAnew: true,
         relaysOmitReplacedPurchase: true,
         troubleWithoutGrace: .hold
     )
@@ -157,6 +163,7 @@ extension StoreRules {
     /// - `namesRefunds`: a refund has an identifier. https://docs.stripe.com/api/refunds/object
     /// - `takesBackRefundedSales`: a refund cancels nothing. https://docs.stripe.com/refunds
     /// - `paysByInvoice`: an invoice pays for a period. https://docs.stripe.com/billing/subscriptions/overview
+    /// - `namesReturnAnew`: a canceled subscription cannot be reactivated. https://docs.stripe.com/billing/subscriptions/cancel
     static let stripe = StoreRules(
         statesOnlyBegunPeriods: true,
         listsAllItems: true,
@@ -167,7 +174,8 @@ extension StoreRules {
         switchesWithinPeriods: true,
         namesRefunds: true,
         takesBackRefundedSales: true,
-        paysByInvoice: true
+        paysByInvoice: true,
+        namesReturnAnew: true
     )
 }
 

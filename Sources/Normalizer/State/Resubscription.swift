@@ -1,0 +1,40 @@
+extension AccountLedger {
+    /// A customer who comes back to a subscription: where the store makes a new purchase of it, only the account's other purchases
+    /// show that.
+    ///
+    /// The product is the same, the same but for its base plan, or of the same group of the catalogue; nothing of it runs.
+    func refineReturn(_ applied: inout AppliedEvent, catalog: ProductCatalog?) {
+        let event = applied.event
+        guard case .started(var started) = event.event, started.origin == .new, event.store.rules.namesReturnAnew,
+            let lineage = event.subscription, let own = self[lineage],
+            let product = PeriodTimeline(own).periods.first?.fact.product
+        else { return }
+        let start = started.period.startMilliseconds
+        let before = states(of: ownership(of: own).accounts, in: event.environment)
+            .filter { $0.subscription != own.subscription && $0.subscription.store == lineage.store }
+            .flatMap { PeriodTimeline($0).periods }
+            .filter { $0.start < start && $0.accessEnd > $0.start && $0.fact.product.isOf(product, in: catalog) }
+        guard !before.isEmpty, before.allSatisfy({ $0.accessEnd <= start }) else { return }
+        started.origin = .resubscribed
+        applied.event.event = .started(started)
+    }
+}
+
+extension StoreStatement {
+    /// True if it may tell that a customer comes back to what they had under another name: it is the first of a period.
+    ///
+    /// - Parameter known: what is known of the purchase without it.
+    package func mayTellReturn(of known: SubscriptionState?) -> Bool {
+        guard subscription.store.rules.namesReturnAnew, known?.periods.isEmpty ?? true else { return false }
+        return facts.contains { $0.kind == .period }
+    }
+}
+
+extension String {
+    /// True for another's plan, and for a product of one group with it.
+    fileprivate func isOf(_ other: String, in catalog: ProductCatalog?) -> Bool {
+        if subscriptionFamily == other.subscriptionFamily { return true }
+        guard let group = catalog?[self]?.group else { return false }
+        return group == catalog?[other]?.group
+    }
+}
