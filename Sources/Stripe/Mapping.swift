@@ -371,6 +371,8 @@ extension Mapping {
         var product: PurchasedProduct?
         var period: ServicePeriod?
         var price: Price?
+        var country: String?
+        var items: [PurchasedItem]?
         var renewal: RenewalTerms?
         var facts: [Fact] = []
     }
@@ -398,6 +400,8 @@ extension Mapping {
             product: subject.product,
             period: subject.period,
             price: subject.price,
+            country: subject.country,
+            items: subject.items,
             renewal: subject.renewal,
             occurredAt: created.date,
             effectiveAt: (effectiveAt ?? created).date,

@@ -28,7 +28,7 @@ struct StoryTests {
         let events = try Self.results(version).flatMap(\.events).filter { seen.insert($0.id).inserted }
         #expect(
             events.map(\.kind.rawValue) == [
-                "started", "notice", "renewed", "renewed", "billing_issue", "renewed", "product_changed",
+                "started", "notice", "renewed", "renewed", "billing_issue", "renewed", "product_changed", "notice",
                 "product_change_scheduled", "product_changed", "renewed", "auto_renew_disabled", "expired",
             ]
         )

@@ -21,10 +21,12 @@ struct Refinement {
             refined.product = product.standing(for: main)
         }
         switch event.event {
-        case .started(let started):
-            if let begun { refined.event = refine(started, begun) }
-        case .renewed(let renewed):
-            if let period = begun ?? reading.event.inferredPeriod { refined.event = refine(renewed, period) }
+        case .started(var started):
+            started.phase = phase(started.phase)
+            refined.event = begun.map { refine(started, $0) } ?? .started(started)
+        case .renewed(var renewed):
+            renewed.phase = phase(renewed.phase)
+            refined.event = (begun ?? reading.event.inferredPeriod).map { refine(renewed, $0) } ?? .renewed(renewed)
             if case .started = refined.event, event.renewsUnderItsName { refined.origin.speech = .renewal }
         case .productChanged(var change):
             change.from = change.from ?? begun.flatMap(predecessor)?.fact.product
@@ -88,6 +90,16 @@ struct Refinement {
             let cut = period.cut, cut.at < stated.millisecondsSince1970, timeline.granting(at: cut.at) == nil
         else { return stated }
         return SubscriptionState.date(max(cut.at, period.start))
+    }
+
+    /// The terms of the period that begins, where the store states them of the period itself and the event infers them from a
+    /// payment, or the other way round.
+    private func phase(_ stated: Phase) -> Phase {
+        guard let period = begun ?? reading.event.inferredPeriod,
+            let known = now.timeline.period(transaction: period.transaction, start: period.period.startMilliseconds),
+            known.start == period.period.startMilliseconds, known.fact.product == period.product
+        else { return stated }
+        return stated == .regular || period.isProvisional && !known.fact.isProvisional ? known.fact.phase : stated
     }
 
     /// Whether a period ended with a pause that was still on before the event: a charge may fail when it is to resume.

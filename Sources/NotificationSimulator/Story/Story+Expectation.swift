@@ -119,6 +119,7 @@ extension Plot.Scene {
         switch act {
         case .renew where before?.nextPlan != nil:
             return ([.productChanged, .renewed], "a planned change and its payment are told apart")
+        case .upgrade, .crossgrade: return ([.productChanged, .notice], "the invoice of a change tells what it cost")
         case .endGrace: return ([.expired], "a subscription that is unpaid gives no access, and a payment revives it")
         case .refund where endsSubscription:
             return ([.refunded, .expired], "a refund ends nothing; the merchant ends the subscription")

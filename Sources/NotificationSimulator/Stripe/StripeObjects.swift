@@ -99,6 +99,8 @@ package struct StripeSubscription: Sendable {
     /// `pause_collection`, written as it is.
     package var collectionPause: JSONText = nil
     package var pendingUpdate: JSONText = nil
+    /// `discounts`: ids, unless they are expanded.
+    package var discounts: JSONText = []
     package var statusDetails: JSONText?
     package var metadata: JSONText = [:]
     /// True if only the plan is written, as before the Prices API.
@@ -145,6 +147,7 @@ package struct StripeSubscription: Sendable {
             members.append("current_period_start", .integer(start))
         }
         members.append("customer", .string(customer))
+        if discounts.text != "[]" { members.append("discounts", discounts) }
         members.append("ended_at", Self.number(endedAt))
         members.append("items", itemList(version))
         members.append("latest_invoice", Self.string(latestInvoice))
@@ -249,6 +252,8 @@ package struct StripeInvoice: Sendable {
     package var shownLines: Int?
     package var amountPaid: Int64?
     package var discount: Int64 = 0
+    /// The country of the customer's address.
+    package var country: String?
     package var tax: Int64?
     package var attemptCount: Int64 = 1
     package var nextAttempt: Int64?
@@ -316,6 +321,10 @@ package struct StripeInvoice: Sendable {
             members.append("total_taxes", [["amount": .integer(tax), "tax_behavior": "inclusive"]])
         }
         members.append("total", .integer(total))
+        if discount > 0 {
+            members.append("total_discount_amounts", [["amount": .integer(discount), "discount": "di_1"]])
+        }
+        if let country { members.append("customer_address", ["country": .string(country), "line1": nil]) }
         return members
     }
 

@@ -31,7 +31,7 @@ extension Mapping {
                     quantity: item?.quantity ?? 1,
                     price: price,
                     at: time,
-                    account: account(session)
+                    about: Subject(account: account(session), country: session.country)
                 )
             ])
         case "subscription":
@@ -44,6 +44,7 @@ extension Mapping {
                     about: Subject(
                         lineage: session.subscription.map { lineage($0) },
                         account: account,
+                        country: session.country,
                         facts: account.map { [.owner($0)] } ?? []
                     )
                 )
@@ -112,12 +113,15 @@ extension Mapping {
                 lineage: lineage,
                 transaction: session.paymentIntent,
                 account: account(session),
-                product: PurchasedProduct(id: session.product)
+                product: PurchasedProduct(id: session.product),
+                country: session.country
             )
         )
     }
 
     /// Something bought that does not renew.
+    ///
+    /// - Parameter subject: who bought it, and where.
     func purchase(
         _ sale: Sale,
         product: String,
@@ -125,11 +129,11 @@ extension Mapping {
         quantity: Int64,
         price: Price?,
         at time: Milliseconds,
-        account: Account?
+        about subject: Subject
     ) -> NormalizedEvent {
         let type = [basePlan, product].compactMap(\.self).compactMap { policy.oneTimeProducts[$0] }.first
         let detail = LifecycleEvent.OneTimePurchase(type: type ?? .unknown, quantity: quantity, price: price)
-        var facts: [Fact] = account.map { [.owner($0)] } ?? []
+        var facts: [Fact] = subject.account.map { [.owner($0)] } ?? []
         facts.append(
             .purchase(
                 Fact.OneTimePurchase(transaction: sale.transaction, product: product, purchase: detail, at: time.date)
@@ -143,9 +147,10 @@ extension Mapping {
             Subject(
                 lineage: sale.lineage,
                 transaction: sale.transaction,
-                account: account,
+                account: subject.account,
                 product: PurchasedProduct(id: product, basePlan: basePlan, quantity: quantity),
                 price: price,
+                country: subject.country,
                 facts: facts
             ),
             effectiveAt: time

@@ -18,7 +18,9 @@ extension Mapping {
             account: account(customer: invoice.customer, metadata: invoice.metadata),
             product: span?.purchased,
             period: span?.period,
-            price: invoice.price
+            price: invoice.price,
+            country: invoice.country,
+            items: invoice.prorations
         )
     }
 
@@ -85,8 +87,9 @@ extension Mapping {
         ])
     }
 
-    private func phase(_ invoice: InvoiceObject) -> Phase {
-        invoice.purpose == .start && invoice.isFreeFromTheStart ? .trial : .regular
+    func phase(_ invoice: InvoiceObject) -> Phase {
+        if invoice.purpose == .start, invoice.isFreeFromTheStart { return .trial }
+        return invoice.discountedPhase ?? .regular
     }
 
     func invoicePaid(_ invoice: InvoiceObject) -> Outcome {
@@ -100,8 +103,14 @@ extension Mapping {
             let began = periodBegan(by: invoice, with: span, about: subject, trialEnd: trialEnd)
         else {
             // A trial, or a price of nothing: the subscription says which. A change: the update says what. Usage of the
-            // period before: the subscription has said that the next one began.
-            return .none(.reportedElsewhere, lineage: lineage, facts: subject.facts)
+            // period before: the subscription has said that the next one began. That money was taken only the invoice says.
+            guard (invoice.amountPaid ?? 0) > 0 else {
+                return .none(.reportedElsewhere, lineage: lineage, facts: subject.facts)
+            }
+            var facts: [String: String] = [:]
+            facts["invoice"] = invoice.id
+            facts["billing_reason"] = invoice.billingReason
+            return .events([notice(.invoicePaid, facts, about: subject)])
         }
         return .events([began])
     }
@@ -118,13 +127,18 @@ extension Mapping {
         switch invoice.purpose {
         case .start where !invoice.isFreeFromTheStart:
             detail = .started(
-                LifecycleEvent.Started(origin: .new, phase: .regular, period: span.period, price: invoice.price)
+                LifecycleEvent.Started(
+                    origin: .new,
+                    phase: phase(invoice),
+                    period: span.period,
+                    price: invoice.price
+                )
             )
         case .renewal where !invoice.isInArrears:
             detail = .renewed(
                 LifecycleEvent.Renewed(
                     cause: renewalCause(of: invoice, from: span.start, trialEnd: trialEnd),
-                    phase: .regular,
+                    phase: phase(invoice),
                     period: span.period,
                     price: invoice.price
                 )
@@ -135,7 +149,7 @@ extension Mapping {
             detail = .renewed(
                 LifecycleEvent.Renewed(
                     cause: invoice.replacesItem ? .planChange : .unknown,
-                    phase: .regular,
+                    phase: phase(invoice),
                     period: span.period,
                     price: invoice.price
                 )
@@ -172,7 +186,7 @@ extension Mapping {
                 quantity: line?.quantity ?? 1,
                 price: invoice.price,
                 at: invoice.paidAt ?? created,
-                account: subject.account
+                about: subject
             )
         ])
     }
@@ -189,7 +203,7 @@ extension Mapping {
         let invoice = completed(invoice)
         let span = invoice.billedSpan
         var subject = subject(invoice, span)
-        subject.price = nil
+        (subject.price, subject.items) = (nil, nil)
         if let account = subject.account { subject.facts.append(.owner(account)) }
         // A fetched invoice is as it is now: what was paid or dropped meanwhile is no trouble any more, and its end is told by
         // itself. What was written off is still not paid.

@@ -10,10 +10,12 @@ struct Payment: Sendable {
     let invoice: String?
     let invoiceObject: InvoiceObject?
     let customer: CustomerReference?
+    /// The country of the billing address, which a charge states.
+    let country: String?
 
     /// - Parameter value: a charge, a refund or a dispute.
     init(_ value: JSONValue) throws(JSONError) {
-        let reader = try ObjectReader(value)
+        var reader = try ObjectReader(value)
         paymentIntent = try reader.reference("payment_intent")
         let isCharge = reader.optionalValue("object")?.isString("charge") ?? false
         charge = isCharge ? try reader.string("id") : try reader.reference("charge")
@@ -21,6 +23,7 @@ struct Payment: Sendable {
         invoice = reference.id
         invoiceObject = reference.object
         customer = try reader.customer()
+        country = reader.descriptiveCountry(at: "billing_details", "address")
     }
 }
 
@@ -33,6 +36,7 @@ extension Mapping {
         let statedTransaction: String
         let periodStart: Milliseconds?
         let customer: CustomerReference?
+        let country: String?
         /// Under which other names the payment is known.
         let names: [Fact]
     }
@@ -56,6 +60,7 @@ extension Mapping {
             statedTransaction: sale ?? (subscription == nil ? id : invoiceID ?? id),
             periodStart: subscription == nil ? nil : invoice?.billedSpan?.start,
             customer: invoice?.customer ?? payment.customer,
+            country: invoice?.country ?? payment.country,
             names: names
         )
     }
@@ -263,7 +268,8 @@ extension Mapping {
         Subject(
             lineage: paidBy.lineage,
             transaction: paidBy.transaction,
-            account: account(customer: paidBy.customer, metadata: nil)
+            account: account(customer: paidBy.customer, metadata: nil),
+            country: paidBy.country
         )
     }
 

@@ -168,11 +168,16 @@ extension Mapping {
         guard subject.lineage == lineage(subscription.id) else { return nil }
         subject.account = stated.account
         subject.renewal = stated.renewal
-        subject.facts = paidFacts(invoice, subject, phase: isFree ? subscription.phase : .regular)
+        subject.facts = paidFacts(invoice, subject, phase: isFree ? subscription.phase : phase(invoice))
         var event =
             isFree
             ? started(
-                Stated(subscription: subscription, lineage: lineage(subscription.id), subject: subject),
+                Stated(
+                    subscription: subscription,
+                    lineage: lineage(subscription.id),
+                    phase: subscription.phase,
+                    subject: subject
+                ),
                 with: current
             )
             : periodBegan(by: invoice, with: span, about: subject, trialEnd: subscription.endOfFirstTrial)

@@ -137,14 +137,7 @@ extension Mapping {
                 effectiveAt: end
             )
         case ("cancel"?, _):
-            let terms = RenewalTerms(willRenew: true)
-            subject.renewal = terms
-            subject.facts.append(.renewalIntent(Fact.RenewalIntent(terms)))
-            return event(
-                identity(lineage, "auto_renew", "on", schedule.id, created.wholeSeconds),
-                .autoRenewEnabled,
-                subject
-            )
+            return renewalOn(schedule, about: subject, in: lineage)
         default:
             return nil
         }
@@ -153,15 +146,41 @@ extension Mapping {
     /// By the schedule's own clock, where it has one.
     private func now(of schedule: ScheduleObject) -> Milliseconds { schedule.clock ?? created }
 
-    /// A schedule that let go of its subscription takes with it what it had arranged; what took effect before stays.
+    /// A schedule that let go of its subscription takes with it what it had arranged: another product, an end, a pause. What took
+    /// effect before stays.
     func scheduleEnded(_ schedule: ScheduleObject) -> Outcome {
         guard let subscription = schedule.subscription else { return .none(.unchanged) }
         let lineage = lineage(subscription)
-        guard let change = schedule.phases.nextChange(after: now(of: schedule)), let from = product(change.from) else {
-            return .none(.unchanged, lineage: lineage)
-        }
+        let now = now(of: schedule)
         var subject = subject(schedule, lineage)
-        subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
-        return .events([changeReverted(to: from, at: change.to.start, in: lineage, about: subject)])
+        var events: [NormalizedEvent] = []
+        if let pauses = schedule.pausesAt, pauses > now { subject.facts.append(.pause(Fact.PauseState(.none))) }
+        // One that is canceled ends its subscription, which says so itself.
+        let isReleased = schedule.status == "released" || schedule.status == nil
+        if isReleased, schedule.endBehavior == "cancel", let end = schedule.phases.last?.end, end > now {
+            events.append(renewalOn(schedule, about: subject, in: lineage))
+        }
+        if let change = schedule.phases.nextChange(after: now), let from = product(change.from) {
+            subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
+            events.append(changeReverted(to: from, at: change.to.start, in: lineage, about: subject))
+        }
+        return events.isEmpty ? .none(.unchanged, lineage: lineage, facts: subject.facts) : .events(events)
+    }
+
+    /// The end that a schedule had arranged is off.
+    private func renewalOn(
+        _ schedule: ScheduleObject,
+        about stated: Subject,
+        in lineage: SubscriptionID
+    ) -> NormalizedEvent {
+        var subject = stated
+        let terms = RenewalTerms(willRenew: true)
+        subject.renewal = terms
+        subject.facts.append(.renewalIntent(Fact.RenewalIntent(terms)))
+        return event(
+            identity(lineage, "auto_renew", "on", schedule.id, created.wholeSeconds),
+            .autoRenewEnabled,
+            subject
+        )
     }
 }

@@ -43,7 +43,23 @@ extension SubscriptionObject {
     var phase: Phase {
         // Who had paid before is given time, and begins no trial.
         if status == .trialing { return isTrialOfStart ? .trial : .promotional }
-        return current?.primary?.trialEnd == nil ? .regular : .introductory
+        return current?.primary?.trialEnd == nil ? discountedPhase ?? .regular : .introductory
+    }
+
+    /// The terms of a current period that a coupon makes cheaper; nil where that is not known. A discount that is known by its id alone
+    /// may be for the next period: the invoice tells (``InvoiceObject/discountedPhase``).
+    private var discountedPhase: Phase? {
+        guard let start = current?.start, let discount = discounts.first(where: { $0.covers(start) == true }) else {
+            return nil
+        }
+        // A discount that came with the subscription, and ends, is an introduction.
+        let isOfStart = startDate.map { began in discount.start.map { $0 <= began + 60_000 } ?? false } ?? false
+        return isOfStart && !discount.isForever ? .introductory : .promotional
+    }
+
+    /// The terms of the first period, whose discounts come with the subscription.
+    var firstPhase: Phase {
+        phase == .regular && discounts.contains { $0.start == nil } ? .introductory : phase
     }
 
     /// Whether the trial came first, so that it leads to the first payment.
@@ -86,6 +102,14 @@ extension SubscriptionObject {
         return abs(endedAt - trialEnd) <= 3_600_000
     }
 
+    /// Stripe's word for the reason, where ours says less: a payment that failed and one that was disputed are both billing.
+    var statedReason: String? {
+        switch cancellationReason {
+        case "cancellation_requested", "payment_failed": nil
+        default: cancellationReason
+        }
+    }
+
     var expiryReason: LifecycleEvent.Expired.Reason {
         switch endReason {
         case .customer: .customer
@@ -96,7 +120,7 @@ extension SubscriptionObject {
 }
 
 extension Mapping {
-    func subject(_ subscription: SubscriptionObject) -> Subject {
+    func subject(_ subscription: SubscriptionObject, _ phase: Phase) -> Subject {
         let span = subscription.current
         let account = account(customer: subscription.customer, metadata: subscription.metadata)
         return Subject(
@@ -106,12 +130,12 @@ extension Mapping {
             product: span?.purchased ?? subscription.items.primary?.purchased,
             period: span?.period,
             renewal: subscription.terms,
-            facts: facts(subscription, account)
+            facts: facts(subscription, account, phase: phase)
         )
     }
 
     /// What a snapshot of a subscription asserts, whatever event it came with.
-    private func facts(_ subscription: SubscriptionObject, _ account: Account?) -> [Fact] {
+    private func facts(_ subscription: SubscriptionObject, _ account: Account?, phase: Phase) -> [Fact] {
         var facts: [Fact] = []
         // Most have four or five, and their event adds one.
         facts.reserveCapacity(6)
@@ -126,7 +150,7 @@ extension Mapping {
             // A status of tomorrow grants nothing anew and takes nothing away.
             return facts
         }
-        appendAccess(subscription, to: &facts)
+        appendAccess(subscription, phase, to: &facts)
         // Until it is paid for, a change is one to come.
         if !subscription.pendingItems.isEmpty,
             case .swapped(_, let next) = ItemChange(from: subscription.items, to: subscription.pendingItems)
@@ -143,9 +167,9 @@ extension Mapping {
         return facts
     }
 
-    private func appendAccess(_ subscription: SubscriptionObject, to facts: inout [Fact]) {
+    private func appendAccess(_ subscription: SubscriptionObject, _ phase: Phase, to facts: inout [Fact]) {
         if !subscription.sendsInvoices || policy.sentInvoices == .keeps || subscription.status == .trialing {
-            for span in subscription.spans { facts += span.periods(subscription.phase) }
+            for span in subscription.spans { facts += span.periods(phase) }
         }
         func appendEnds(
             at time: Milliseconds?,

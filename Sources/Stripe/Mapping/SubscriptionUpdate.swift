@@ -218,7 +218,7 @@ extension Mapping {
         } else {
             before = SubscriptionBefore(subscription, shown: shown.items)
         }
-        var update = Update(stated: stated(subscription), before: before)
+        var update = Update(stated: stated(subscription, begins: before.status == .incomplete), before: before)
         if before.hadPendingUpdate == true, subscription.pendingItems.isEmpty {
             update.stated.subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
         }
@@ -288,7 +288,8 @@ extension Mapping {
                 LifecycleEvent.AutoRenewDisabled(
                     reason: subscription.endReason,
                     accessUntil: subscription.endsAt?.date,
-                    feedback: subscription.cancellationFeedback
+                    feedback: subscription.cancellationFeedback,
+                    statedReason: subscription.statedReason
                 )
             ),
             stated.subject,
@@ -472,7 +473,7 @@ extension Mapping {
                         LifecycleEvent.Renewed(
                             cause: before.status == .trialing && subscription.isTrialOfStart
                                 ? .trialConversion : .scheduled,
-                            phase: subscription.phase,
+                            phase: update.stated.phase,
                             period: span.period
                         )
                     ),

@@ -6,6 +6,8 @@ extension Mapping {
     struct Stated {
         let subscription: SubscriptionObject
         let lineage: SubscriptionID
+        /// The terms of its current period.
+        let phase: Phase
         var subject: Subject
 
         /// The facts alone.
@@ -14,8 +16,15 @@ extension Mapping {
         }
     }
 
-    func stated(_ subscription: SubscriptionObject) -> Stated {
-        Stated(subscription: subscription, lineage: lineage(subscription.id), subject: subject(subscription))
+    /// - Parameter begins: whether the event is about its beginning, so that it shows the discounts that came with it.
+    func stated(_ subscription: SubscriptionObject, begins: Bool = false) -> Stated {
+        let phase = begins ? subscription.firstPhase : subscription.phase
+        return Stated(
+            subscription: subscription,
+            lineage: lineage(subscription.id),
+            phase: phase,
+            subject: subject(subscription, phase)
+        )
     }
 
     /// The subscription with all its items, any of which can be the one that stands for all; nil where some are missing.
@@ -30,7 +39,7 @@ extension Mapping {
 
     func subscriptionCreated(_ shown: SubscriptionObject) -> Outcome {
         guard let subscription = completed(shown) else { return statement(shown, .needsLookup) }
-        let stated = stated(subscription)
+        let stated = stated(subscription, begins: true)
         switch subscription.status {
         case .active, .trialing:
             guard let started = started(stated) else { break }
@@ -96,7 +105,7 @@ extension Mapping {
                 ? .periodBegan(stated.lineage, product: product, start: span.start.date)
                 : identity(stated.lineage, "resumed", created.wholeSeconds),
             .renewed(
-                LifecycleEvent.Renewed(cause: .resumption, phase: subscription.phase, period: span.period)
+                LifecycleEvent.Renewed(cause: .resumption, phase: stated.phase, period: span.period)
             ),
             stated.subject,
             effectiveAt: beganNow ? span.start : created
@@ -143,7 +152,7 @@ extension Mapping {
     /// event is stale, and what followed it will be told as well.
     func subscriptionTold(_ told: Row.Told, _ shown: SubscriptionObject) -> Outcome {
         guard let subscription = completed(shown) else { return statement(shown, .needsLookup) }
-        let stated = stated(subscription)
+        let stated = stated(subscription, begins: told == .began)
         let stale = stated.none(.stale)
         switch told {
         case .began:
@@ -206,10 +215,9 @@ extension Mapping {
 
     func started(_ stated: Stated, with span: SubscriptionObject.Span) -> NormalizedEvent? {
         guard let product = span.product else { return nil }
-        let phase = stated.subscription.phase
         return event(
             .periodBegan(stated.lineage, product: product, start: span.start.date),
-            .started(LifecycleEvent.Started(origin: .new, phase: phase, period: span.period)),
+            .started(LifecycleEvent.Started(origin: .new, phase: stated.phase, period: span.period)),
             stated.subject,
             effectiveAt: span.start
         )
@@ -303,7 +311,13 @@ extension Mapping {
         let start = subscription.current?.start ?? subscription.startDate ?? time
         return event(
             .ended(stated.lineage, periodStart: start.date, reason: reason),
-            .expired(LifecycleEvent.Expired(reason: reason, feedback: subscription.cancellationFeedback)),
+            .expired(
+                LifecycleEvent.Expired(
+                    reason: reason,
+                    feedback: subscription.cancellationFeedback,
+                    statedReason: subscription.statedReason
+                )
+            ),
             stated.subject,
             effectiveAt: time
         )

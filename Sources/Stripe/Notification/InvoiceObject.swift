@@ -71,6 +71,10 @@ struct InvoiceObject: WireObject, Sendable {
     let amountDue: Int64?
     let total: Int64?
     let tax: Int64?
+    /// True if coupons took something off.
+    let isDiscounted: Bool
+    /// The country of the customer's address, by which the invoice is taxed.
+    let country: String?
     let attemptCount: Int64
     let nextAttempt: Milliseconds?
     /// The window that the invoice looks back on, not the period that it pays for.
@@ -87,7 +91,7 @@ struct InvoiceObject: WireObject, Sendable {
 
     init(_ value: JSONValue, addOns: Set<String>) throws(JSONError) {
         self.addOns = addOns
-        let reader = try ObjectReader(value)
+        var reader = try ObjectReader(value)
         id = try reader.optionalString("id")
         status = try reader.optionalString("status")
         customer = try reader.customer()
@@ -107,6 +111,8 @@ struct InvoiceObject: WireObject, Sendable {
         amountDue = try reader.optionalInt64("amount_due")
         total = try reader.optionalInt64("total")
         tax = try Self.tax(in: reader)
+        isDiscounted = Self.isDiscounted(&reader)
+        country = reader.descriptiveCountry(at: "customer_address")
         attemptCount = try reader.optionalCount("attempt_count") ?? 0
         nextAttempt = try reader.time("next_payment_attempt")
         lookBack = (try reader.time("period_start"), try reader.time("period_end"))
@@ -123,7 +129,21 @@ struct InvoiceObject: WireObject, Sendable {
         var holder = details
         if holder == nil { holder = try reader.reader("subscription_details") }
         metadata = holder?.descriptiveMetadata()
-        anomalies = (holder?.anomalies ?? []) + lines.flatMap { $0.price?.anomalies ?? [] }
+        anomalies = reader.anomalies + (holder?.anomalies ?? []) + lines.flatMap { $0.price?.anomalies ?? [] }
+    }
+
+    /// `total_discount_amounts`, and before 2020-08-27 `discount` alone.
+    private static func isDiscounted(_ reader: inout ObjectReader) -> Bool {
+        guard let amounts = reader.descriptiveArray("total_discount_amounts") else {
+            return reader.optionalValue("discount") != nil
+        }
+        return amounts.contains { amount in
+            guard let discount = try? ObjectReader(amount).int64("amount") else {
+                reader.note(amount.path)
+                return false
+            }
+            return discount > 0
+        }
     }
 
     /// The tax inside the total: one number before basil, a list of them since.
@@ -265,6 +285,23 @@ extension InvoiceObject {
         !lines.contains {
             $0.isSubscription && ($0.amount ?? 0) != 0 && $0.start.map { $0 <= latestBeginning } ?? true
         }
+    }
+
+    /// The terms that a coupon gave the period; nil where it cost its price. A discount of a later invoice may have come with the
+    /// subscription: where the subscription states that, its word counts.
+    var discountedPhase: Phase? {
+        guard isDiscounted else { return nil }
+        return purpose == .start ? .introductory : .promotional
+    }
+
+    /// Its lines, where a change in the middle of a period gave some of it back or charged for a part: the amount of
+    /// an unused part is negative. Nil where nothing is prorated, or a line names no product.
+    var prorations: [PurchasedItem]? {
+        guard !hasMoreLines, lines.contains(where: \.isProration) else { return nil }
+        let items = lines.compactMap { line in
+            line.price.map { PurchasedItem(product: $0.productID, price: money(line.amount)) }
+        }
+        return items.count == lines.count ? items : nil
     }
 
     /// When everything that is billed on it ends.

@@ -116,6 +116,8 @@ struct CheckoutSessionObject: WireObject, Sendable {
     let makesInvoice: Bool
     let currency: String?
     let amountTotal: Int64?
+    /// The country of the address that the customer has given.
+    let country: String?
     private(set) var items: [SubscriptionObject.Item]
     let metadata: JSONObject?
     let anomalies: [String]
@@ -136,6 +138,7 @@ struct CheckoutSessionObject: WireObject, Sendable {
         makesInvoice = try reader.reader("invoice_creation")?.optionalBool("enabled") ?? false
         currency = try reader.optionalString("currency")
         amountTotal = try reader.optionalInt64("amount_total")
+        country = reader.descriptiveCountry(at: "customer_details", "address")
         items = try SubscriptionObject.items(reader.list("line_items"), addOns: addOns)
         metadata = reader.descriptiveMetadata()
         anomalies = reader.anomalies + items.flatMap(\.price.anomalies)

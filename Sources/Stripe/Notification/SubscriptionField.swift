@@ -27,6 +27,8 @@ enum SubscriptionField: Int, CaseIterable {
     case statusDetails
     case pendingUpdate
     case billingSchedules
+    case discount
+    case discounts
     case testClock
     case metadata
 
@@ -57,6 +59,8 @@ enum SubscriptionField: Int, CaseIterable {
         case .statusDetails: "status_details"
         case .pendingUpdate: "pending_update"
         case .billingSchedules: "billing_schedules"
+        case .discount: "discount"
+        case .discounts: "discounts"
         case .testClock: "test_clock"
         case .metadata: "metadata"
         }

@@ -112,6 +112,8 @@ final class SubscriptionObject: WireObject, Sendable {
     let pendingItems: [Item]
     /// Until when prices are billed ahead (`billing_schedules`); a schedule without a price is for all of them.
     let billedAhead: [(price: String?, until: Milliseconds)]
+    /// The discounts that coupons give on its price.
+    let discounts: [Discount]
     /// Whether its times are those of a test clock, which stands still between two advances of it.
     let hasTestClock: Bool
     let metadata: JSONObject?
@@ -173,11 +175,13 @@ final class SubscriptionObject: WireObject, Sendable {
         pauseReason = pauseCause?.descriptiveString(.type)
         pendingItems = try Self.items(fields.reader(.pendingUpdate)?.list("subscription_items"), addOns: addOns)
         billedAhead = try Self.billedAhead(in: fields)
+        var discountAnomalies: [String] = []
+        discounts = Discount.all(in: fields, one: .discount, several: .discounts) { discountAnomalies.append($0) }
         hasTestClock = fields.optionalValue(.testClock) != nil
         var anomalies: [String] = []
         metadata = fields.optionalValue(.metadata)?.metadata { anomalies.append($0) }
         if let details { anomalies += details.anomalies }
-        anomalies += pauseAnomalies
+        anomalies += pauseAnomalies + discountAnomalies
         for item in items { anomalies += item.price.anomalies }
         self.anomalies = anomalies
     }

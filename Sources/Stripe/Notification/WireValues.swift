@@ -58,6 +58,22 @@ extension ObjectReader: MemberSource {
         CustomerReference(id: try reference("customer"), account: try reference("customer_account"))
     }
 
+    /// The country of an address that lies within objects of these names. Anything that is no country is noted.
+    mutating func descriptiveCountry(at path: MemberName...) -> String? {
+        var holder = self
+        for name in path {
+            guard let value = holder.optionalValue(name) else { return nil }
+            guard let inner = try? ObjectReader(value) else {
+                note(value.path)
+                return nil
+            }
+            holder = inner
+        }
+        let country = holder.descriptiveCountry("country")
+        for anomaly in holder.anomalies { note(anomaly) }
+        return country
+    }
+
     /// Whether the member is there, be it as null.
     func has(_ name: MemberName) -> Bool { object.contains(name) }
 }

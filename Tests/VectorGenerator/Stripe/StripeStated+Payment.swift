@@ -65,16 +65,37 @@ extension StripeStated {
         )
     }
 
-    private static func firstPaid(_ price: JSONText) -> Event {
+    private static func firstPaid(_ price: JSONText, _ phase: JSONText = "regular") -> Event {
         told(
             "started",
             began("prod_basic", "2026-03-01T12:00:00Z"),
             [
                 "transaction": "in_1", "product": basic, "period": month, "price": price,
-                "detail": ["origin": "new", "phase": "regular", "period": month, "price": price],
+                "detail": ["origin": "new", "phase": phase, "period": month, "price": price],
             ]
         )
     }
+
+    /// The money of an invoice that begins no period.
+    private static func settled(_ reason: JSONText, _ price: JSONText) -> Event {
+        told(
+            "notice",
+            nil,
+            [
+                "transaction": "in_1", "price": price,
+                "detail": ["kind": "invoice_paid", "facts": ["invoice": "in_1", "billing_reason": reason]],
+            ]
+        )
+    }
+
+    private static let upgraded: Event = {
+        var event = settled("subscription_update", charged("5"))
+        event["items"] = [
+            ["product": "prod_basic", "price": ["amount": "-4.99", "currency": "USD"]],
+            ["product": "prod_pro", "price": ["amount": "9.99", "currency": "USD"]],
+        ]
+        return event
+    }()
 
     /// How the payment of a renewal can be called: since basil by its invoice alone, before also by its payment.
     private static let paymentNames: [String: [JSONText]] = [
@@ -103,7 +124,7 @@ extension StripeStated {
         "invoice/first": [firstPaid(charged("9.99"))],
         "invoice/first-metered": [firstPaid(charged("9.99"))],
         "invoice/first-months-ahead": [firstPaid(charged("29.97"))],
-        "invoice/first-discounted": [firstPaid(charged("0"))],
+        "invoice/first-discounted": [firstPaid(charged("0"), "introductory")],
         "invoice/renewal": [cyclePaid("scheduled", basic, charged("9.99"))],
         "invoice/renewal-proration": [cyclePaid("scheduled", basic, charged("12.99"))],
         "invoice/renewal-usage": [cyclePaid("scheduled", basic, charged("10.83"))],
@@ -134,6 +155,9 @@ extension StripeStated {
                 charged("3.5", "KWD")
             )
         ],
+        "invoice/update": [upgraded],
+        "invoice/arrears": [settled("subscription_cycle", charged("0.84"))],
+        "invoice/threshold": [settled("subscription_threshold", charged("9.99"))],
         "invoice/failed": [failed(1)],
         "invoice/failed-again": [failed(2)],
         "invoice/action-required": [failed(1, actionRequired: true)],

@@ -36,10 +36,8 @@ package enum StripeStated {
         .needsLookup: ["invoice/renewal-lines", "thin/not-asked"],
         .stale: ["question/session-refunded", "thin/deleted-stale", "thin/unpaid-stale"],
         .reportedElsewhere: [
-            "invoice/arrears", "invoice/first-trial", "invoice/first-trial-fee", "invoice/renewal-ahead",
-            "invoice/renewal-twin",
-            "invoice/threshold", "invoice/unknown-reason", "invoice/update", "payment/charge-succeeded",
-            "payment/dispute-funds", "payment/refund-new-failed-twin",
+            "invoice/first-trial", "invoice/renewal-twin", "payment/charge-succeeded", "payment/dispute-funds",
+            "payment/refund-new-failed-twin",
             "payment/refund-old-twin",
             "schedule/completed", "subscription/created-unknown-status", "subscription/paused-twin",
             "subscription/pending-update-applied", "subscription/recovered", "subscription/roll",

@@ -99,7 +99,7 @@ extension StripeVectors {
                     $0.lines[0].amount = 0
                     $0.lines.append(fee)
                 },
-                []
+                ["notice"]
             )
             try add(
                 "first-months-ahead",
@@ -121,7 +121,7 @@ extension StripeVectors {
                     $0.reason = "subscription_update"
                     $0.lines = [.init(.basic, from: created + 7 * day, to: created + 37 * day)]
                 },
-                []
+                ["notice"]
             )
             try add("renewal-twin", "the same moment again", "payment_succeeded", cycle(), [])
             try add("renewal-tax", "tax is stated", "paid", cycle { $0.tax = 160 }, ["renewed"])
@@ -185,10 +185,10 @@ extension StripeVectors {
             )
             try add(
                 "arrears",
-                "usage alone pays for the month before",
+                "usage alone pays for the month before: the money of it",
                 "paid",
                 cycle { $0.lines = [.init(.usage, amount: 84, from: roll - 30 * day, to: roll)] },
-                []
+                ["notice"]
             )
             try add(
                 "update",
@@ -201,10 +201,22 @@ extension StripeVectors {
                         .init(.pro, amount: 999, from: created, to: created + 15 * day, isProration: true),
                     ]
                 },
-                []
+                ["notice"]
             )
-            try add("threshold", "usage beyond a threshold", "paid", cycle { $0.reason = "subscription_threshold" }, [])
-            try add("unknown-reason", "a reason of tomorrow", "paid", cycle { $0.reason = "subscription_dream" }, [])
+            try add(
+                "threshold",
+                "usage beyond a threshold",
+                "paid",
+                cycle { $0.reason = "subscription_threshold" },
+                ["notice"]
+            )
+            try add(
+                "unknown-reason",
+                "a reason of tomorrow",
+                "paid",
+                cycle { $0.reason = "subscription_dream" },
+                ["notice"]
+            )
             try add(
                 "legacy-first",
                 "the old reason for all: looks back on nothing",

@@ -1,0 +1,165 @@
+import FoundationEssentials
+
+extension SubscriptionState {
+    /// What is known of one period. Entries are shared between copies of a state, and replaced rather than changed.
+    package struct PeriodEntry: Hashable, Sendable, Codable {
+        private final class Contents: Sendable {
+            let statement: Register<Fact.Period>
+            let firstStated: Int64?
+            let lineages: Set<SubscriptionID>
+            let products: [String: Int64]?
+            let paidPhase: Phase?
+
+            init(
+                _ statement: Register<Fact.Period>,
+                firstStated: Int64?,
+                lineages: Set<SubscriptionID>,
+                products: [String: Int64]? = nil,
+                paidPhase: Phase?
+            ) {
+                self.statement = statement
+                self.firstStated = firstStated
+                self.lineages = lineages
+                self.products = products
+                self.paidPhase = paidPhase
+            }
+        }
+
+        private var contents: Contents
+
+        package var statement: Register<Fact.Period> { contents.statement }
+        /// The last statement of it, on the terms that its payment shows: a store may not say of a period what it cost.
+        package var fact: Fact.Period {
+            var fact = contents.statement.latest.value
+            if let paid = contents.paidPhase, fact.phase == .regular { fact.phase = paid }
+            return fact
+        }
+        package var by: Citation { contents.statement.latest.by }
+        /// When the period itself was first stated: what was said of the lineage before may be out of date.
+        package var firstStated: Int64? { contents.firstStated }
+        /// The lineages that it was stated for; more than one where lineages are linked.
+        package var lineages: Set<SubscriptionID> { contents.lineages }
+
+        /// The products that the period was stated with, and when each was stated first: what is there now took the place of the others.
+        package var products: [String: Int64] {
+            contents.products ?? firstStated.map { [fact.product: $0] } ?? [:]
+        }
+
+        package init(_ assertion: Assertion<Fact.Period>, lineage: SubscriptionID) {
+            contents = Contents(
+                Register(assertion),
+                firstStated: assertion.value.isProvisional ? nil : assertion.by.milliseconds,
+                lineages: [lineage],
+                paidPhase: assertion.paidPhase
+            )
+        }
+
+        /// The same period, of another of the products that run together.
+        func standing(for product: String, item: String?) -> PeriodEntry {
+            var assertion = statement.latest
+            assertion.value.product = product
+            assertion.value.item = item
+            var entry = self
+            entry.contents = Contents(
+                Register(assertion),
+                firstStated: firstStated,
+                lineages: lineages,
+                paidPhase: contents.paidPhase
+            )
+            return entry
+        }
+
+        package mutating func merge(_ other: PeriodEntry) {
+            if contents === other.contents { return }
+            var statement = contents.statement
+            statement.merge(other.statement)
+            let firstStated = [firstStated, other.firstStated].compactMap(\.self).min()
+            let lineages = contents.lineages.union(other.lineages)
+            let products = products.merging(other.products, uniquingKeysWith: min)
+            // Most periods are of one product, which the first statement says all of.
+            let several = products.count > 1 ? products : nil
+            // A price of the beginning before one of later on, for one rule.
+            let paidPhase = [contents.paidPhase, other.contents.paidPhase].compactMap(\.self)
+                .min { $0.rawValue < $1.rawValue }
+            if statement == contents.statement, firstStated == contents.firstStated, lineages == contents.lineages,
+                several == contents.products, paidPhase == contents.paidPhase
+            {
+                return
+            }
+            contents = Contents(
+                statement,
+                firstStated: firstStated,
+                lineages: lineages,
+                products: several,
+                paidPhase: paidPhase
+            )
+        }
+
+        private struct StatedProduct: Codable {
+            var product: String
+            @EventTime var firstStatedAt: Date
+
+            private enum CodingKeys: String, CodingKey {
+                case product
+                case firstStatedAt = "first_stated_at"
+            }
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case statement, lineages, products
+            case firstStatedAt = "first_stated_at"
+            case paidPhase = "paid_phase"
+        }
+
+        package init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            let products = try container.decodeIfPresent([StatedProduct].self, forKey: .products) ?? []
+            contents = Contents(
+                try container.decode(Register<Fact.Period>.self, forKey: .statement),
+                firstStated: try container.decodeIfPresent(EventTime.self, forKey: .firstStatedAt)?.milliseconds,
+                lineages: Set(try container.decode([SubscriptionID].self, forKey: .lineages)),
+                products: products.count < 2
+                    ? nil
+                    : Dictionary(
+                        products.map { ($0.product, $0.firstStatedAt.millisecondsSince1970) },
+                        uniquingKeysWith: min
+                    ),
+                paidPhase: try container.decodeIfPresent(Phase.self, forKey: .paidPhase)
+            )
+        }
+
+        package func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(statement, forKey: .statement)
+            let firstStatedAt = firstStated.map { EventTime(wrappedValue: Date(millisecondsSince1970: $0)) }
+            try container.encodeIfPresent(firstStatedAt, forKey: .firstStatedAt)
+            try container.encode(lineages.inOrder, forKey: .lineages)
+            if let products = contents.products {
+                let stated = products.sorted { $0.key < $1.key }
+                    .map { StatedProduct(product: $0.key, firstStatedAt: Date(millisecondsSince1970: $0.value)) }
+                try container.encode(stated, forKey: .products)
+            }
+            try container.encodeIfPresent(contents.paidPhase, forKey: .paidPhase)
+        }
+
+        package static func == (lhs: PeriodEntry, rhs: PeriodEntry) -> Bool {
+            lhs.contents === rhs.contents
+                || (lhs.firstStated == rhs.firstStated && lhs.statement == rhs.statement
+                    && lhs.lineages == rhs.lineages && lhs.contents.products == rhs.contents.products
+                    && lhs.contents.paidPhase == rhs.contents.paidPhase)
+        }
+
+        package func hash(into hasher: inout Hasher) {
+            hasher.combine(contents.firstStated)
+            hasher.combine(contents.statement.latest)
+        }
+    }
+}
+
+extension Assertion<Fact.Period> {
+    /// The reduced price that a payment for the period shows, where payments are stated by themselves.
+    fileprivate var paidPhase: Phase? {
+        guard value.isProvisional, by.provider.rules.paysByInvoice else { return nil }
+        return value.phase == .introductory || value.phase == .promotional ? value.phase : nil
+    }
+}
