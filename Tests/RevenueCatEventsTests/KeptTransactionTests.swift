@@ -86,4 +86,35 @@ struct KeptTransactionTests {
             #expect(try !isGranted(order, at: second.start + 30 * Self.day))
         }
     }
+
+    @Test(
+        "on Play the name of the order alone stands for the month that begins when it says",
+        arguments: [["GPA.1", "GPA.1"], ["GPA.1..0", "GPA.1..1"]]
+    )
+    func namedByOrder(_ names: [String]) throws {
+        let fields: KeyValuePairs<String, JSONText?> = ["store": "PLAY_STORE", "original_transaction_id": "GPA.1"]
+        let starts = [Self.t0, Self.t1, Self.t1 + 28 * Self.day, Self.t1 + 59 * Self.day]
+        var months: [RevenueCatSimulator.Event] = []
+        for (index, name) in (["GPA.1"] + names).enumerated() {
+            let period = Period(starts[index], starts[index + 1], name)
+            let type = index == 0 ? "INITIAL_PURCHASE" : "RENEWAL"
+            months.append(CreditTests.event(type, starts[index] + 5000, period, "basic_m", fields).priced("10.00"))
+        }
+        let at = Self.t1 + 10 * Self.day
+        let refund = CreditTests.event("CANCELLATION", at + 5000, Period(Self.t1, at, "GPA.1"), "basic_m", fields)
+            .with(["cancel_reason": "CUSTOMER_SUPPORT"]).priced("-10.00")
+        for order in StoryTests.permutations(months + [refund]) {
+            let events = try CreditTests.events(order)
+            #expect(Set(events.map(\.id)).count == 4)
+            let host = RefundTests.Host(events, CreditTests.policy)
+            let state = host.ledger.states[0]
+            #expect(state.contradictions == [])
+            let days: [(Int64, Bool)] = [(1, true), (32, true), (40, true), (42, false), (58, false), (60, true)]
+            for (day, isGranted) in days {
+                let time = Date(timeIntervalSince1970: Double(Self.t0 + day * Self.day) / 1000)
+                #expect(state.access(at: time).isGranted == isGranted, "day \(day)")
+            }
+            #expect(host.balance == 200)
+        }
+    }
 }

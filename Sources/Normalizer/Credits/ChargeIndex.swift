@@ -39,15 +39,16 @@ struct ChargeIndex {
     /// The payment for a period.
     func payment(of period: PeriodTimeline.Period, _ rules: StoreRules) -> Payment {
         let named = period.transaction.flatMap { byTransaction[$0] ?? byTransaction[String($0.paidOrder)] }
+        let assigned = byStart[period.start]?.min { $0.value.at < $1.value.at }
         guard rules.statesUnpaidPeriods, period.by.authority == .store else {
+            let charge = (named ?? assigned).flatMap(Self.money)
             return Payment(
                 from: period.fact.isProvisional ? nil : period.start,
-                charge: named.flatMap(Self.money),
-                total: named.flatMap(Self.money),
+                charge: charge,
+                total: charge,
                 isTrial: period.fact.phase == .trial
             )
         }
-        let assigned = byStart[period.start]?.min { $0.value.at < $1.value.at }
         let charge = assigned ?? named ?? first(from: period.start, before: period.end)
         let isFree = charge.map { $0.value.price.money.amount.coefficient <= 0 } ?? true
         if period.fact.phase == .trial, isFree { return Payment(from: period.start, isTrial: true) }

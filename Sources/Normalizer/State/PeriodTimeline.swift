@@ -73,6 +73,12 @@ struct PeriodTimeline {
             return max(cut.at, cut.by.milliseconds)
         }
 
+        /// True if an end says that the period was not paid for as it began, and not that it ended before its time.
+        func isUnpaid(by cut: Cut) -> Bool { cut.reason == .billing && cut.at <= start }
+
+        /// True if its lineage has its name from it, so that the name alone may stand for any period of the lineage.
+        var namesItsLineage: Bool { lineages.contains { $0.id == transaction } }
+
         /// Whether it never begins: it was charged ahead, and another product came before.
         var isForestalled: Bool {
             if let replacement { return replacement.at <= start }
@@ -156,9 +162,9 @@ struct PeriodTimeline {
                 : furtherTransactions.last { $0.name == transaction }?.index
                     ?? periods.lastIndex { $0.transaction == transaction }
             if let named {
-                // Some stores keep the transaction of the first period for those that follow, or that take its place.
+                // Some senders keep the transaction of the first period for those that follow, or that take its place.
                 guard let start, abs(start - periods[named].start) > ServicePeriod.startTolerance,
-                    let begun = beginning(at: start)
+                    let begun = beginning(at: start, named: !periods[named].namesItsLineage)
                 else { return named }
                 return begun
             }
@@ -173,9 +179,13 @@ struct PeriodTimeline {
         return start - periods[previous].start <= ServicePeriod.startTolerance ? previous : nil
     }
 
-    /// The period that begins at a moment, give or take the tolerance, and has no transaction of its own.
-    private func beginning(at start: Int64) -> Int? {
-        periods.lastIndex { $0.transaction == nil && abs($0.start - start) <= ServicePeriod.startTolerance }
+    /// The period that begins at a moment, give or take the tolerance.
+    ///
+    /// - Parameter isNamed: true to leave out those with a transaction of their own, which could have been named.
+    private func beginning(at start: Int64, named isNamed: Bool) -> Int? {
+        periods.lastIndex {
+            ($0.transaction == nil || !isNamed) && abs($0.start - start) <= ServicePeriod.startTolerance
+        }
     }
 
     func period(transaction: String?, start: Int64?) -> Period? {

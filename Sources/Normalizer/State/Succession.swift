@@ -16,7 +16,7 @@ extension SubscriptionState {
             guard let store = entry.relayedStore, registers.keys.contains(where: { $0.store == store }) else {
                 return false
             }
-            return entry.mayBegin && isAnnounced(entry.fact) || entry.begins && isOfOtherPlan(entry.fact)
+            return entry.mayBegin && (isAnnounced(entry.fact) || isOfOtherPlan(entry.fact))
         }
     }
 
@@ -47,11 +47,8 @@ extension SubscriptionState.PeriodEntry {
         lineages.lazy.map(\.store).first { $0.rules.relaysOmitReplacedPurchase && !by.provider.speaks(for: $0) }
     }
 
-    /// True for the period that its lineage has its name from.
-    fileprivate var begins: Bool { lineages.contains { $0.id == fact.transaction } }
-
-    /// True unless it is said to be a later period than that one.
-    fileprivate var mayBegin: Bool { begins || fact.transaction == nil }
+    /// True unless it is said to be a later period than that which its lineage has its name from.
+    fileprivate var mayBegin: Bool { fact.transaction == nil || lineages.contains { $0.id == fact.transaction } }
 }
 
 extension StoreStatement {

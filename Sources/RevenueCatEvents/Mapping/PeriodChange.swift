@@ -35,7 +35,7 @@ extension Mapping {
         )
         return .events([
             EventDraft(
-                id: .refunded(lineage, refund: purchase.refundName(transaction)),
+                id: .refunded(lineage, refund: purchase.paymentName(transaction)),
                 event: .refunded(
                     .init(
                         transaction: transaction,

@@ -43,7 +43,14 @@ extension Mapping {
         facts.reserveCapacity(6)
         facts.append(.period(purchase.fact(period, complete.product)))
         if let price, price.role == .charged, let transaction = self.event.transactionID {
-            facts.append(.charge(.init(transaction: transaction, price: price, at: complete.start)))
+            let isNamed = purchase.periodTransaction != nil
+            let charge = Fact.Charge(
+                transaction: isNamed ? transaction : purchase.paymentName(transaction),
+                price: price,
+                at: complete.start,
+                periodStart: isNamed ? nil : complete.start
+            )
+            facts.append(.charge(charge))
         }
         facts.append(.renewalIntent(.init(terms)))
         facts.append(.billing(.init(.settled, periodStart: complete.start)))

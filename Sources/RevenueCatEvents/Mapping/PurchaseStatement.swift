@@ -10,8 +10,11 @@ struct PurchaseStatement {
     let product: PurchasedProduct?
     let account: Account?
     let phase: Phase
-    /// The transaction, where it names one period. Stripe's subscriptions keep theirs, and so may other stores'.
+    /// The transaction, where it names one period. Stripe's subscriptions keep theirs, and so may other stores'; of an order on
+    /// Play some webhooks leave out which period of it they are about.
     let periodTransaction: String?
+    /// True of a renewal that bears the name of the first period.
+    private let isNamedAsFirst: Bool
 
     init(_ webhook: RevenueCatNotification.Webhook) {
         self.webhook = webhook
@@ -22,9 +25,8 @@ struct PurchaseStatement {
         phase = webhook.event.periodType?.phase ?? .regular
         account = Account(appUserIDs: webhook.event.customerIDs)
         let transaction = store == .stripe ? nil : webhook.event.transactionID
-        let isShared =
-            webhook.event.type == .renewal && store != .playStore && transaction == webhook.event.originalTransactionID
-        periodTransaction = isShared ? nil : transaction
+        isNamedAsFirst = webhook.event.isRenewalNamedAsFirst
+        periodTransaction = isNamedAsFirst ? nil : transaction
         // A grant for a day may come before there is a transaction, and gives access all the same.
         let grant = webhook.event.type == .temporaryEntitlementGrant ? webhook.event.id : nil
         if let id = webhook.event.originalTransactionID ?? webhook.event.transactionID ?? grant { nameLineage(id) }
@@ -117,13 +119,14 @@ struct PurchaseStatement {
     /// no other channel tells of the other stores' purchases by transaction.
     private var mayBeKept: Bool {
         switch store {
+        case _ where isNamedAsFirst: true
         case .appStore, .macAppStore, .playStore, .promotional: false
         default: event.transactionID == nil || event.transactionID == event.originalTransactionID
         }
     }
 
-    /// What names the refund of a transaction: where that may be kept, the start of the period tells refunds apart.
-    func refundName(_ transaction: String) -> String {
+    /// What names the payment for a transaction, and its refund: where that may be kept, the start of the period tells them apart.
+    func paymentName(_ transaction: String) -> String {
         guard mayBeKept, event.expirationAt != nil, let start = event.purchasedAt else { return transaction }
         return "\(transaction)/\(start.millisecondsSince1970.flooredQuotient(dividingBy: 1000))"
     }

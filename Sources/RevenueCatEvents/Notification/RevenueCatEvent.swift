@@ -282,6 +282,16 @@ extension RevenueCatEvent {
         currency = item.currency ?? currency
     }
 
+    /// True of a renewal that bears the name of the first period: on Play renewals have one of their own, and some webhooks leave it
+    /// out.
+    var isRenewalNamedAsFirst: Bool {
+        guard type == .renewal, let transactionID, let originalTransactionID else { return false }
+        guard store == .playStore else { return transactionID == originalTransactionID }
+        // That of an add-on has its name behind.
+        let first = PlayOrderID(String(originalTransactionID.prefix { $0 != ":" })).base
+        return transactionID.prefix { $0 != "/" } == first
+    }
+
     /// Every id of the customer, the one in use first, each once.
     public var customerIDs: [String] {
         var customer = DistinctIDs(capacity: 2 + aliases.count)
