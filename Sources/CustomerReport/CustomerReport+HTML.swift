@@ -69,7 +69,7 @@ extension CustomerReport {
 
     private func section(_ purchase: Purchase) -> HTML {
         let snapshot = purchase.state.snapshot(at: time)
-        let explanation = purchase.state.explain(at: time, after: transfers)
+        let explanation = ledger.explain(purchase.state, at: time)
         let name = purchase.state.subscription.description
         return """
             <section aria-label="\(name)"><h2>\(snapshot.product ?? "Purchase") \

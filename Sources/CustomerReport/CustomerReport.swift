@@ -24,8 +24,8 @@ public struct CustomerReport: Sendable {
     public var purchases: [Purchase]
     /// The time that access is explained for.
     @EventTime public var time: Date
-    /// Transfers between accounts, which move purchases that they do not name.
-    var transfers: Set<AccountTransfer>
+    /// All of them, with the transfers between accounts, which move purchases that they do not name.
+    let ledger: AccountLedger
 
     /// Joins a log.
     ///
@@ -48,7 +48,7 @@ public struct CustomerReport: Sendable {
                 lines: (grouped[state.subscription] ?? []).sorted { $0.assertedAt < $1.assertedAt }
             )
         }
-        transfers = ledger.transfers
+        self.ledger = ledger
         _time = EventTime(wrappedValue: time)
         purchases.sort { lhs, rhs in
             let (one, other) = (lhs.state.access(at: time).isGranted, rhs.state.access(at: time).isGranted)

@@ -26,7 +26,7 @@ extension Journal {
         at time: Date
     ) async throws(JournalError) -> [Explanation] {
         let ledger = try await ledger(of: accounts)
-        return ledger.states(of: accounts, in: environment).map { $0.explain(at: time, after: ledger.transfers) }
+        return ledger.states(of: accounts, in: environment, at: time).map { ledger.explain($0, at: time) }
     }
 
     /// The state of a lineage, joined with those that it is linked to; nil where nothing was stated of it.

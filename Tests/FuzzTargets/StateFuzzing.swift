@@ -106,8 +106,8 @@ enum StateFuzzing {
             meter {
                 _ = state.access(at: moment)
                 _ = state.snapshot(at: moment)
-                _ = state.explain(at: moment, after: ledger.transfers).description
-                _ = state.contradictions(after: ledger.transfers)
+                _ = ledger.explain(state, at: moment).description
+                _ = ledger.contradictions(of: state)
             }
             if let next = state.nextTransition(after: moment) {
                 try promise(next > moment, "the next transition lies in the past")

@@ -164,6 +164,91 @@ struct OwnershipStories {
         for story in [story, story.reversed()] { #expect(Self.stores("u1", Self.ledger(story)) == [.appStore]) }
     }
 
+    // MARK: A transfer names accounts, and not purchases
+
+    static func renewed(_ lineage: String, by account: String, at days: Double) -> NormalizedEvent {
+        var event = owned(lineage, .appStore, by: Account(account, .appUserID), at: days)
+        event.event = .autoRenewEnabled
+        event.id = EventID(provider: .revenuecat, environment: .production, notification: "\(lineage) \(days)")
+        return event
+    }
+
+    /// Who can guess an app user id can buy under it, and then restore what they bought as themselves.
+    static let takeover = [
+        owned("year", .appStore, by: Account("victim", .appUserID)),
+        owned("week", .appStore, by: Account("victim", .appUserID), at: 30),
+        moved(["victim"], ["attacker"], at: 31),
+    ]
+
+    static func lineages(_ account: String, _ ledger: AccountLedger, at days: Double = 100) -> [String] {
+        ledger.access(of: Account.Identifier(account, .appUserID), at: AccountStories.day(days)).grantors
+            .map(\.subscription.id).sorted()
+    }
+
+    @Test(
+        "of several purchases one moves when a later statement names the new account for it",
+        arguments: [
+            ([], [], 2), ([("week", "attacker")], ["week"], 1),
+            ([("week", "attacker"), ("year", "victim")], ["week"], 0), ([("year", "victim")], [], 1),
+            // What is named for one and then for the other is whose it was named for last.
+            ([("year", "attacker"), ("year", "victim")], [], 1),
+        ] as [([(String, String)], [String], Int)]
+    )
+    func severalPurchases(_ later: [(String, String)], moved: [String], conflicts: Int) {
+        let story =
+            Self.takeover + later.enumerated().map { Self.renewed($1.0, by: $1.1, at: 40 + Double($0)) }
+        for story in story.orders(seed: 7) {
+            let ledger = Self.ledger(story)
+            #expect(Self.lineages("victim", ledger) == ["week", "year"].filter { !moved.contains($0) })
+            #expect(Self.lineages("attacker", ledger) == moved)
+            // Nothing is so before it was stated.
+            #expect(Self.lineages("victim", ledger, at: 30.5) == ["week", "year"])
+            #expect(Self.lineages("attacker", ledger, at: 30.5) == [])
+            let access = ledger.access(of: .init("attacker", .appUserID), at: AccountStories.day(100))
+            #expect(access.conflicts.count { $0.by.notificationID == "transfer-31.0" } == conflicts)
+            let grounds = ledger.states.flatMap { ledger.explain($0, at: AccountStories.day(100)).contradictions }
+            #expect(grounds.filter { $0.statements.first?.notificationID == "transfer-31.0" }.count == conflicts)
+        }
+    }
+
+    @Test("the only purchase in its store moves at once, and comes back when it is named for the old account")
+    func onlyPurchase() {
+        let story = [
+            Self.owned("year", .appStore, by: Account("u1", .appUserID)),
+            Self.owned("GPA.1", .playStore, by: Account("u1", .appUserID)), Self.moved(["u1"], ["u2"], at: 10),
+        ]
+        for story in story.orders(seed: 1) {
+            let ledger = Self.ledger(story)
+            #expect(Self.lineages("u1", ledger, at: 9) == ["GPA.1", "year"])
+            #expect(Self.lineages("u2", ledger, at: 9) == [])
+            #expect(Self.lineages("u1", ledger, at: 11) == ["GPA.1"])
+            #expect(Self.lineages("u2", ledger, at: 11) == ["year"])
+            // Whoever asked before has to ask again then.
+            let access = ledger.access(of: .init("u1", .appUserID), at: AccountStories.day(9))
+            #expect(access.nextTransition == AccountStories.day(10))
+        }
+        for story in (story + [Self.renewed("year", by: "u1", at: 20)]).orders(seed: 2) {
+            let ledger = Self.ledger(story)
+            #expect(Self.lineages("u1", ledger) == ["GPA.1", "year"])
+            #expect(Self.lineages("u2", ledger) == [])
+        }
+    }
+
+    @Test("a transfer back explains what is named for the old account afterwards")
+    func thereAndBack() {
+        let story = [
+            Self.owned("year", .appStore, by: Account("u1", .appUserID)), Self.moved(["u1"], ["u2"], at: 10),
+            Self.moved(["u2"], ["u1"], at: 20), Self.renewed("year", by: "u1", at: 30),
+        ]
+        for story in story.orders(seed: 3) {
+            let ledger = Self.ledger(story)
+            #expect(Self.lineages("u2", ledger, at: 15) == ["year"])
+            #expect(Self.lineages("u1", ledger, at: 15) == [])
+            #expect(Self.lineages("u1", ledger, at: 25) == ["year"])
+            #expect(Self.lineages("u1", ledger, at: 35) == ["year"])
+        }
+    }
+
     @Test("a transfer in the sandbox moves nothing that was paid for")
     func transferElsewhere() {
         var move = Self.moved(["u1"], ["u2"], at: 10)
@@ -342,7 +427,7 @@ struct OwnershipStories {
                         }
                         #expect(ledger.states(of: [identifier], in: environment) == owned, "seed \(seed)")
                         let access = ledger.access(of: identifier, in: environment, at: AccountStories.day(1))
-                        let conflicts = all.flatMap { ledger.ownership(of: $0).conflicts }
+                        let conflicts = all.flatMap { ledger.ownership(of: $0, at: AccountStories.day(1)).conflicts }
                         #expect(access.conflicts == conflicts.filter { $0.claimed == identifier }, "seed \(seed)")
                     }
                 }

@@ -188,7 +188,7 @@ struct StateStories {
         }
         if let contradictions = story.contradictions {
             #expect(
-                ledger.states.flatMap { $0.contradictions(after: ledger.transfers) }.map(\.kind.rawValue).sorted()
+                ledger.states.flatMap { ledger.contradictions(of: $0) }.map(\.kind.rawValue).sorted()
                     == contradictions.map(\.rawValue).sorted()
             )
         }

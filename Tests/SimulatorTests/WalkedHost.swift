@@ -42,6 +42,7 @@ struct WalkedHost {
     private var news: [EventID: LifecycleEvent.Kind] = [:]
     private var account: Account.Identifier?
     private var transferredAt = Date.distantPast
+    private var formerAccounts: [Account.Identifier] = []
     /// What is shared with the family, in the order in which it was first heard of: shared again, it has another name.
     private var shared: [SubscriptionID] = []
 
@@ -335,10 +336,33 @@ struct WalkedHost {
                 event.effectiveAt > transferredAt
             {
                 (account, transferredAt) = (new, event.effectiveAt)
+                formerAccounts += transfer.from
             }
         }
         for applied in ledger.apply(result, catalog: catalog) {
             if applied.isNews { news[applied.event.id] = applied.event.kind }
+        }
+        askForOwners()
+    }
+
+    /// A transfer does not say which purchases have moved. Of what it has left, RevenueCat says whose it is.
+    private mutating func askForOwners() {
+        guard let account, !formerAccounts.isEmpty else { return }
+        for state in ledger.states(of: formerAccounts, in: .production) {
+            let answer = StoreStatement(
+                subscription: state.subscription,
+                provider: .revenuecat,
+                assertedAt: transferredAt.addingTimeInterval(0.001),
+                facts: [.owner(Account(account.id, account.source))],
+                origin: Origin(
+                    type: "subscription",
+                    channel: .refetch,
+                    evidence: .init(.tls),
+                    digest: "\(state.subscription)",
+                    mapper: "walk/1"
+                )
+            )
+            ledger.apply(answer)
         }
     }
 

@@ -18,8 +18,8 @@ public struct AccountLedger: Hashable, Sendable {
     private var claimed: [Account.Identifier: Set<SubscriptionID>] = [:]
     /// The names of the states that moved by a transfer of their own.
     private var moved: Set<SubscriptionID> = []
-    /// The former owners of an identifier's purchases, by transfers.
-    private var formerOwners: [Account.Identifier: Set<Account.Identifier>] = [:]
+    /// The transfers that name an identifier.
+    private var transfersByName: [Account.Identifier: Set<AccountTransfer>] = [:]
 
     /// Makes an empty ledger.
     public init() {}
@@ -104,8 +104,9 @@ public struct AccountLedger: Hashable, Sendable {
     @discardableResult
     private mutating func insert(_ move: AccountTransfer) -> Bool {
         guard transfers.insert(move).inserted else { return false }
-        let former = move.transfer.from.map(\.name)
-        for identifier in move.transfer.to { formerOwners[identifier.name, default: []].formUnion(former) }
+        for name in Set((move.transfer.from + move.transfer.to).map(\.name)) {
+            transfersByName[name, default: []].insert(move)
+        }
         return true
     }
 
@@ -203,38 +204,28 @@ public struct AccountLedger: Hashable, Sendable {
         for move in other.transfers { insert(move) }
     }
 
-    /// The owner of a state's lineage, with the transfers known here.
-    public func ownership(of state: SubscriptionState) -> Ownership { state.ownership(after: transfers) }
+    /// The owners of a state's lineage, with the transfers known here and with all else that these concern.
+    ///
+    /// - Parameter time: leave out transfers after it; nil leaves none out.
+    public func ownership(of state: SubscriptionState, at time: Date? = nil) -> Ownership {
+        let accounts = Array(state.claims.keys) + (state.transfer?.value.to ?? [])
+        let ownerships = ownerships(around: accounts, in: state.environment, at: time)
+        let position = ownerships.states.firstIndex { $0.subscription == state.subscription }
+        return position.map { ownerships.ownership(at: $0) } ?? state.ownership
+    }
+
+    /// Why a state gives or denies access at `time`, and what is stated of it that cannot be so at once.
+    public func explain(_ state: SubscriptionState, at time: Date) -> Explanation {
+        state.explain(at: time, under: ownership(of: state, at: time))
+    }
+
+    /// Everything stated about a state's lineage that cannot be so at once, with transfers of whole accounts in view.
+    public func contradictions(of state: SubscriptionState) -> [Contradiction] {
+        state.contradictions(under: ownership(of: state))
+    }
 }
 
 // MARK: Access
-
-/// The access of an account through its lineages.
-public struct AccountAccess: Hashable, Sendable, Codable {
-    /// One lineage's part in the decision.
-    public struct Contribution: Hashable, Sendable, Codable {
-        /// The lineage's state.
-        public var subscription: SubscriptionID
-        /// Its decision.
-        public var decision: AccessDecision
-    }
-
-    /// The decision: granted if any lineage grants access, until the end of the unbroken access of all.
-    public var decision: AccessDecision
-    /// The lineages that grant access, the longest first; last those whose product type is not stated.
-    public var grantors: [Contribution]
-    /// The lineages that do not.
-    public var others: [Contribution]
-    /// Claims of the account on lineages that belong to another one. They give nothing.
-    public var conflicts: [Ownership.Conflict]
-    /// When to look again; absent where nothing is known to change by itself.
-    @OptionalEventTime public var nextTransition: Date?
-
-    private enum CodingKeys: String, CodingKey {
-        case decision, grantors, others, conflicts
-        case nextTransition = "next_transition"
-    }
-}
 
 extension AccountLedger {
     /// The states that belong to an account: those bound to one of its identifiers or to an alias of one.
@@ -242,43 +233,65 @@ extension AccountLedger {
     /// - Parameters:
     ///   - identifiers: what the account is called; give all that the host knows.
     ///   - environment: the store's world. Production and sandbox never mix.
+    ///   - time: leave out transfers after it; nil leaves none out.
     public func states(
         of identifiers: some Sequence<Account.Identifier>,
-        in environment: StoreEnvironment
+        in environment: StoreEnvironment,
+        at time: Date? = nil
     ) -> [SubscriptionState] {
-        let identifiers = identifiers.filter { !$0.id.isEmpty }
-        let candidates = candidates(for: identifiers, in: environment)
-        var groups = AliasGroups()
-        for state in candidates { groups.insert(state.claims) }
-        let wanted = Set(identifiers.map { groups.representative(of: $0) })
-        return candidates.filter { state in
-            ownership(of: state).accounts.contains { wanted.contains(groups.representative(of: $0)) }
-        }
+        holdings(of: Array(identifiers), in: environment, at: time).states
     }
 
-    /// Every state that may belong to an account: those that it claims under any of its names, and those of whom transfers
-    /// name before it.
-    private func candidates(
-        for identifiers: [Account.Identifier],
-        in environment: StoreEnvironment
-    ) -> [SubscriptionState] {
+    /// The states that belong to an account, its claims of others, and when that changes next.
+    private func holdings(
+        of identifiers: [Account.Identifier],
+        in environment: StoreEnvironment,
+        at time: Date?
+    ) -> (states: [SubscriptionState], conflicts: [Ownership.Conflict], nextTransfer: Date?) {
+        let identifiers = identifiers.filter { !$0.id.isEmpty }
+        let ownerships = ownerships(around: identifiers, in: environment, at: time)
+        var groups = AliasGroups()
+        for state in ownerships.states { groups.insert(state.claims) }
+        let wanted = Set(identifiers.map { groups.representative(of: $0) })
+        let claimants = Set(identifiers.map(\.canonical))
+        var (states, conflicts): ([SubscriptionState], [Ownership.Conflict]) = ([], [])
+        for (position, state) in ownerships.states.enumerated() {
+            let ownership = ownerships.ownership(at: position)
+            if ownership.accounts.contains(where: { wanted.contains(groups.representative(of: $0)) }) {
+                states.append(state)
+            }
+            conflicts += ownership.conflicts.filter { claimants.contains($0.claimed.canonical) }
+        }
+        return (states, conflicts, ownerships.nextTransfer)
+    }
+
+    /// The owners of everything that may have to do with some accounts: what they claim under any of their names, what those
+    /// have who gave them something or took it, and what moved by a transfer of its own.
+    private func ownerships(
+        around identifiers: [Account.Identifier],
+        in environment: StoreEnvironment,
+        at time: Date?
+    ) -> Ownerships {
         var names = moved
         var known = Set(identifiers.map(\.name))
         var open = Array(known)
+        var moves: Set<AccountTransfer> = []
         while let identifier = open.popLast() {
-            var related = formerOwners[identifier] ?? []
+            var related: Set<Account.Identifier> = []
+            for move in transfersByName[identifier] ?? [] where moves.insert(move).inserted {
+                related.formUnion((move.transfer.from + move.transfer.to).map(\.name))
+            }
             for name in claimed[identifier] ?? [] where statesByName[name]?.environment == environment {
                 guard names.insert(name).inserted || moved.contains(name) else { continue }
                 for (account, claim) in statesByName[name]?.claims ?? [:] {
-                    for alias in claim.aliases where alias.source == account.source {
-                        related.insert(account.name)
-                        related.insert(alias.name)
-                    }
+                    related.insert(account.name)
+                    for alias in claim.aliases where alias.source == account.source { related.insert(alias.name) }
                 }
             }
             open += related.filter { known.insert($0).inserted }
         }
-        return names.inOrder.compactMap { statesByName[$0] }.filter { $0.environment == environment }
+        let states = names.inOrder.compactMap { statesByName[$0] }.filter { $0.environment == environment }
+        return Ownerships(states, after: moves, by: time?.millisecondsSince1970 ?? .max)
     }
 
     /// The access of an account at `time`: the union over its lineages, never the word of the last one.
@@ -287,12 +300,10 @@ extension AccountLedger {
         in environment: StoreEnvironment = .production,
         at time: Date
     ) -> AccountAccess {
-        let identifiers = Array(identifiers)
-        var access = AccountAccess(states(of: identifiers, in: environment), in: environment, at: time)
-        let claimants = Set(identifiers.map(\.canonical))
-        access.conflicts = Set(identifiers.flatMap { claimed[$0.name] ?? [] }).inOrder.compactMap { statesByName[$0] }
-            .filter { $0.environment == environment }
-            .flatMap { ownership(of: $0).conflicts.filter { claimants.contains($0.claimed.canonical) } }
+        let holdings = holdings(of: Array(identifiers), in: environment, at: time)
+        var access = AccountAccess(holdings.states, in: environment, at: time)
+        access.conflicts = holdings.conflicts
+        access.nextTransition = [access.nextTransition, holdings.nextTransfer].compactMap(\.self).min()
         return access
     }
 
@@ -311,56 +322,6 @@ extension AccountLedger {
             .union(states.flatMap { $0.transfer?.value.to ?? [] })
             .union(transfers.flatMap(\.transfer.to))
             .inOrder
-    }
-}
-
-extension AccountAccess {
-    /// Decides over states that a host has selected; those of another environment are left out.
-    public init(_ states: some Sequence<SubscriptionState>, in environment: StoreEnvironment, at time: Date) {
-        let moment = time.millisecondsSince1970
-        var contributions: [Contribution] = []
-        var intervals: [(start: Int64, end: Int64)] = []
-        var transitions: [Int64] = []
-        for state in states where state.environment == environment {
-            let timeline = PeriodTimeline(state)
-            contributions.append(
-                Contribution(subscription: state.subscription, decision: state.access(at: moment, timeline))
-            )
-            intervals += state.intervals(timeline, state.ownedPurchases)
-            if let next = state.nextTransition(after: moment, timeline) { transitions.append(next) }
-        }
-        contributions.sort { $0.rank < $1.rank }
-        grantors = contributions.filter(\.decision.isGranted)
-        others = contributions.filter { !$0.decision.isGranted }
-        conflicts = []
-        nextTransition = transitions.min().map { Date(millisecondsSince1970: $0) }
-        if case .granted(let until, let grant)? = grantors.first?.decision {
-            let end = SubscriptionState.end(of: intervals, from: until?.millisecondsSince1970 ?? .max)
-            decision = .granted(until: SubscriptionState.date(end), because: grant)
-        } else if let latest = others.first {
-            decision = latest.decision
-        } else {
-            decision = .denied(
-                since: nil,
-                because: AccessDecision.Denial(
-                    reason: .never,
-                    subscription: SubscriptionID(store: .unknown, environment: environment, id: ""),
-                    evidence: []
-                )
-            )
-        }
-    }
-}
-
-extension AccountAccess.Contribution {
-    /// Known grants of access come before presumed ones, of either the longest first; then the latest end, then the
-    /// name.
-    fileprivate var rank: (Int, Int64, String) {
-        switch decision {
-        case .granted(let until, let grant):
-            (grant.basis == .unclassified ? 1 : 0, -(until?.millisecondsSince1970 ?? .max), subscription.description)
-        case .denied(let since, _): (2, -(since?.millisecondsSince1970 ?? -.max), subscription.description)
-        }
     }
 }
 

@@ -32,14 +32,9 @@ public struct Contradiction: Hashable, Sendable, Codable {
 
 extension SubscriptionState {
     /// Everything stated about this lineage that cannot be so at once.
-    public var contradictions: [Contradiction] { contradictions(after: []) }
+    public var contradictions: [Contradiction] { contradictions(under: ownership) }
 
-    /// Everything stated about this lineage that cannot be so at once, with transfers of whole accounts in view.
-    public func contradictions(after transfers: some Sequence<AccountTransfer>) -> [Contradiction] {
-        contradictions(ownership(after: transfers))
-    }
-
-    private func contradictions(_ ownership: Ownership) -> [Contradiction] {
+    func contradictions(under ownership: Ownership) -> [Contradiction] {
         var found: [Contradiction] = []
         func compare<Value: Assertable>(_ register: Register<Value>?, _ subject: @autoclosure () -> String) {
             guard let register, let rival = register.rival else { return }
@@ -83,7 +78,7 @@ extension SubscriptionState {
             found.append(Contradiction(kind: .negativePeriod, subject: subject, statements: [period.by]))
         }
         if let lifted = period.liftedCut, !lifted.by.provider.rules.endsPeriodsAtOnce,
-            !period.isTakenBackInPassing(lifted)
+            !period.isTakenBackInPassing(lifted), !period.isUnpaid(by: lifted)
         {
             found.append(Contradiction(kind: .endTakenBack, subject: subject, statements: [period.by, lifted.by]))
         }
@@ -92,7 +87,8 @@ extension SubscriptionState {
         // has both the paid end and an earlier one contradict itself.
         if let cut = period.cut, !cut.isOfPurchase, !isOver(period, by: cut.at), cut.at < period.end,
             cut.by != period.by, !period.fact.isProvisional, period.refundedAt == nil,
-            !cut.by.provider.rules.endsPeriodsAtOnce, !timeline.isFollowedAtOnce(period, endedAt: cut.at)
+            !cut.by.provider.rules.endsPeriodsAtOnce, !timeline.isFollowedAtOnce(period, endedAt: cut.at),
+            !period.isUnpaid(by: cut)
         {
             switch cut.reason {
             case .refunded, .replaced, .developer: break

@@ -197,15 +197,15 @@ public struct Timeline: Hashable, Sendable {
                 subscription: $0.subscription,
                 lineages: $0.lineages,
                 snapshot: $0.snapshot(at: time),
-                contradictions: $0.contradictions(after: ledger.transfers)
+                contradictions: ledger.contradictions(of: $0)
             )
         }
     }
 
     /// An explanation of every lineage of an account at `time`. `account` is compared with identifiers of any source.
     public func explanations(account: String? = nil, at time: Date) -> [Explanation] {
-        guard let account else { return ledger.states.map { $0.explain(at: time, after: ledger.transfers) } }
-        return states(of: account).map { $0.explain(at: time, after: ledger.transfers) }
+        guard let account else { return ledger.states.map { ledger.explain($0, at: time) } }
+        return states(of: account, at: time).map { ledger.explain($0, at: time) }
     }
 
     /// Access of an account at `time`, in each environment that it has purchases in. `account` is compared with
@@ -222,10 +222,10 @@ public struct Timeline: Hashable, Sendable {
     }
 
     /// The states that belong to an account, of whichever source its identifier is.
-    package func states(of account: String) -> [SubscriptionState] {
+    package func states(of account: String, at time: Date? = nil) -> [SubscriptionState] {
         let identifiers = identifiers(named: account)
         return Set(ledger.states.map(\.environment.rawValue)).sorted()
-            .flatMap { ledger.states(of: identifiers, in: StoreEnvironment(rawValue: $0)) }
+            .flatMap { ledger.states(of: identifiers, in: StoreEnvironment(rawValue: $0), at: time) }
     }
 
     /// The identifiers of every source under which an account is known.

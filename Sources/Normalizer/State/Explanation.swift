@@ -52,12 +52,11 @@ public struct Explanation: Hashable, Sendable, Codable, CustomStringConvertible 
 }
 
 extension SubscriptionState {
-    /// Why this lineage gives or denies access at `time`: the fewest statements that the decision rests on.
-    ///
-    /// - Parameters:
-    ///   - time: the moment to explain.
-    ///   - transfers: transfers that name accounts and no lineage.
-    public func explain(at time: Date, after transfers: some Sequence<AccountTransfer> = []) -> Explanation {
+    /// Why this lineage gives or denies access at `time`: the fewest statements that the decision rests on. Ask a ledger where
+    /// transfers between accounts matter.
+    public func explain(at time: Date) -> Explanation { explain(at: time, under: ownership) }
+
+    func explain(at time: Date, under ownership: Ownership) -> Explanation {
         let moment = time.millisecondsSince1970
         let timeline = PeriodTimeline(self)
         let decision = access(at: moment, timeline)
@@ -66,7 +65,7 @@ extension SubscriptionState {
             at: time,
             decision: decision,
             grounds: grounds(of: decision, at: moment, timeline),
-            contradictions: contradictions(after: transfers),
+            contradictions: contradictions(under: ownership),
             nextTransition: nextTransition(after: moment, timeline).map { Date(millisecondsSince1970: $0) }
         )
     }

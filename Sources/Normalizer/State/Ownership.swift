@@ -6,6 +6,7 @@ package struct AccountClaim: Hashable, Sendable, Codable {
     /// no provider names the account.
     package var first: Citation
     package var latest: Citation
+    /// The first of the names that the account has in this source; none for that name itself.
     package var aliases: Set<Account.Identifier>
 
     package mutating func merge(_ other: AccountClaim) {
@@ -63,17 +64,18 @@ extension SubscriptionState {
         let identifiers = account.identifiers.filter { !$0.id.isEmpty }
         guard let primary = identifiers.first else { return }
         for identifier in identifiers {
-            var aliases: Set<Account.Identifier> = identifier == primary ? Set(identifiers) : [primary]
-            aliases.remove(identifier)
-            let claim = AccountClaim(first: citation, latest: citation, aliases: aliases)
+            // Names of different sources stand side by side.
+            let isAlias = identifier != primary && identifier.source == primary.source
+            let claim = AccountClaim(first: citation, latest: citation, aliases: isAlias ? [primary] : [])
             if claims[identifier]?.merge(claim) == nil { claims[identifier] = claim }
         }
+        if identifiers.count > 1 { claims.settleAliases() }
     }
 
     /// The owner: the account that was named first, or that the lineage was last transferred to, with its
     /// aliases. Of two accounts that nothing connects, the later named one is a conflict; whom the host's own claim alone
     /// names, wherever a provider names another.
-    public var ownership: Ownership { ownership(after: []) }
+    public var ownership: Ownership { Ownerships([self], after: []).ownership(at: 0) }
 
     /// The account that the lineage belongs to, with its other names.
     var owner: Account? {
@@ -84,26 +86,17 @@ extension SubscriptionState {
         return owner
     }
 
-    /// The owner after transfers of everything that some accounts owned.
-    public func ownership(after transfers: some Sequence<AccountTransfer>) -> Ownership {
-        var binding = Binding(claims)
-        var moves = transfers.filter(concerns).map { (move: $0, isOfLineage: false) }
-        if let transfer {
-            let move = AccountTransfer(environment: environment, transfer: transfer.value, by: transfer.by)
-            moves.append((move, true))
-        }
-        moves.sort { $0.move.precedes($1.move) }
-        for (move, isOfLineage) in moves { binding.apply(move, always: isOfLineage) }
-        return binding.ownership
-    }
-
-    private func concerns(_ move: AccountTransfer) -> Bool {
+    func concerns(_ move: AccountTransfer) -> Bool {
         move.environment == environment
             && (move.store == nil || registers.keys.contains { $0.store == move.store })
     }
 }
 
-/// Everything that some accounts owned in a store moved to other accounts, at one moment.
+/// Purchases of some accounts in a store moved to other accounts, at one moment. Which of them is not said.
+///
+/// It is a hint, since who can log in under the name of an account can bring it about. It moves the only purchase that the accounts
+/// have in the store. Of several it moves those that a later statement names the new account for; the others stay, and are
+/// a conflict. What a later statement names the old account for stays in any case.
 ///
 /// Accounts that turned out to be one customer are a transfer from all of them to all of them: each has what any of them
 /// had, and no account loses anything.
@@ -152,65 +145,18 @@ public struct AccountTransfer: Hashable, Sendable, Codable {
     }
 }
 
-/// The claims and transfers of a lineage, played in the order in which they were stated.
-private struct Binding {
-    private let claims: [Account.Identifier: AccountClaim]
-    private let groups: AliasGroups
-    private var bound: [Account.Source: Account.Identifier] = [:]
-    private var destination: Set<Account.Identifier> = []
-    /// When the lineage last moved.
-    private var movedAt: Int64?
-
-    init(_ claims: [Account.Identifier: AccountClaim]) {
-        self.claims = claims
-        groups = AliasGroups(claims)
-        for (identifier, claim) in claims {
-            if let known = bound[identifier.source], let first = claims[known]?.first,
-                first == claim.first ? known.precedes(identifier) : first.bindsBefore(claim.first)
-            {
-                continue
-            }
-            bound[identifier.source] = identifier
+extension [Account.Identifier: AccountClaim] {
+    /// Leaves each name of an account the first of them as its alias, which says the same as all of them for each would.
+    mutating func settleAliases() {
+        guard contains(where: { !$0.value.aliases.isEmpty }) else { return }
+        let groups = AliasGroups(self)
+        var firsts: [Account.Identifier: Account.Identifier] = [:]
+        for identifier in keys.inOrder {
+            let account = groups.representative(of: identifier)
+            let first = firsts[account] ?? identifier
+            firsts[account] = first
+            self[identifier]?.aliases = first.canonical == identifier.canonical ? [] : [first]
         }
-    }
-
-    mutating func apply(_ move: AccountTransfer, always: Bool) {
-        let moment = move.moment
-        let from = Set(move.transfer.from.map(\.name))
-        let to = Set(move.transfer.to.filter { !$0.id.isEmpty })
-        guard !to.isEmpty else { return }
-        // A move may name an account by one of its names, and the move after it by another.
-        let isOwner =
-            destination.contains { from.contains($0.name) }
-            || bound.values.contains { identifier in
-                groups.members(with: identifier).contains { from.contains($0.name) }
-                    && (destination.contains(identifier) || (claims[identifier]?.first.milliseconds ?? .max) <= moment)
-            }
-        guard always || isOwner else { return }
-        // An account with one more name loses none of the others, and has settled no claim of another account.
-        if !always, from == Set(to.map(\.name)) {
-            destination.formUnion(to)
-            return
-        }
-        bound = bound.filter { !from.contains($0.value.name) }
-        for identifier in to.inOrder.reversed() { bound[identifier.source] = identifier }
-        destination = to
-        movedAt = moment
-    }
-
-    var ownership: Ownership {
-        var accounts: Set<Account.Identifier> = []
-        for identifier in bound.values { accounts.formUnion(groups.members(with: identifier)) }
-        for identifier in destination { accounts.formUnion(groups.members(with: identifier)) }
-        var conflicts: [Ownership.Conflict] = []
-        for identifier in claims.keys.inOrder where !accounts.contains(identifier) {
-            guard let claim = claims[identifier] else { continue }
-            if let movedAt, claim.latest.milliseconds <= movedAt { continue }
-            // The identifier that was set at purchase names the buyer after a transfer, too.
-            guard let existing = bound[identifier.source] else { continue }
-            conflicts.append(Ownership.Conflict(existing: existing, claimed: identifier, by: claim.latest))
-        }
-        return Ownership(accounts: accounts.inOrder, conflicts: conflicts)
     }
 }
 
@@ -219,10 +165,10 @@ private struct Binding {
 /// Identifiers of different sources never make two accounts one. Several accounts of an app may share one Apple
 /// Account, and then a purchase names both.
 struct AliasGroups {
-    /// The identifiers, as they were stated.
-    private var stated: Set<Account.Identifier> = []
+    /// The identifiers of each account, as they were stated, by its representative.
+    private var members: [Account.Identifier: Set<Account.Identifier>] = [:]
     /// Between canonical identifiers.
-    private var parents: [Account.Identifier: Account.Identifier] = [:]
+    private var representatives: [Account.Identifier: Account.Identifier] = [:]
 
     init(_ claims: [Account.Identifier: AccountClaim]...) {
         for claims in claims { insert(claims) }
@@ -230,30 +176,34 @@ struct AliasGroups {
 
     mutating func insert(_ claims: [Account.Identifier: AccountClaim]) {
         for (identifier, claim) in claims {
-            stated.insert(identifier)
+            members[representative(of: identifier), default: []].insert(identifier)
             for alias in claim.aliases where alias.source == identifier.source {
-                stated.insert(alias)
+                members[representative(of: alias), default: []].insert(alias)
                 unite(identifier, alias)
             }
         }
     }
 
+    /// The first of the account's names, in its canonical form.
     func representative(of identifier: Account.Identifier) -> Account.Identifier {
-        var root = identifier.canonical
-        while let parent = parents[root] { root = parent }
-        return root
+        representatives[identifier.canonical] ?? identifier.canonical
     }
 
     func members(with identifier: Account.Identifier) -> Set<Account.Identifier> {
-        let root = representative(of: identifier)
-        return stated.filter { representative(of: $0) == root }.union([identifier])
+        (members[representative(of: identifier)] ?? []).union([identifier])
     }
 
     private mutating func unite(_ one: Account.Identifier, _ other: Account.Identifier) {
         let (left, right) = (representative(of: one), representative(of: other))
         guard left != right else { return }
-        // The smaller becomes the root, so that the outcome does not depend on the order of the claims.
-        if left.precedes(right) { parents[right] = left } else { parents[left] = right }
+        // The first of all names stands for them, so that the outcome does not depend on the order of the claims.
+        let (first, second) = left.precedes(right) ? (left, right) : (right, left)
+        var joined = members.removeValue(forKey: first) ?? []
+        let others = members.removeValue(forKey: second) ?? []
+        for name in others { representatives[name.canonical] = first }
+        representatives[second] = first
+        joined.formUnion(others)
+        members[first] = joined
     }
 }
 
@@ -272,13 +222,13 @@ extension Collection<Account.Identifier> {
 }
 
 extension Citation {
-    fileprivate struct Nothing: Assertable {
+    private struct Nothing: Assertable {
         var precedence: Int { 0 }
     }
 
     /// True if the account that this names comes before the one that the other names. The host's own word counts
     /// only where no provider names an account, however its clock is set.
-    fileprivate func bindsBefore(_ other: Citation) -> Bool {
+    func bindsBefore(_ other: Citation) -> Bool {
         provider.isHost == other.provider.isHost ? precedes(other) : other.provider.isHost
     }
 

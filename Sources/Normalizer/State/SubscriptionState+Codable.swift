@@ -101,6 +101,7 @@ extension SubscriptionState: Codable {
         for named in try list(.accounts) as [NamedAccount] {
             if claims[named.account]?.merge(named.claim) == nil { claims[named.account] = named.claim }
         }
+        claims.settleAliases()
         transfer = try container.decodeIfPresent(Register<LifecycleEvent.Transfer>.self, forKey: .transfer)
         for name in try list(.transactionNames) as [Fact.TransactionName] { note(name.name, of: name.transaction) }
         successions = Set(try list(.successions) as [Fact.Succession])

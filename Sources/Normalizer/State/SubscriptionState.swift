@@ -175,6 +175,7 @@ public struct SubscriptionState: Hashable, Sendable {
         for (identifier, claim) in other.claims {
             if claims[identifier]?.merge(claim) == nil { claims[identifier] = claim }
         }
+        claims.settleAliases()
         transfer.merge(other.transfer)
         reports.merge(other.reports)
         for (name, transaction) in other.transactionNames { note(name, of: transaction) }

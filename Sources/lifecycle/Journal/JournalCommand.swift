@@ -193,10 +193,10 @@ struct JournalState: AsyncParsableCommand {
             try await journal.ledger(of: [identifier])
         }
         let access = ledger.access(of: identifier, in: environment, at: moment)
-        let states = ledger.states(of: [identifier], in: environment)
+        let states = ledger.states(of: [identifier], in: environment, at: moment)
         if options.isForPeople {
             try StandardOutput.write("access \(access.decision.words)")
-            for state in states { try StandardOutput.write("\(state.explain(at: moment, after: ledger.transfers))") }
+            for state in states { try StandardOutput.write("\(ledger.explain(state, at: moment))") }
         } else {
             try StandardOutput.write(line: CanonicalJSON.bytes(access))
         }

@@ -1,0 +1,78 @@
+public import FoundationEssentials
+
+/// Whether an account has access through any of its lineages, and through which.
+public struct AccountAccess: Hashable, Sendable, Codable {
+    /// One lineage's part in the decision.
+    public struct Contribution: Hashable, Sendable, Codable {
+        /// The lineage's state.
+        public var subscription: SubscriptionID
+        /// What it decides.
+        public var decision: AccessDecision
+    }
+
+    /// Whether access is due. It is granted if any lineage grants it, until the end of the unbroken access of all.
+    public var decision: AccessDecision
+    /// The lineages that grant access, the longest first; last those of which nobody says what was bought.
+    public var grantors: [Contribution]
+    /// The lineages that do not.
+    public var others: [Contribution]
+    /// Claims of the account on lineages that belong to another one. They give nothing.
+    public var conflicts: [Ownership.Conflict]
+    /// When to look again; absent where nothing is known to change by itself.
+    @OptionalEventTime public var nextTransition: Date?
+
+    private enum CodingKeys: String, CodingKey {
+        case decision, grantors, others, conflicts
+        case nextTransition = "next_transition"
+    }
+}
+
+extension AccountAccess {
+    /// Decides over states that a host has selected; those of another environment are left out.
+    public init(_ states: some Sequence<SubscriptionState>, in environment: StoreEnvironment, at time: Date) {
+        let moment = time.millisecondsSince1970
+        var contributions: [Contribution] = []
+        var intervals: [(start: Int64, end: Int64)] = []
+        var transitions: [Int64] = []
+        for state in states where state.environment == environment {
+            let timeline = PeriodTimeline(state)
+            contributions.append(
+                Contribution(subscription: state.subscription, decision: state.access(at: moment, timeline))
+            )
+            intervals += state.intervals(timeline, state.ownedPurchases)
+            if let next = state.nextTransition(after: moment, timeline) { transitions.append(next) }
+        }
+        contributions.sort { $0.rank < $1.rank }
+        grantors = contributions.filter(\.decision.isGranted)
+        others = contributions.filter { !$0.decision.isGranted }
+        conflicts = []
+        nextTransition = transitions.min().map { Date(millisecondsSince1970: $0) }
+        if case .granted(let until, let grant)? = grantors.first?.decision {
+            let end = SubscriptionState.end(of: intervals, from: until?.millisecondsSince1970 ?? .max)
+            decision = .granted(until: SubscriptionState.date(end), because: grant)
+        } else if let latest = others.first {
+            decision = latest.decision
+        } else {
+            decision = .denied(
+                since: nil,
+                because: AccessDecision.Denial(
+                    reason: .never,
+                    subscription: SubscriptionID(store: .unknown, environment: environment, id: ""),
+                    evidence: []
+                )
+            )
+        }
+    }
+}
+
+extension AccountAccess.Contribution {
+    /// What is known to give access before what is presumed to, of either the longest first; then the latest end, then the
+    /// name.
+    fileprivate var rank: (Int, Int64, String) {
+        switch decision {
+        case .granted(let until, let grant):
+            (grant.basis == .unclassified ? 1 : 0, -(until?.millisecondsSince1970 ?? .max), subscription.description)
+        case .denied(let since, _): (2, -(since?.millisecondsSince1970 ?? -.max), subscription.description)
+        }
+    }
+}

@@ -1,0 +1,218 @@
+import FoundationEssentials
+
+/// The owners of all lineages that may have to do with some accounts: what a transfer between accounts moves depends on
+/// what else they have.
+struct Ownerships {
+    let states: [SubscriptionState]
+    private var bindings: [Binding]
+    /// By the names of accounts, the positions of the states that may belong to them.
+    private var positions: [Account.Identifier: Set<Int>] = [:]
+    /// When transfers named an account as the new one, in order.
+    private var arrivals: [Account.Identifier: [Int64]] = [:]
+    /// When the first of the transfers was that were left out.
+    private(set) var nextTransfer: Date?
+
+    /// Plays claims and transfers in the order in which they were stated.
+    ///
+    /// - Parameter time: leave out transfers after it; what was so before stays.
+    init(_ states: [SubscriptionState], after transfers: some Sequence<AccountTransfer>, by time: Int64 = .max) {
+        self.states = states
+        bindings = states.map { Binding($0.claims) }
+        var moves = transfers.map { (move: $0, position: Int?.none) }
+        for (position, state) in states.enumerated() {
+            for name in bindings[position].names { positions[name, default: []].insert(position) }
+            guard let transfer = state.transfer else { continue }
+            let move = AccountTransfer(environment: state.environment, transfer: transfer.value, by: transfer.by)
+            moves.append((move, position))
+        }
+        nextTransfer = moves.map(\.move.moment).filter { $0 > time }.min().map(
+            Date.init(millisecondsSince1970:)
+        )
+        moves.sort { $0.move.precedes($1.move) }
+        for (move, _) in moves {
+            for name in move.recipients { arrivals[name.name, default: []].append(move.moment) }
+        }
+        let played = moves.partitioningIndex { $0.move.moment > time }
+        if played < moves.count { nextTransfer = Date(millisecondsSince1970: moves[played].move.moment) }
+        for (move, position) in moves[..<played] {
+            if let position { apply(move, at: [position]) } else { apply(move) }
+        }
+    }
+
+    /// The owners of the state at a position.
+    func ownership(at position: Int) -> Ownership { bindings[position].ownership }
+
+    private mutating func apply(_ move: AccountTransfer) {
+        let candidates = Set(move.transfer.from.map(\.name)).reduce(into: Set<Int>()) {
+            $0.formUnion(positions[$1] ?? [])
+        }
+        let owned = candidates.sorted()
+            .filter { states[$0].concerns(move) && bindings[$0].isOwner(amongThoseBefore: move) }
+        // Who is called by one more name loses none of the others, and has settled no claim of somebody else.
+        if move.linksNames {
+            for position in owned { bindings[position].add(move.recipients) }
+            note(move.recipients, at: owned)
+            return
+        }
+        let counts = Dictionary(grouping: owned) { states[$0].subscription.store }.mapValues(\.count)
+        var moved: [Int] = []
+        for position in owned {
+            switch word(on: move, at: position) {
+            case .new?: moved.append(position)
+            case .former?: break
+            case nil where counts[states[position].subscription.store] == 1: moved.append(position)
+            case nil: bindings[position].keep(despite: move)
+            }
+        }
+        apply(move, at: moved)
+    }
+
+    private mutating func apply(_ move: AccountTransfer, at moved: [Int]) {
+        for position in moved { bindings[position].apply(move) }
+        note(move.recipients, at: moved)
+    }
+
+    private mutating func note(_ names: [Account.Identifier], at owned: [Int]) {
+        for name in names { positions[name.name, default: []].formUnion(owned) }
+    }
+
+    // MARK: Later statements
+
+    private enum Word { case former, new }
+
+    /// The account that the lineage was named for since a transfer. The provider whose accounts moved knows best; the store that goes on naming the
+    /// buyer is heard where that provider says nothing.
+    private func word(on move: AccountTransfer, at position: Int) -> Word? {
+        let sources = Set((move.transfer.from + move.recipients).map(\.source))
+        let former = Set(move.transfer.from.map(\.name))
+        let new = Set(move.recipients.map(\.name))
+        var latest: (former: Int64?, new: Int64?, formerElsewhere: Int64?)
+        var known: [Account.Identifier: (isFormer: Bool, isNew: Bool)] = [:]
+        for (identifier, claim) in states[position].claims {
+            guard let stated = claim.latestStated, stated > move.moment else { continue }
+            let account = bindings[position].groups.representative(of: identifier)
+            let names = known[account] == nil ? bindings[position].names(with: identifier) : []
+            let (isFormer, isNew) =
+                known[account] ?? (!names.isDisjoint(with: former), !names.isDisjoint(with: new))
+            known[account] = (isFormer, isNew)
+            // Two names of one customer tell nothing.
+            guard isFormer != isNew, !isExplained(identifier, by: stated, since: move) else { continue }
+            switch (isNew, sources.contains(identifier.source)) {
+            case (true, _): latest.new = max(latest.new ?? stated, stated)
+            case (false, true): latest.former = max(latest.former ?? stated, stated)
+            case (false, false): latest.formerElsewhere = stated
+            }
+        }
+        if let former = latest.former { return latest.new.map { $0 >= former } == true ? .new : .former }
+        if latest.new != nil { return .new }
+        return latest.formerElsewhere == nil ? nil : .former
+    }
+
+    /// True if another transfer brought the lineage to an account between a transfer and a statement that names it.
+    private func isExplained(_ identifier: Account.Identifier, by stated: Int64, since move: AccountTransfer) -> Bool {
+        guard let arrivals = arrivals[identifier.name] else { return false }
+        let next = arrivals.partitioningIndex { $0 > move.moment }
+        return next < arrivals.count && arrivals[next] <= stated
+    }
+}
+
+extension AccountTransfer {
+    /// The accounts that it names as the new owners.
+    fileprivate var recipients: [Account.Identifier] { transfer.to.filter { !$0.id.isEmpty } }
+
+    /// True if all that it names are one customer.
+    fileprivate var linksNames: Bool { Set(transfer.from.map(\.name)) == Set(recipients.map(\.name)) }
+}
+
+extension AccountClaim {
+    /// When a provider named the account last; nil where only the host did.
+    fileprivate var latestStated: Int64? {
+        [latest, first].first { !$0.provider.isHost }?.milliseconds
+    }
+}
+
+/// The owners of one lineage, while claims and transfers are played.
+private struct Binding {
+    private let claims: [Account.Identifier: AccountClaim]
+    let groups: AliasGroups
+    private var bound: [Account.Source: Account.Identifier] = [:]
+    private var destination: Set<Account.Identifier> = []
+    /// When the lineage last moved.
+    private var movedAt: Int64?
+    /// Transfers that have not moved it since.
+    private var kept: [AccountTransfer] = []
+
+    init(_ claims: [Account.Identifier: AccountClaim]) {
+        self.claims = claims
+        groups = AliasGroups(claims)
+        for (identifier, claim) in claims {
+            if let known = bound[identifier.source], let first = claims[known]?.first,
+                first == claim.first ? known.precedes(identifier) : first.bindsBefore(claim.first)
+            {
+                continue
+            }
+            bound[identifier.source] = identifier
+        }
+    }
+
+    /// Every name of the accounts that some statement named.
+    var names: Set<Account.Identifier> {
+        claims.reduce(into: Set()) { names, claim in
+            names.insert(claim.key.name)
+            for alias in claim.value.aliases { names.insert(alias.name) }
+        }
+    }
+
+    /// The names of an account, wherever they come from.
+    func names(with identifier: Account.Identifier) -> Set<Account.Identifier> {
+        Set(groups.members(with: identifier).map(\.name))
+    }
+
+    /// True if it belongs to one of the accounts that a transfer names as those before.
+    func isOwner(amongThoseBefore move: AccountTransfer) -> Bool {
+        let from = Set(move.transfer.from.map(\.name))
+        // A move may name an account by one of its names, and the move after it by another.
+        return destination.contains { from.contains($0.name) }
+            || bound.values.contains { identifier in
+                (destination.contains(identifier)
+                    || (claims[identifier]?.first.milliseconds ?? .max) <= move.moment)
+                    && !names(with: identifier).isDisjoint(with: from)
+            }
+    }
+
+    mutating func add(_ names: [Account.Identifier]) { destination.formUnion(names) }
+
+    mutating func keep(despite move: AccountTransfer) { kept.append(move) }
+
+    mutating func apply(_ move: AccountTransfer) {
+        let from = Set(move.transfer.from.map(\.name))
+        let to = Set(move.recipients)
+        guard !to.isEmpty else { return }
+        bound = bound.filter { !from.contains($0.value.name) }
+        for identifier in to.inOrder.reversed() { bound[identifier.source] = identifier }
+        destination = to
+        movedAt = move.moment
+        kept = []
+    }
+
+    var ownership: Ownership {
+        var accounts: Set<Account.Identifier> = []
+        for identifier in bound.values { accounts.formUnion(groups.members(with: identifier)) }
+        for identifier in destination { accounts.formUnion(groups.members(with: identifier)) }
+        var conflicts: [Ownership.Conflict] = []
+        for identifier in claims.keys.inOrder where !accounts.contains(identifier) {
+            guard let claim = claims[identifier] else { continue }
+            if let movedAt, claim.latest.milliseconds <= movedAt { continue }
+            // What was set at purchase goes on naming the buyer after a transfer.
+            guard let existing = bound[identifier.source] else { continue }
+            conflicts.append(Ownership.Conflict(existing: existing, claimed: identifier, by: claim.latest))
+        }
+        for move in kept {
+            for identifier in Set(move.recipients).subtracting(accounts).inOrder {
+                guard let existing = bound[identifier.source] else { continue }
+                conflicts.append(Ownership.Conflict(existing: existing, claimed: identifier, by: move.by))
+            }
+        }
+        return Ownership(accounts: accounts.inOrder, conflicts: conflicts)
+    }
+}
