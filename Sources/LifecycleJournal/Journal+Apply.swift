@@ -124,16 +124,35 @@ extension Journal {
         }
     }
 
+    /// Stores a transfer once, and a row for each account that it names.
     static func insert(_ transfer: AccountTransfer, _ transaction: any JournalTransaction) async throws {
         let body = try CanonicalJSON.bytes(transfer)
-        for account in transfer.transfer.from + transfer.transfer.to {
+        let key = JournalKey.digest(body)
+        _ = try await transaction.insert(JournalRecord(key: key, body: body), into: .transfer)
+        for account in Set((transfer.transfer.from + transfer.transfer.to).map(\.lookupKey)).sorted() {
             let record = JournalRecord(
-                key: JournalKey.text(account.lookupKey, JournalKey.digest(body)),
+                key: JournalKey.text(account, key),
                 group: JournalKey.text(account),
-                body: body
+                body: Array(key.utf8)
             )
             _ = try await transaction.insert(record, into: .transfer)
         }
+    }
+
+    /// The transfers that name an account.
+    static func transfers(
+        naming account: Account.Identifier,
+        _ transaction: any JournalTransaction
+    ) async throws -> [(record: JournalRecord, transfer: AccountTransfer)] {
+        var transfers: [(JournalRecord, AccountTransfer)] = []
+        let selection = JournalSelection(group: JournalKey.text(account), limit: 500)
+        for row in try await transaction.allRecords(selection, in: .transfer) {
+            // Erased, by the other account that it names.
+            guard let record = try await transaction.record(String(decoding: row.body, as: UTF8.self), in: .transfer)
+            else { continue }
+            transfers.append((record, try CanonicalJSON.value(from: record.body)))
+        }
+        return transfers
     }
 }
 
@@ -147,10 +166,12 @@ public struct JournalUpdate: Sendable {
     var newLines = 0
 }
 
-/// The stored states of linked lineages.
+/// The stored states of linked lineages. A state that several have is stored once, in the row of the one that it has its name from; the
+/// others' rows are empty.
 struct StateRows {
     private(set) var records: [SubscriptionID: JournalRecord] = [:]
     private(set) var states: [SubscriptionState] = []
+    /// The accounts that lead to each row.
     private var accounts: [SubscriptionID: Set<Account.Identifier>] = [:]
 
     /// No states.
@@ -162,13 +183,17 @@ struct StateRows {
         var known = Set(open)
         while let lineage = open.popLast() {
             let key = JournalKey.text(lineage)
+            let record = try await transaction.record(key, in: .state)
+            records[lineage] = record
+            if let record, !record.body.isEmpty {
+                let state = try CanonicalJSON.value(SubscriptionState.self, from: record.body)
+                // It stands for all of them.
+                if state.subscription == lineage { known.formUnion(state.lineages) }
+                states.append(state)
+                accounts[lineage] = Set(AccountLedger([state]).accounts)
+            }
             let linked = try await Self.lineages(in: .link, of: key, transaction)
             open += linked.filter { known.insert($0).inserted }
-            guard let record = try await transaction.record(key, in: .state) else { continue }
-            let state = try CanonicalJSON.value(SubscriptionState.self, from: record.body)
-            records[lineage] = record
-            states.append(state)
-            accounts[lineage] = Set(AccountLedger([state]).accounts)
         }
     }
 
@@ -205,15 +230,18 @@ struct StateRows {
 
     /// Lets one transaction at a time join what an account has: what two of them tell may be one purchase.
     private static func takeTurn(_ owner: String, _ transaction: any JournalTransaction) async throws {
-        let key = JournalKey.text("purchases", owner)
+        let key = turnKey(owner)
         let isOurs =
             if let row = try await transaction.record(key, in: .link) {
                 try await transaction.update(row, in: .link)
             } else {
-                try await transaction.insert(JournalRecord(key: key, group: owner), into: .link)
+                try await transaction.insert(JournalRecord(key: key), into: .link)
             }
         guard isOurs else { throw Conflict() }
     }
+
+    /// The row whose version tells apart those who join what an account has.
+    static func turnKey(_ owner: String) -> String { JournalKey.text("purchases", owner) }
 
     /// The lineages that the rows of a group name.
     static func lineages(
@@ -248,14 +276,16 @@ struct StateRows {
     ) async throws {
         // In one order, so that two transactions do not wait for each other.
         let changed = Set(lineages.flatMap { ledger[$0]?.lineages ?? [] })
-        let lineages = Set(lineages).union(records.keys.filter(changed.contains))
+        let names = lineages.compactMap { ledger[$0]?.subscription }
+        let lineages = Set(lineages + names).union(records.keys.filter(changed.contains))
             .sorted { $0.description < $1.description }
         for lineage in lineages {
             guard let state = ledger[lineage] else { continue }
-            let body = try CanonicalJSON.bytes(state)
-            if var record = records[lineage] {
-                // Unchanged under its only name: nobody's reading depends on it.
-                if record.body == body, state.lineages.count == 1 { continue }
+            let isNamed = lineage == state.subscription
+            let body = isNamed ? try CanonicalJSON.bytes(state) : []
+            if var record = try await known(lineage, transaction) {
+                // Nobody's reading depends on what is as it was, but for the row that stands for all of the others.
+                if record.body == body, !isNamed || state.lineages.count == 1 { continue }
                 record.body = body
                 guard try await transaction.update(record, in: .state) else { throw Conflict() }
             } else {
@@ -263,7 +293,8 @@ struct StateRows {
                 guard try await transaction.insert(record, into: .state) else { throw Conflict() }
                 try await Journal.index(lineage.id, of: lineage, transaction)
             }
-            let known = accounts[lineage] ?? []
+            guard isNamed else { continue }
+            let known = state.lineages.reduce(into: Set()) { $0.formUnion(accounts[$1] ?? []) }
             for account in AccountLedger([state]).accounts where !known.contains(account) {
                 let record = JournalRecord(
                     key: JournalKey.text(account.lookupKey, lineage.description),
@@ -273,6 +304,21 @@ struct StateRows {
                 _ = try await transaction.insert(record, into: .account)
             }
         }
+    }
+}
+
+extension StateRows {
+    /// The row of a lineage, which may be one that had no need to be read.
+    ///
+    /// - Throws: ``Conflict`` where it has a state by now.
+    private func known(
+        _ lineage: SubscriptionID,
+        _ transaction: any JournalTransaction
+    ) async throws -> JournalRecord? {
+        if let record = records[lineage] { return record }
+        let record = try await transaction.record(JournalKey.text(lineage), in: .state)
+        if let record, !record.body.isEmpty { throw Conflict() }
+        return record
     }
 }
 

@@ -60,14 +60,23 @@ extension Journal {
         var erasure = try await write { transaction in
             let (ledger, _) = try await Self.rows(of: [account], transaction)
             var erasure = Erasure()
-            for lineage in Self.owned(by: account, ledger).flatMap(\.lineages) {
-                erasure.lineages.append(lineage)
-                erasure.lines += try await Self.eraseLines(of: lineage, transaction)
-                try await Self.eraseRows(of: lineage, transaction)
+            for state in Self.owned(by: account, ledger) {
+                let accounts = AccountLedger([state]).accounts
+                for lineage in state.lineages {
+                    erasure.lineages.append(lineage)
+                    erasure.lines += try await Self.eraseLines(of: lineage, transaction)
+                    try await Self.eraseRows(of: lineage, accounts, transaction)
+                }
+            }
+            if let turn = try await transaction.record(StateRows.turnKey(JournalKey.text(account)), in: .link) {
+                _ = try await transaction.delete(turn, from: .link)
+            }
+            for (record, _) in try await Self.transfers(naming: account, transaction) {
+                _ = try await transaction.delete(record, from: .transfer)
             }
             try await Self.eraseUses(Self.useGroup(account), transaction)
             let selection = JournalSelection(group: JournalKey.text(account), limit: 500)
-            for table in [JournalTable.account, .link, .transfer] {
+            for table in [JournalTable.account, .transfer] {
                 for record in try await transaction.allRecords(selection, in: table) {
                     _ = try await transaction.delete(record, from: table)
                 }
@@ -119,11 +128,14 @@ extension Journal {
         }
     }
 
-    private static func eraseRows(of lineage: SubscriptionID, _ transaction: any JournalTransaction) async throws {
+    private static func eraseRows(
+        of lineage: SubscriptionID,
+        _ accounts: [Account.Identifier],
+        _ transaction: any JournalTransaction
+    ) async throws {
         let key = JournalKey.text(lineage)
         if let record = try await transaction.record(key, in: .state) {
-            let state = try CanonicalJSON.value(SubscriptionState.self, from: record.body)
-            for account in AccountLedger([state]).accounts {
+            for account in accounts {
                 let row = try await transaction.record(
                     JournalKey.text(account.lookupKey, lineage.description),
                     in: .account

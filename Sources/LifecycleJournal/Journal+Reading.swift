@@ -58,10 +58,7 @@ extension Journal {
                 // Whatever the source: a transfer moves what a store knows by the same name.
                 let group = JournalKey.text(account)
                 lineages.formUnion(try await StateRows.lineages(in: .account, of: group, transaction))
-                let selection = JournalSelection(group: group, limit: 500)
-                for record in try await transaction.allRecords(selection, in: .transfer) {
-                    transfers.insert(try CanonicalJSON.value(from: record.body))
-                }
+                transfers.formUnion(try await Self.transfers(naming: account, transaction).map(\.transfer))
             }
             rows = try await StateRows(linkedTo: lineages, transaction)
             ledger = AccountLedger(rows.states, transfers: transfers)
