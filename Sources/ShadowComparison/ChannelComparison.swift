@@ -277,9 +277,16 @@ extension ChannelComparison {
         switch (one.event, other.event) {
         // Of a failed charge or a refund, a relay's period ends with grace or refund; only a beginning states the period.
         case (.started, _), (.renewed, _), (.productChanged, _):
+            // Later, and of who shares it, a store goes on naming the buyer, and a relay who has the purchase.
+            if case .started(let started) = one.event, started.origin != .familyShared,
+                one.namesAnotherOwner(than: other)
+            {
+                differences.append(Difference(member: "account"))
+            }
             compare("period.start", one.period?.start, other.period?.start)
             compare("period.end", one.period?.end, other.period?.end)
         case (.oneTimePurchased(let first), .oneTimePurchased(let second)):
+            if one.namesAnotherOwner(than: other) { differences.append(Difference(member: "account")) }
             if first.type != .unknown, second.type != .unknown {
                 compare("detail.type", "\(first.type)", "\(second.type)")
             }
@@ -328,6 +335,19 @@ extension LifecycleEvent.Kind {
         case .started, .renewed, .productChanged: "period_began"
         case .expired, .revoked: "ended"
         default: rawValue
+        }
+    }
+}
+
+extension NormalizedEvent {
+    /// True if both name an owner in the same manner, and not the same one. A relay passes an app's name for a customer on to the App
+    /// Store where it is a UUID; other names of other sources tell nothing of each other.
+    fileprivate func namesAnotherOwner(than other: NormalizedEvent) -> Bool {
+        let (names, others) = (account?.identifiers ?? [], other.account?.identifiers ?? [])
+        let keys = Set(names.map(\.lookupKey))
+        guard keys.isDisjoint(with: others.map(\.lookupKey)) else { return false }
+        return names.contains { name in
+            others.contains { $0.source == name.source || $0.isUUID && name.isUUID }
         }
     }
 }

@@ -240,6 +240,23 @@ struct ComparisonTests {
         #expect(comparison.differing.first?.differences.map(\.member) == ["product.id", "period.end"])
     }
 
+    @Test(
+        "another owner at the beginning is a difference, where both name owners in the same manner",
+        arguments: [
+            ("E621E1F8-C36C-495A-93FC-0C247A3E6E5F", Account.Source.appUserID, true), ("u2", .appUserID, false),
+            ("u2", .appAccountToken, true),
+        ]
+    )
+    func owners(_ id: String, _ source: Account.Source, differs: Bool) throws {
+        let channels = try Self.channels()
+        var relayed = channels.relayed
+        let index = try #require(relayed.firstIndex { $0.kind == .started })
+        relayed[index].account = Account(id, source)
+        let comparison = ChannelComparison(relayed, channels.apple)
+        #expect(comparison.differing.map { $0.differences.map(\.member) } == (differs ? [["account"]] : []))
+        #expect(comparison.differing.allSatisfy { $0.differences.allSatisfy { $0.first == nil && $0.second == nil } })
+    }
+
     @Test("what was charged and what went back are compared, and signs are no difference")
     func prices() throws {
         let channels = try Self.channels()

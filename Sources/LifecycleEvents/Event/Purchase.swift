@@ -222,7 +222,10 @@ public struct Account: Hashable, Sendable, Codable {
 
         /// The key for an index over accounts: the identifier without its source, a UUID in lower case. A transfer
         /// moves what is bound under the same key, whichever source named it.
-        public var lookupKey: String { id.isUUID ? id.lowercased() : id }
+        public var lookupKey: String { isUUID ? id.lowercased() : id }
+
+        /// True if it is the text of a UUID.
+        package var isUUID: Bool { id.isUUID }
 
         /// The one spelling of this account: a UUID names the same account in either case, whatever its source, since
         /// Swift writes upper case and most databases write lower.
