@@ -2,7 +2,7 @@ import NotificationSimulator
 import WireJSON
 
 /// A JSON value that can be edited. Scalars stay as they were written.
-indirect enum JSONTree: Sendable {
+indirect enum JSONTree {
     case scalar([UInt8])
     case array([JSONTree])
     case object([(name: String, value: JSONTree)])

@@ -8,7 +8,7 @@ import WireJSON
 /// An input is the number of a story in two octets, a mode, and then edits of six octets each. Mode 0 edits the lines of
 /// its log; any other mode edits the states that come of it, and applies the log to them again.
 enum StateFuzzing {
-    private static let stories: [[JSONTree]] = Corpus.stories
+    private static let stories = Corpus.stories
     /// Scalars of stories, and the ends of what is read at all.
     private static let words: [[UInt8]] = {
         let ends = [
@@ -19,20 +19,21 @@ enum StateFuzzing {
             #""170141183460469231731687303715884105727/170141183460469231731687303715884105727""#,
             #""1/99999999999999999999999999999999999999""#, #""customer""#, #""refunded""#, #""replaced""#,
         ]
-        let found = Set(stories.joined().flatMap { $0.scalars.filter { $0.count <= 60 } })
+        let found = Set(stories.joined().compactMap { JSONTree($0) }.flatMap { $0.scalars.filter { $0.count <= 60 } })
         let common = found.sorted { $0.lexicographicallyPrecedes($1) }
         return ends.map { Array($0.utf8) } + common.prefix(20_000)
     }()
 
+    /// Instalments of a year, since a period without an end has thousands of them until the year 9999.
     private static let policy = CreditPolicy(
-        ["pro": .init(credits: 500, trialCredits: 10, price: Money(ExactDecimal(20), "USD"), every: .month)],
+        ["pro": .init(credits: 500, trialCredits: 10, price: Money(ExactDecimal(20), "USD"), every: .year)],
         owes: true
     )
     private static let largest = CreditPolicy(["pro": .init(credits: .max), "basic": .init(credits: .max)])
 
     static func run(_ input: [UInt8], _ meter: inout Meter) throws(Violation) -> Outcome {
         guard input.count >= 3, !stories.isEmpty else { return .refused }
-        var lines = stories[(Int(input[0]) << 8 | Int(input[1])) % stories.count]
+        var lines = stories[(Int(input[0]) << 8 | Int(input[1])) % stories.count].compactMap { JSONTree($0) }
         let edits = JSONEdit.list(input.dropFirst(3))
         if input[2] == 0 {
             for edit in edits { edit.apply(to: &lines[edit.part % lines.count], words: words) }
