@@ -9,16 +9,20 @@ struct SubscriptionContent {
     let name: String
 
     /// What it is now.
-    init(_ now: SubscriptionObject, _ object: JSONValue) throws(JSONError) {
-        self.init(try SubscriptionFields(object), over: nil, status: now.statusName, items: now.items)
+    ///
+    /// - Parameter fields: those of the subscription.
+    init(_ now: SubscriptionObject, _ fields: SubscriptionFields) {
+        self.init(fields, over: nil, status: now.statusName, items: now.items)
     }
 
     /// What it was before an update.
-    init(before attributes: JSONValue, _ now: SubscriptionObject, _ object: JSONValue) throws(JSONError) {
+    ///
+    /// - Parameter fields: those of the subscription as it is now.
+    init(before attributes: JSONValue, _ now: SubscriptionObject, over fields: SubscriptionFields) throws(JSONError) {
         let before = try SubscriptionFields(attributes)
         self.init(
             before,
-            over: try SubscriptionFields(object),
+            over: fields,
             status: try before.optionalString(.status) ?? now.statusName,
             items: try SubscriptionBefore.items(in: before, now.items) ?? now.items
         )
@@ -39,20 +43,45 @@ struct SubscriptionContent {
             if fields.has(field) { return fields.optionalValue(field) }
             return base?.optionalValue(field)
         }
-        var parts = [status]
-        for name in Self.times { parts.append(field(name).flatMap { try? $0.int64() }.map { String($0) } ?? "") }
-        for name in Self.references { parts.append(field(name).flatMap { try? $0.referenceID() } ?? "") }
-        parts.append(field(.cancelAtPeriodEnd).flatMap { try? $0.bool() } == true ? "ends" : "")
+        var text = Lines(status)
+        for name in Self.times { text.append(field(name).flatMap { try? $0.int64() }) }
+        for name in Self.references { text.append(field(name).flatMap { try? $0.referenceID() } ?? "") }
+        text.append(field(.cancelAtPeriodEnd).flatMap { try? $0.bool() } == true ? "ends" : "")
         let pause = field(.pauseCollection).flatMap { try? ObjectReader($0) }
-        parts.append(pause.flatMap { try? $0.optionalString("behavior") } ?? "")
-        parts.append(pause.flatMap { try? $0.optionalInt64("resumes_at") }.map { String($0) } ?? "")
+        text.append(pause.flatMap { try? $0.optionalString("behavior") } ?? "")
+        text.append(pause.flatMap { try? $0.optionalInt64("resumes_at") })
         let pending = field(.pendingUpdate).flatMap { try? ObjectReader($0).list("subscription_items") }
-        parts += (pending.flatMap { try? SubscriptionObject.items($0) } ?? []).map(\.content).sorted()
-        parts.append("")
-        parts += items.map { "\($0.content) \($0.start.map { String($0) } ?? "") \($0.end.map { String($0) } ?? "")" }
-            .sorted()
-        let text = parts.joined(separator: "\n")
-        name = String(SHA256.hash(Array(text.utf8).span).hexadecimal.prefix(16))
+        let planned = pending.flatMap { try? SubscriptionObject.items($0) } ?? []
+        for item in planned.map(\.content).sorted() { text.append(item) }
+        text.append("")
+        for item in items.map(Self.line).sorted() { text.append(item) }
+        name = String(SHA256.hash(text.octets.span).hexadecimal.prefix(16))
+    }
+
+    private static func line(of item: SubscriptionObject.Item) -> String {
+        var line = item.content
+        line += " "
+        if let start = item.start { line += String(start) }
+        line += " "
+        if let end = item.end { line += String(end) }
+        return line
+    }
+
+    /// Text in lines, as the octets that are named.
+    private struct Lines {
+        private(set) var octets: [UInt8] = []
+
+        init(_ first: String) {
+            octets.reserveCapacity(512)
+            octets += first.utf8
+        }
+
+        mutating func append(_ line: String) {
+            octets.append(UInt8(ascii: "\n"))
+            octets += line.utf8
+        }
+
+        mutating func append(_ number: Int64?) { append(number.map { String($0) } ?? "") }
     }
 }
 
@@ -64,15 +93,15 @@ extension StripeNotification {
     /// Stripe dates events by whole seconds, and sends several in one (https://docs.stripe.com/webhooks#event-ordering).
     func revision(of subscription: SubscriptionObject) throws(JSONError) -> Origin.Revision? {
         guard !isThin, !isQuestion, let object else { return nil }
-        let after = try SubscriptionContent(subscription, object).name
+        if canonicalType == "customer.subscription.deleted" { return Origin.Revision(before: nil, after: "") }
+        let fields = try SubscriptionFields(object)
+        let after = SubscriptionContent(subscription, fields).name
         switch canonicalType {
         case "customer.subscription.created":
             return Origin.Revision(before: "", after: after)
-        case "customer.subscription.deleted":
-            return Origin.Revision(before: nil, after: "")
         case "customer.subscription.updated":
             guard let previous else { return Origin.Revision(before: nil, after: after) }
-            let before = try SubscriptionContent(before: previous, subscription, object).name
+            let before = try SubscriptionContent(before: previous, subscription, over: fields).name
             return Origin.Revision(before: before, after: after)
         default:
             return Origin.Revision(before: nil, after: after)
