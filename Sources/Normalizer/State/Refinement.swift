@@ -259,7 +259,9 @@ struct Refinement {
         let start = stated?.periodStart?.millisecondsSince1970 ?? reading.chargedStart
         let timeline = now.timeline
         guard let subject = timeline.index(transaction: refund.transaction, start: start) else { return nil }
-        if let stated, !stated.endsAccess, !reading.event.endsItem { return event.store.rules.namesRefunds ? false : nil }
+        if let stated, !stated.endsAccess, !reading.event.endsItem {
+            return event.store.rules.namesRefunds ? false : nil
+        }
         let moment = timeline.reached((stated?.at ?? event.occurredAt).millisecondsSince1970)
         guard let current = timeline.lastBegun(by: moment) else { return false }
         let period = timeline.periods[current]
