@@ -314,7 +314,7 @@ extension AppleSnapshot {
         return facts
     }
 
-    /// Who bought owns. A new purchase in a lineage, or a change of plan at once, that is stated under an account moves the lineage
+    /// The buyer owns. A new purchase in a lineage, or a change of plan at once, that is stated under an account moves the lineage
     /// to it from then on, whatever states it; the account of a renewal does not. An account that is set for the next renewal alone
     /// is named, and owns nothing yet.
     private var possession: [Fact] {
@@ -323,7 +323,7 @@ extension AppleSnapshot {
         if let next = renewalInfo?.appAccountToken, next != token {
             facts.append(.owner(Account(next, .appAccountToken)))
         }
-        // What is bought for good keeps its owner when it is restored.
+        // A purchase for good keeps its owner when it is restored.
         if isSubscription, isBought, !transaction.isFirst {
             facts.append(.transfer(.init(from: [], to: [.init(token, .appAccountToken)], at: beganAt)))
         }
@@ -481,7 +481,7 @@ extension AppleAdvancedCommerceInfo {
             .sku
     }
 
-    /// How much went back of each item; nil where that is not told of one that something went back of.
+    /// The share that went back of each item; nil if Apple does not state it for one of the refunded items.
     fileprivate var refundsOfItems: [Fact.RefundState.Item]? {
         var refunds: [Fact.RefundState.Item] = []
         for item in items where !item.refunds.isEmpty {
@@ -501,7 +501,7 @@ extension AppleAdvancedCommerceInfo {
 }
 
 extension AppleAdvancedCommerceInfo.Item {
-    /// How much of its price went back; nil where that is not told.
+    /// The share of its price that went back; nil if Apple does not state it.
     fileprivate var refundScope: LifecycleEvent.Refund.Scope? {
         if refunds.contains(where: { $0.type == "FULL" }) { return .full }
         guard let price = price?.milliunits, price > 0 else { return revocationDate == nil ? nil : .full }

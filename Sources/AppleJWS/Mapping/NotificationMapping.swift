@@ -192,7 +192,7 @@ extension NotificationMapping {
     }
 
     /// An upgrade carries the new transaction, a downgrade the current one; without a subtype the customer went back to
-    /// the current product. What was bought with it is told by itself.
+    /// the current product. A purchase in it is an event of its own.
     private func didChangeRenewalPref() throws(DeliveryError) -> EventDraft {
         let snapshot = try requiredSubscription()
         switch notification.subtype {
