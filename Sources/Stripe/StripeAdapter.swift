@@ -192,7 +192,7 @@ public struct StripeAdapter: ProviderAdapter {
     ///   is blank or has white space at an end, a negative tolerance; and for a look-up that could not be sent.
     public init(_ configuration: Configuration) throws(ConfigurationError) {
         guard !configuration.signingSecrets.isEmpty else {
-            throw ConfigurationError("configure at least one signing secret (whsec_…)")
+            throw ConfigurationError("configure at least one signing secret of the endpoint")
         }
         let secrets = try SigningSecrets(configuration.signingSecrets)
         if case .within(let duration) = configuration.tolerance, duration < .zero {

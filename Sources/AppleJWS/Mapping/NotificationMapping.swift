@@ -69,11 +69,10 @@ struct NotificationMapping {
     /// True if a notification that does not say so may carry a new purchase. One without a subtype has done so
     /// (https://developer.apple.com/forums/thread/765643).
     private func mayBegin(_ snapshot: AppleSnapshot, with event: LifecycleEvent) -> Bool {
-        switch (notification.type, notification.subtype) {
-        case (.didChangeRenewalPref, .upgrade?), (.didChangeRenewalPref, .downgrade?): false
-        case (.didChangeRenewalPref, _): snapshot.transaction.isPurchase && !snapshot.transaction.isFirst
-        default: if case .unmapped = event { true } else { false }
-        }
+        if case .unmapped = event { return true }
+        guard notification.type == .didChangeRenewalPref, snapshot.transaction.isPurchase, !snapshot.transaction.isFirst
+        else { return false }
+        return notification.subtype != .upgrade && notification.subtype != .downgrade
     }
 
     private func draft() throws(DeliveryError) -> EventDraft {
