@@ -141,19 +141,47 @@ struct PaymentJoinTests {
         #expect(try scopes([refund("re_1", 400, day: 5), refund("re_2", Self.sold - 400, day: 6)]) == [part, .full])
     }
 
+    /// A dispute about the first charge, which the bank decided for the customer.
+    private func lost(_ amount: Int64, _ currency: String = "usd", _ version: StripeSimulator.Version) throws
+        -> RareFlowTests.Taken
+    {
+        let dispute: JSONText = [
+            "id": .string("dp_\(amount)"), "object": "dispute", "amount": .integer(amount), "charge": "ch_1",
+            "currency": .string(currency), "payment_intent": .string(try Self.payment(version)), "reason": "fraudulent",
+            "status": "lost",
+        ]
+        return Self.event("charge.dispute.closed", dispute, at: created + 5 * day, version)
+    }
+
     @Test("a lost dispute ends the period that was paid for, with a key or without", arguments: versions)
     func dispute(_ version: StripeSimulator.Version) throws {
-        let dispute: JSONText = [
-            "id": "dp_1", "object": "dispute", "amount": .integer(Self.sold), "charge": "ch_1", "currency": "usd",
-            "payment_intent": .string(try Self.payment(version)), "reason": "fraudulent", "status": "lost",
-        ]
-        let lost = Self.event("charge.dispute.closed", dispute, at: created + 5 * day, version)
         let adapter = try adapter(version)
-        for order in RareFlowTests.permutations(try Self.purchase(version) + [lost]) {
-            let state = try #require(try played(order, adapter).ledger[PitfallTests.lineage])
-            #expect(state.access(at: date(created + 4 * day)).isGranted)
-            #expect(!state.access(at: date(created + 6 * day)).isGranted)
-            #expect(state.snapshot(at: date(created + 6 * day)).status == .refunded)
+        // The bank may take the charge back in another currency than the customer's.
+        let whole = [
+            [try lost(Self.sold, version)], [try lost(1, "eur", version)],
+            [try lost(400, version), try lost(599, version)],
+        ]
+        for disputes in whole {
+            for order in RareFlowTests.permutations(try Self.purchase(version) + disputes) {
+                let state = try #require(try played(order, adapter).ledger[PitfallTests.lineage])
+                #expect(state.access(at: date(created + 4 * day)).isGranted)
+                #expect(!state.access(at: date(created + 6 * day)).isGranted)
+                #expect(state.snapshot(at: date(created + 6 * day)).status == .refunded)
+            }
+        }
+    }
+
+    @Test("a lost dispute over a part of the charge leaves access", arguments: versions)
+    func partialDispute(_ version: StripeSimulator.Version) throws {
+        let adapter = try adapter(version)
+        let disputed = try lost(400, version)
+        for order in RareFlowTests.permutations(try Self.purchase(version) + [disputed]) {
+            let (ledger, news) = try played(order, adapter)
+            let state = try #require(ledger[PitfallTests.lineage])
+            #expect(state.access(at: date(created + 6 * day)).isGranted)
+            #expect(state.refund(of: "in_1")?.value.scope == .amount(Money(ExactDecimal(4), "USD")))
+            #expect(state.contradictions.isEmpty)
+            #expect(news.contains { $0.kind == .chargeback })
         }
     }
 

@@ -294,7 +294,7 @@ struct PeriodTimeline {
     private mutating func applyRefunds(of state: SubscriptionState) {
         for register in state.refunds.values {
             let refund = register.value
-            guard refund.scope != nil, refund.endsAccess, !state.isLeftOut(register),
+            guard refund.scope != nil, refund.endsAccess, !state.isLeftOut(register), !state.leavesAccess(register),
                 let index = index(
                     transaction: state.transaction(named: refund.transaction),
                     start: refund.periodStart?.millisecondsSince1970 ?? state.chargedStart(of: refund.transaction)

@@ -108,13 +108,22 @@ extension SubscriptionState {
         sum.value.periodStart = stated.compactMap(\.value.periodStart).first
         sum.value.scope = scope(of: whole?.value, counted.map(\.value)) ?? latest.value.scope
         let names = names()
-        if case .amount(let amount) = sum.value.scope, let paid = paid(for: names), amount.covers(paid) {
-            sum.value.scope = .full
+        if case .amount(let amount) = sum.value.scope, let paid = paid(for: names) {
+            if amount.covers(paid) { sum.value.scope = .full }
+            if takesBack, paid.exceeds(amount) { sum.value.endsAccess = false }
         }
         if takesBack, sum.value.scope == .full, names.contains(where: { purchases[$0] != nil }) {
             sum.value.endsAccess = true
         }
         return Register(sum)
+    }
+
+    /// True if a part of a payment went back whose store leaves the customer everything until all of it has, such as with a lost
+    /// dispute over a part of the charge.
+    package func leavesAccess(_ refund: Register<Fact.RefundState>) -> Bool {
+        guard refund.value.scope?.money != nil, registers.keys.contains(where: \.store.rules.takesBackRefundedSales)
+        else { return false }
+        return self.refund(of: refund.value.transaction)?.value.endsAccess == false
     }
 
     /// What went back of each transaction that money went back of, under its one name.
@@ -206,4 +215,7 @@ extension Money {
 
     /// Whether it is at least as much, in the same currency.
     fileprivate func covers(_ other: Money) -> Bool { currency == other.currency && amount >= other.amount }
+
+    /// True if it is more, in the same currency. A bank may take money back in another one than the customer paid in.
+    fileprivate func exceeds(_ other: Money) -> Bool { currency == other.currency && amount > other.amount }
 }

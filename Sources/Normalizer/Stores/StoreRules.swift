@@ -47,7 +47,7 @@ package struct StoreRules: Hashable, Sendable {
     package var namesRefunds = false
 
     /// True if a refund only moves money. What was bought once is gone when all of its money went back, be it in parts, and a
-    /// subscription goes on.
+    /// subscription goes on. Money that a bank takes back in part leaves both.
     package var takesBackRefundedSales = false
 
     /// True if a payment is an invoice, which may come before the period that it pays for is stated.
