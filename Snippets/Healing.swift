@@ -1,0 +1,37 @@
+// Asks the providers again, and answers what they wait for.
+
+import AppStoreServer
+import Foundation
+import GooglePubSub
+import LifecycleJournal
+import RevenueCatEvents
+import Stripe
+
+func heal(
+    _ journal: Journal,
+    _ appStore: AppStoreServer,
+    _ play: GooglePlayAdapter,
+    _ stripe: StripeAdapter,
+    _ revenueCat: RevenueCatClient
+) async throws {
+    // snippet.show
+    let report = try await journal.reconcile(with: [appStore, play, stripe, revenueCat], replaying: ["google": play])
+    // snippet.hide
+    print(report)
+}
+
+func answerStores(
+    _ journal: Journal,
+    _ server: AppStoreServer,
+    _ googleAdapter: GooglePlayAdapter,
+    consented: @escaping @Sendable (Account?) async -> Bool
+) async throws {
+    // snippet.show
+    let play = googleAdapter.acknowledgements()  // within three days, or Google gives the money back
+    let apple = server.consumptionAnswers { owed in  // within twelve hours
+        await consented(owed.event.account) ? ConsumptionInformation(.delivered, sampleContentProvided: false) : nil
+    }
+    let report = try await journal.answer(with: [play, apple].compactMap(\.self))
+    // snippet.hide
+    print(report)
+}
