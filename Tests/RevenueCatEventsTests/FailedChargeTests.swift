@@ -60,6 +60,27 @@ struct FailedChargeTests {
         }
     }
 
+    @Test(
+        "a charge that fails as a later period begins is the beginning of grace",
+        arguments: ["BILLING_ISSUE", "CANCELLATION"]
+    )
+    func renewalThatFails(_ type: String) throws {
+        let lineage = SubscriptionID(store: .stripe, environment: .production, id: "O1")
+        let web: KeyValuePairs<String, JSONText?> = ["store": "STRIPE", "renewal_number": 1]
+        let failing: KeyValuePairs<String, JSONText?> = [
+            "store": "STRIPE", "renewal_number": 2, "cancel_reason": "BILLING_ERROR",
+        ]
+        let events = [
+            traps.event("INITIAL_PURCHASE", t0, .first, web), traps.event(type, t1 + 300_000, .second, failing),
+        ]
+        for order in StoryTests.permutations(events) {
+            var ledger = AccountLedger()
+            for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
+            #expect(traps.isGranted(ledger, t1 + day, lineage) == true)
+            #expect(traps.isGranted(ledger, t2, lineage) == false)
+        }
+    }
+
     @Test("the grace of one failed charge is none of the next")
     func nextCharge() throws {
         let later = [

@@ -32,6 +32,7 @@ enum EventField: Int, CaseIterable {
     case priceInPurchasedCurrency
     case currency
     case quantity
+    case renewalNumber
     case transferredFrom
     case transferredTo
     case redeemedFrom
@@ -73,6 +74,7 @@ enum EventField: Int, CaseIterable {
         case .priceInPurchasedCurrency: "price_in_purchased_currency"
         case .currency: "currency"
         case .quantity: "quantity"
+        case .renewalNumber: "renewal_number"
         case .transferredFrom: "transferred_from"
         case .transferredTo: "transferred_to"
         case .redeemedFrom: "redeemed_from"

@@ -69,6 +69,8 @@ public struct RevenueCatEvent: Sendable, Hashable {
 
     /// `quantity`: how many of a product were bought; older webhooks do not say.
     public let quantity: Int64?
+    /// `renewal_number`: how many periods the purchase has had, from 1; a trial counts as one.
+    public let renewalNumber: Int64?
 
     /// `items`: on Play, the products of a subscription with add-ons; the members above are then the base product's, and the
     /// price is that of all.
@@ -163,6 +165,7 @@ public struct RevenueCatEvent: Sendable, Hashable {
             priceInPurchasedCurrency: fields.amount(.priceInPurchasedCurrency),
             currency: fields.identifier(.currency),
             quantity: fields.integer(.quantity),
+            renewalNumber: fields.integer(.renewalNumber),
             items: store == .playStore && fields.isStrict ? items(fields.value(.items)) : [],
             transferredFrom: fields.identifiers(.transferredFrom),
             transferredTo: fields.identifiers(.transferredTo),
@@ -344,14 +347,15 @@ extension RevenueCatEvent {
             || [priceInUSD, priceInPurchasedCurrency].contains { ($0?.coefficient ?? 0) < 0 }
     }
 
-    /// Whether the charge that failed is the one for the period that the event names: a store tries to renew a period when
-    /// it ends, and not in the minutes in which it begins.
+    /// True if the charge that failed is the first one of the purchase, for the period that the event names: a store tries to renew
+    /// a period when it ends, and not in the minutes in which it begins.
     var failsAsPeriodBegins: Bool {
         switch row {
         case .billingIssue, .autoRenewOff(.billing): break
         default: return false
         }
-        guard let timestamp, let purchasedAt, let expirationAt else { return false }
+        // Stripe charges for a renewal once its period has begun: the failure of that is the beginning of grace.
+        guard let timestamp, let purchasedAt, let expirationAt, renewalNumber ?? 1 <= 1 else { return false }
         let (since, length) = (timestamp.timeIntervalSince(purchasedAt), expirationAt.timeIntervalSince(purchasedAt))
         return abs(since) <= 600 && abs(since) * 10 <= length
     }
