@@ -139,12 +139,12 @@ extension Journal {
         while true {
             let page = selection
             let records = try await read { try await $0.records(page, in: .state) }
-            for record in records {
+            // Linked lineages have one state, in the row of one of them, and are asked about once.
+            for record in records where !record.body.isEmpty {
                 let state: SubscriptionState
                 do { state = try CanonicalJSON.value(from: record.body) } catch { throw JournalError(wrapping: error) }
-                // Linked lineages have the same state, and are asked about once.
-                guard state.isKnown(to: provider), let lineage = state.question(at: time).names.first,
-                    record.key == JournalKey.text(lineage)
+                guard state.isKnown(to: provider), record.key == JournalKey.text(state.subscription),
+                    let lineage = state.question(at: time).names.first
                 else { continue }
                 try await write { transaction in
                     var row = try await QuestionRow(of: lineage, transaction)
