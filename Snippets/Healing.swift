@@ -31,7 +31,8 @@ func answerStores(
     let apple = server.consumptionAnswers { owed in  // within twelve hours
         await consented(owed.event.account) ? ConsumptionInformation(.delivered, sampleContentProvided: false) : nil
     }
-    let report = try await journal.answer(with: [play, apple].compactMap(\.self))
+    let answers: [(any OwedAnswers)?] = [play, apple]
+    let report = try await journal.answer(with: answers.compactMap(\.self))
     // snippet.hide
     print(report)
 }

@@ -142,7 +142,7 @@ struct PaymentJoinTests {
     }
 
     /// A dispute about the first charge, which the bank decided for the customer.
-    private func lost(_ amount: Int64, _ currency: String = "usd", _ version: StripeSimulator.Version) throws
+    private func lost(_ amount: Int64, _ version: StripeSimulator.Version, currency: String = "usd") throws
         -> RareFlowTests.Taken
     {
         let dispute: JSONText = [
@@ -158,7 +158,7 @@ struct PaymentJoinTests {
         let adapter = try adapter(version)
         // The bank may take the charge back in another currency than the customer's.
         let whole = [
-            [try lost(Self.sold, version)], [try lost(1, "eur", version)],
+            [try lost(Self.sold, version)], [try lost(1, version, currency: "eur")],
             [try lost(400, version), try lost(599, version)],
         ]
         for disputes in whole {
