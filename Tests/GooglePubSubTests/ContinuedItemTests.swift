@@ -154,4 +154,191 @@ struct ContinuedItemTests {
         }
         #expect(!state.access(at: Play.date(changed + 31 * Self.day)).isGranted)
     }
+
+    private static let nextOrder = "GPA.3388-7777-6666-55555"
+
+    /// The purchase before, as it is once another one has taken its place.
+    private static func replaced(_ items: Vectors.Item..., at time: Int64) -> Vectors.Purchase {
+        var old = Vectors.purchase("EXPIRED").with {
+            $0.start = start
+            $0.items = items.map { item in
+                item.with {
+                    $0.expiry = time
+                    $0.isRenewing = false
+                }
+            }
+        }
+        old.extra["canceledStateContext"] = Vectors.canceled("replacement")
+        return old
+    }
+
+    /// What each chapter adds, in the order given.
+    private static func told(_ chapters: [Normalization]) -> (ledger: AccountLedger, news: [NormalizedEvent]) {
+        var ledger = AccountLedger()
+        var news: [NormalizedEvent] = []
+        for chapter in chapters { news += ledger.apply(chapter).filter(\.isNews).map(\.event) }
+        return (ledger, news)
+    }
+
+    private static func balance(_ ledger: AccountLedger, _ policy: CreditPolicy, at days: Int64) -> Int64 {
+        CreditStatement(of: ledger.states, under: policy, uses: [], at: Play.date(start + days * day)).balance
+    }
+
+    /// An add-on makes a new purchase, whichever of the two sorts first.
+    @Test(
+        "a plan that an add-on is bought beside goes on, with its credits and its renewal",
+        arguments: ["voice", "audio"]
+    )
+    func addOnByNewToken(addOn: String) throws {
+        let end = Self.start + 30 * Self.day
+        let changed = Self.start + 15 * Self.day
+        let plan = Self.item("premium", order: Vectors.order, expiry: end)
+        let keep = plan.with {
+            $0.extra["itemReplacement"] =
+                #"{"productId":"premium","basePlanId":"monthly","replacementMode":"KEEP_EXISTING"}"#
+        }
+        var new = Vectors.purchase("ACTIVE").with {
+            $0.start = changed
+            $0.items = [keep, Self.item(addOn, order: Self.nextOrder, expiry: end)]
+        }
+        new.linked = Vectors.token
+        let old = Self.replaced(plan, at: changed)
+        let renewed = new.with {
+            $0.items = ["premium", addOn].map {
+                Self.item($0, order: Self.nextOrder + "..0", expiry: end + 30 * Self.day)
+            }
+        }
+        let others = [Play.found(.subscription, Vectors.token, old.json)]
+        let chapters = [
+            try Play.map(4, Vectors.purchase("ACTIVE", plan).with { $0.start = Self.start }, at: Self.start),
+            try Play.map(4, new, token: Vectors.oldToken, at: changed, others: others),
+            try Play.map(13, old, at: changed + 2500),
+            try Play.map(2, renewed, token: Vectors.oldToken, at: end, others: others),
+        ]
+        let policy = CreditPolicy(["premium": .init(credits: 200), addOn: .init(credits: 50)])
+        for order in [[0, 1, 2, 3], [0, 2, 1, 3], [3, 2, 1, 0]] {
+            let (ledger, news) = Self.told(order.map { chapters[$0] })
+            #expect([10, 20, 35].map { Self.balance(ledger, policy, at: $0) } == [200, 250, 250], "\(order)")
+            for state in ledger.states where order[0] == 0 {
+                let products = Set(
+                    news.filter { state.lineages.contains($0.subscription ?? state.subscription) }.compactMap(
+                        \.product?.id
+                    )
+                )
+                #expect(products.count == 1, "\(state.subscription)")
+            }
+            guard order[0] == 0 else { continue }
+            let begun = news.compactMap { event -> String? in
+                switch event.event {
+                case .started(let started): "\(event.product?.id ?? "") \(started.origin)"
+                case .renewed(let renewed): "\(event.product?.id ?? "") \(renewed.cause)"
+                case .productChanged(let change): change.direction == .addOns ? nil : "changed to \(change.to)"
+                default: nil
+                }
+            }
+            #expect(
+                begun.sorted() == ["premium new", "\(addOn) new", "premium scheduled", "\(addOn) scheduled"].sorted(),
+                "\(order)"
+            )
+        }
+    }
+
+    @Test(
+        "what a deferred change leaves gives its credits once, also when the change is carried out",
+        arguments: [true, false]
+    )
+    func deferredAndCarriedOut(saysWhatIsReplaced: Bool) throws {
+        let end = Self.start + 30 * Self.day
+        let changed = Self.start + 15 * Self.day
+        let left = Self.item("premium", order: Vectors.order, expiry: end)
+        var new = Vectors.purchase("ACTIVE").with {
+            $0.start = changed
+            $0.items = [
+                left.with {
+                    $0.isRenewing = false
+                    $0.extra["deferredItemReplacement"] = #"{"productId":"basic"}"#
+                }, Self.item("basic", order: nil, expiry: nil),
+            ]
+        }
+        new.linked = Vectors.token
+        let old = Self.replaced(left, at: changed)
+        let done = new.with {
+            $0.items = [
+                left.with { $0.isRenewing = false },
+                Self.item("basic", order: Self.nextOrder, expiry: end + 30 * Self.day).with {
+                    guard saysWhatIsReplaced else { return }
+                    $0.extra["itemReplacement"] =
+                        #"{"productId":"premium","basePlanId":"monthly","replacementMode":"DEFERRED"}"#
+                },
+            ]
+        }
+        let others = [Play.found(.subscription, Vectors.token, old.json)]
+        let chapters = [
+            try Play.map(4, Vectors.purchase("ACTIVE", left).with { $0.start = Self.start }, at: Self.start),
+            try Play.map(4, new, token: Vectors.oldToken, at: changed, others: others),
+            try Play.map(13, old, at: changed + 2500),
+            try Play.map(2, done, token: Vectors.oldToken, at: end, others: others),
+        ]
+        let policy = CreditPolicy(["premium": .init(credits: 500), "basic": .init(credits: 200)])
+        for order in [[0, 1, 2, 3], [3, 2, 1, 0], [0, 3]] {
+            let (ledger, _) = Self.told(order.map { chapters[$0] })
+            #expect(ledger.states.count == 1, "\(order)")
+            #expect([10, 20, 35].map { Self.balance(ledger, policy, at: $0) } == [500, 500, 200], "\(order)")
+            let access = try [20, 35].map { days in
+                try #require(ledger.states.first).snapshot(at: Play.date(Self.start + days * Self.day)).product
+            }
+            #expect(access == ["premium:monthly", "basic:monthly"], "\(order)")
+        }
+    }
+
+    @Test("an item that is gone and still listed ends by itself, and is no change of what renews")
+    func removedAndListed() throws {
+        let end = Self.start + 30 * Self.day
+        let bought = Vectors.purchase("ACTIVE").with {
+            $0.start = Self.start
+            $0.items = ["premium", "voice"].map { Self.item($0, order: Vectors.order, expiry: end) }
+        }
+        let renewed = bought.with {
+            $0.items[0].order = Vectors.order + "..0"
+            $0.items[0].expiry = end + 30 * Self.day
+            $0.items[1].isRenewing = false
+        }
+        let (ledger, news) = Self.told([
+            try Play.map(4, bought, at: Self.start), try Play.map(2, renewed, at: end + 60_000),
+            try Play.map(2, renewed, at: end + 120_000),
+        ])
+        let later = news.filter { $0.occurredAt >= Play.date(end) }
+        #expect(
+            later.map(\.event.kind) == [.renewed, .expired]
+                && later.map { $0.product?.id } == ["premium", "voice"]
+        )
+        guard case .renewed(let renewal)? = later.first?.event, case .expired(let ended)? = later.last?.event else {
+            return
+        }
+        #expect(renewal.cause == .scheduled && ended.reason == .customer)
+        let access = ledger.states.map { $0.access(at: Play.date(end + Self.day)).isGranted }
+        #expect(access.filter(\.self).count == 1)
+    }
+
+    /// Google bills what is left of a commitment after it was canceled.
+    @Test("a commitment renews as long as a payment of it is left", arguments: [5, 0])
+    func commitment(left: Int) throws {
+        let end = Self.start + 30 * Self.day
+        let item = Self.item("premium", order: Vectors.order, expiry: end).with {
+            $0.plan["installmentDetails"] =
+                #"{"initialCommittedPaymentsCount":12,"remainingCommittedPaymentsCount":\#(left),"pendingCancellation":{}}"#
+        }
+        let purchase = Vectors.purchase("ACTIVE", item).with { $0.start = Self.start }
+        let (ledger, _) = Self.told([
+            try Play.map(
+                4,
+                Vectors.purchase("ACTIVE", item.with { $0.plan = [:] }).with { $0.start = Self.start },
+                at: Self.start
+            ),
+            try Play.map(18, purchase, at: Self.start + 10 * Self.day),
+        ])
+        let snapshot = try #require(ledger.states.first).snapshot(at: Play.date(end + 3_600_000))
+        #expect(snapshot.willRenew == (left > 0))
+        #expect(snapshot.status == (left > 0 ? .renewalDue : .expired))
+    }
 }

@@ -215,14 +215,15 @@ extension ResolutionMapping {
         let predecessors = lookups.predecessors
         let predecessor = predecessors.first { $0.answer.outcome == .found }
             .flatMap { try? SubscriptionPurchase(payload: $0.answer.body) }
-        let owned = purchase.lineItems.filter { $0.expiryTime != nil }.sorted { addOns.ranks($0, before: $1) }
         // As of the answer: a notification of long ago may find that the change it planned has taken effect.
         let time = assertedAt(answer)
-        func isOutlived(_ item: SubscriptionPurchase.LineItem) -> Bool {
-            item.isOutlived(in: purchase, after: predecessor, at: time)
+        let owned = purchase.ownedItems(addOns)
+        let chain = PurchaseChain(purchase, predecessors, at: time, addOns: addOns)
+        func successors(_ item: SubscriptionPurchase.LineItem) -> [SubscriptionPurchase.LineItem] {
+            item.successors(in: purchase, after: predecessor, at: time)
         }
-        let first =
-            owned.first { !isOutlived($0) } ?? purchase.lineItems.sorted { addOns.ranks($0, before: $1) }.first
+        func isOutlived(_ item: SubscriptionPurchase.LineItem) -> Bool { !successors(item).isEmpty }
+        let first = purchase.mainItem(addOns, after: predecessor, at: time)
         guard let first else {
             throw DeliveryError(.malformed, "purchase has no items", isAuthentic: isAuthentic)
         }
@@ -243,11 +244,14 @@ extension ResolutionMapping {
         let others = (owned.filter { !isOutlived($0) } + owned.filter(isOutlived))
             .filter { products.insert($0.productID).inserted }
         return ([first] + others).enumerated().map { index, item in
-            PlayItem(
+            let hasPurchaseName = index == 0 || successors(item).contains { $0.productID == first.productID }
+            return PlayItem(
                 purchase: purchase,
                 item: item,
                 isMain: index == 0,
+                hasPurchaseName: hasPurchaseName,
                 isOutlived: isOutlived(item),
+                isSuccessor: owned.contains { successors($0).contains(item) },
                 token: token,
                 reason: reason,
                 eventTime: eventTime,
@@ -255,7 +259,7 @@ extension ResolutionMapping {
                 order: item.latestSuccessfulOrderID.flatMap(order),
                 voided: row,
                 predecessor: predecessor,
-                ancestors: predecessors.map { PurchaseToken($0.key) },
+                ancestors: chain.items(before: item, hasPurchaseName: hasPurchaseName),
                 prior: index == 0 ? prior : nil
             )
         }
@@ -332,39 +336,6 @@ extension ResolutionMapping {
         switch subject {
         case .notification: max(answer.answeredAt ?? answers.receivedAt, eventTime)
         case .purchase: eventTime
-        }
-    }
-}
-
-extension SubscriptionPurchase.LineItem {
-    /// True if another item has taken this one's place: it is listed for a while beside what a deferred change put
-    /// there, and paid for. On hold every date is in the past, and says nothing.
-    fileprivate func isOutlived(
-        in purchase: SubscriptionPurchase,
-        after predecessor: SubscriptionPurchase?,
-        at time: Date
-    ) -> Bool {
-        guard purchase.state != .onHold, !isPrepaid, !isRemovalDeferred, autoRenewingPlan?.isAutoRenewEnabled != true,
-            let expiryTime, expiryTime <= time || isLeftOver(in: purchase, after: predecessor)
-        else { return false }
-        let saysWhatIsReplaced = purchase.lineItems.contains { $0.replacement?.productID != nil }
-        return purchase.lineItems.contains { other in
-            guard let end = other.expiryTime, end > expiryTime else { return false }
-            if saysWhatIsReplaced { return other.replacement?.productID == productID }
-            // One of several that was taken away has none in its place: those have an order in common, or no token before.
-            return purchase.linkedPurchaseToken != nil && other.latestSuccessfulOrderID != latestSuccessfulOrderID
-        }
-    }
-
-    /// True if a deferred change left it until its date, and was charged ahead: what it turns into is no more to come.
-    private func isLeftOver(in purchase: SubscriptionPurchase, after predecessor: SubscriptionPurchase?) -> Bool {
-        guard deferredReplacement == nil, !isRemovalDeferred, let orderID = latestSuccessfulOrderID,
-            let former = predecessor?.lineItems, former.contains(where: { $0.latestSuccessfulOrderID == orderID })
-        else { return false }
-        return purchase.lineItems.contains { other in
-            guard let order = other.latestSuccessfulOrderID, order != orderID else { return false }
-            return other.autoRenewingPlan?.isAutoRenewEnabled == true && PlayOrderID(order).renewal != nil
-                && !former.contains { $0.latestSuccessfulOrderID == order }
         }
     }
 }

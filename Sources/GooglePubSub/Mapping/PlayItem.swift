@@ -17,10 +17,15 @@ struct PlayItem {
 
     let purchase: SubscriptionPurchase
     let item: SubscriptionPurchase.LineItem
-    /// True if the purchase's lineage is this item's. Further items have lineages of their own beside it.
+    /// True if it stands for the purchase, and the purchase's lineage is its own. Further items have lineages of their own.
     let isMain: Bool
+    /// True if it has the names of the purchase and not names of its own: it stands for the purchase, or did so until what stands for
+    /// it took its place.
+    let hasPurchaseName: Bool
     /// True if another item has taken its place.
     let isOutlived: Bool
+    /// True if it has taken the place of another item.
+    let isSuccessor: Bool
     let token: PurchaseToken
     let reason: Reason
     /// When what the notification tells of happened; the time of the answer where there is no notification.
@@ -33,8 +38,8 @@ struct PlayItem {
     let voided: VoidedPurchase?
     /// The purchase that this one took the place of, where it was asked for.
     let predecessor: SubscriptionPurchase?
-    /// The tokens of the purchases before that, as far as they were asked for.
-    let ancestors: [PurchaseToken]
+    /// The items of the purchases before this one that the item continues, newest first.
+    let ancestors: [FormerItem]
     let prior: SubscriptionState?
 }
 
@@ -50,33 +55,44 @@ extension PlayItem {
 extension PlayItem {
     var environment: StoreEnvironment { purchase.isTestPurchase ? .sandbox : .production }
 
-    var lineage: SubscriptionID { lineage(of: token) }
-
-    private func lineage(of token: PurchaseToken) -> SubscriptionID {
+    var lineage: SubscriptionID {
         SubscriptionID(
             store: .playStore,
             environment: environment,
-            id: isMain ? token.fingerprint : token.fingerprint.lineage(ofItem: item.productID)
+            id: hasPurchaseName ? token.fingerprint : token.fingerprint.lineage(ofItem: item.productID)
         )
     }
 
     /// Names the last paid order in facts and identities. Items share an order, so that further ones add their product.
     var transaction: String? {
-        item.latestSuccessfulOrderID.map { isMain ? $0 : $0.transaction(ofItem: item.productID) }
+        item.latestSuccessfulOrderID.map { hasPurchaseName ? $0 : $0.transaction(ofItem: item.productID) }
     }
 
     /// True if it was paid for by an order of the purchase before: what a deferred change leaves until its date, and what
     /// a change leaves as it is. That purchase ends at once, and with it the period that it named by the order.
     var isContinued: Bool {
         guard purchase.linkedPurchaseToken != nil, let orderID = item.latestSuccessfulOrderID else { return false }
-        return item.deferredReplacement != nil
+        return item.deferredReplacement != nil || isOutlived
             || predecessor?.lineItems.contains { $0.latestSuccessfulOrderID == orderID } == true
+    }
+
+    /// True if it goes on with the product that the order paid for: until the date of a deferred change, or kept.
+    private var isLeftAsItWas: Bool {
+        guard isContinued else { return false }
+        return item.deferredReplacement != nil || isOutlived || ancestors.first?.item?.productName == item.productName
     }
 
     /// Names the period in facts: by its order, and by the token where the order's own period is another purchase's.
     var periodName: String? { isContinued ? continuedName : transaction }
 
-    private var continuedName: String? { transaction.map { $0.goingOn(under: token.fingerprint) } }
+    /// The order is named as it was in the purchase that paid it, which may have had other items.
+    private var continuedName: String? {
+        guard let order = item.latestSuccessfulOrderID else { return nil }
+        let former = ancestors.first.flatMap { former in
+            former.item?.latestSuccessfulOrderID == order ? former.transaction(order) : nil
+        }
+        return (former ?? transaction)?.goingOn(under: token.fingerprint)
+    }
 
     var account: Account? {
         Account(purchase.accountIdentifiers) ?? Account(purchase.outOfAppPurchase?.accountIdentifiers)
@@ -189,17 +205,17 @@ extension PlayItem {
         // An item that another purchase's order paid for was not charged now, but beside it.
         // An item that ends beside it was not charged.
         case .renewed?, .recovered?:
-            if isEndedBesideOthers { return isRenewalOrder ? nil : purchase.startTime }
-            return statesCharge && !isContinued ? eventTime : nil
+            if isEndedBesideOthers { return isRenewalOrder ? nil : isLeftAsItWas ? endBefore : purchase.startTime }
+            if isContinued { return isLeftAsItWas ? endBefore : nil }
+            return statesCharge ? eventTime : nil
         // No charge: a first period keeps its start. The start of a later one is not stated, so the new end must hold.
         case .deferred? where isRenewalOrder:
             return statesCharge ? eventTime : nil
-        // Until its date, what is left of the purchase before goes on under this one.
-        case .purchased? where isContinued && item.deferredReplacement != nil:
+        // The rest of the purchase before continues under this one: until its date, or as it is.
+        case .purchased? where isLeftAsItWas:
             return eventTime
-        case nil where reason == .question && isContinued && item.deferredReplacement != nil:
-            return endBefore
         default:
+            if isLeftAsItWas { return endBefore }
             return isRenewalOrder || isContinued || item.deferredReplacement != nil ? nil : purchase.startTime
         }
     }
@@ -305,6 +321,11 @@ extension PlayItem {
 
     var isCancellationScheduled: Bool { item.autoRenewingPlan?.installments?.isCancellationPending ?? false }
 
+    /// True if the customer has canceled a commitment, and nothing of it is left to pay.
+    private var isLastPaymentMade: Bool {
+        isCancellationScheduled && item.autoRenewingPlan?.installments?.remainingCommittedPayments == 0
+    }
+
     var terms: RenewalTerms? {
         switch purchase.state {
         case .active, .canceled, .inGracePeriod, .onHold, .paused, .expired: break
@@ -313,7 +334,7 @@ extension PlayItem {
         let isLive = purchase.state != .canceled && purchase.state != .expired
         let renewing = item.deferredReplacement == nil ? item : successor
         let willRenew =
-            isLive && !isCancellationScheduled && !item.isRemovalDeferred
+            isLive && !isLastPaymentMade && !item.isRemovalDeferred
             && (renewing.map { $0.autoRenewingPlan?.isAutoRenewEnabled ?? false } ?? true)
         return RenewalTerms(
             willRenew: willRenew,
@@ -335,11 +356,13 @@ extension PlayItem {
         }
     }
 
-    /// Why it will not renew; nil for what renews, and for what was paid in advance.
+    /// Why it will not renew; nil for what renews, and for what was paid in advance. The bills that are left of a commitment come
+    /// all the same.
     var disabledReason: LifecycleEvent.AutoRenewDisabled.Reason? {
-        guard let terms, !terms.willRenew, !item.isPrepaid else { return nil }
+        guard let terms, !item.isPrepaid else { return nil }
         // Once the commitment is over, the purchase is canceled like any other.
         if isCancellationScheduled, purchase.state != .canceled, purchase.state != .expired { return .commitment }
+        guard !terms.willRenew else { return nil }
         if item.isRemovalDeferred { return .customer }
         switch purchase.cancellation {
         case .user?: return .customer
@@ -360,7 +383,8 @@ extension PlayItem {
     /// refund reads like the customer's wish.
     var expiryReason: LifecycleEvent.Expired.Reason {
         if isOutlived || isReplacedByKnownPurchase { return .replaced }
-        if isEndedBesideOthers, item.isRemovalDeferred { return .customer }
+        // It was taken out, and the others were charged without it.
+        if isEndedBesideOthers, item.isRemovalDeferred || type == .renewed || type == .recovered { return .customer }
         switch purchase.cancellation {
         case .replacement?: return .replaced
         case .user?: return .customer
@@ -466,6 +490,8 @@ extension PlayItem {
 
 extension PlayItem {
     var facts: [Fact] {
+        // Of what the main item took the place of, the time that was paid for is left to say.
+        if hasPurchaseName, !isMain { return paidTime + (isEndedBesideOthers ? ended(expiryReason) : []) }
         var facts: [Fact] = []
         switch purchase.state {
         case .pending, .pendingPurchaseCanceled:
@@ -484,8 +510,9 @@ extension PlayItem {
         return facts + links
     }
 
-    private var access: [Fact] {
-        var facts: [Fact] = [.closure(closure)]
+    /// The period that the last order paid for, and its charge.
+    private var paidTime: [Fact] {
+        var facts: [Fact] = []
         if item.expiryTime != nil {
             facts.append(
                 .period(
@@ -503,6 +530,11 @@ extension PlayItem {
             let time = order?.processedTime ?? order?.createTime ?? period.start
             facts.append(.charge(Fact.Charge(transaction: transaction, price: price, at: time)))
         }
+        return facts
+    }
+
+    private var access: [Fact] {
+        var facts: [Fact] = [.closure(closure)] + paidTime
         switch purchase.state {
         case .inGracePeriod:
             facts.append(.billing(Fact.Billing(.grace, graceUntil: item.expiryTime)))
@@ -559,10 +591,10 @@ extension PlayItem {
     private var coveredLineages: [SubscriptionID] {
         // A purchase that was never owned replaced nothing.
         guard item.expiryTime != nil else { return [] }
-        var names = ([purchase.linkedPurchaseToken] + ancestors).compactMap(\.self).map(\.fingerprint)
-        let orders = [item.latestSuccessfulOrderID] + (predecessor?.lineItems ?? []).map(\.latestSuccessfulOrderID)
-        names += orders.compactMap(\.self).map { PlayOrderID($0).base }.filter { $0.hasPrefix("GPA.") }
-        if !isMain { names = names.map { $0.lineage(ofItem: item.productID) } }
+        var names = ancestors.map(\.lineageID) + [lineageOfOrder].compactMap(\.self)
+        if let former = ancestors.first, let order = former.item?.latestSuccessfulOrderID.map(PlayOrderID.init) {
+            if order.base.hasPrefix("GPA.") { names.append(former.name(order.base)) }
+        }
         var seen: Set<String> = [lineage.id]
         return names.filter { !$0.isEmpty && seen.insert($0).inserted }.map {
             SubscriptionID(store: .playStore, environment: environment, id: $0)
@@ -582,13 +614,20 @@ extension PlayItem {
 
     /// The purchases that this one goes on from, and the order that relays know the lineage by.
     private var links: [Fact] {
-        let before = [purchase.linkedPurchaseToken, purchase.outOfAppPurchase?.expiredPurchaseToken] + ancestors
-        var seen: Set<PurchaseToken> = [token]
-        var lineages = before.compactMap(\.self).filter { seen.insert($0).inserted }.map(lineage(of:))
-        if let orderID, orderID.base.hasPrefix("GPA.") {
-            let id = isMain ? orderID.base : orderID.base.lineage(ofItem: item.productID)
-            lineages.append(SubscriptionID(store: .playStore, environment: environment, id: id))
+        var names = ancestors.map(\.lineageID)
+        if let expired = purchase.outOfAppPurchase?.expiredPurchaseToken {
+            names.append(hasPurchaseName ? expired.fingerprint : expired.fingerprint.lineage(ofItem: item.productID))
         }
-        return lineages.map { .link($0) }
+        names += [lineageOfOrder].compactMap(\.self)
+        var seen: Set<String> = [lineage.id]
+        return names.filter { seen.insert($0).inserted }.map {
+            .link(SubscriptionID(store: .playStore, environment: environment, id: $0))
+        }
+    }
+
+    /// The lineage as relays name it, by the order.
+    private var lineageOfOrder: String? {
+        guard let orderID, orderID.base.hasPrefix("GPA.") else { return nil }
+        return hasPurchaseName ? orderID.base : orderID.base.lineage(ofItem: item.productID)
     }
 }

@@ -139,7 +139,7 @@ extension SubscriptionMapping {
         case .revoked?: [revoked]
         case .itemsChanged?, .expired?: [expired]
         // Taken away for this date. No notification of its own has to come.
-        case .renewed? where item.item.isRemovalDeferred, .recovered? where item.item.isRemovalDeferred: [expired]
+        case .renewed? where !item.isOutlived, .recovered? where !item.isOutlived: [expired]
         default: []
         }
     }
@@ -161,7 +161,8 @@ extension SubscriptionMapping {
         guard let linked = purchase.linkedPurchaseToken, !linked.value.isEmpty else {
             return started(purchase.outOfAppPurchase == nil ? .new : .resubscribed)
         }
-        guard item.isMain else { return started(.new) }
+        // Bought beside what goes on, it goes on from nothing.
+        guard item.isMain, item.predecessor == nil || !item.ancestors.isEmpty else { return started(.new) }
         let before = predecessorItem
         let isSameProduct =
             (line.replacement?.productID ?? before?.productID).map { $0 == line.productID }
@@ -181,11 +182,7 @@ extension SubscriptionMapping {
         return started(.resubscribed)
     }
 
-    private var predecessorItem: SubscriptionPurchase.LineItem? {
-        guard let items = item.predecessor?.lineItems else { return nil }
-        return items.first { $0.productID == item.item.replacement?.productID }
-            ?? items.first { $0.productID == item.item.productID } ?? items.first
-    }
+    private var predecessorItem: SubscriptionPurchase.LineItem? { item.ancestors.first?.item }
 
     private func replacedPlan(of replacement: SubscriptionPurchase.Replacement) -> String? {
         predecessorItem.flatMap { $0.productID == replacement.productID ? $0.basePlanID : nil }
@@ -304,14 +301,7 @@ extension SubscriptionMapping {
 
     /// A charge in grace is reported as a renewal, too.
     private var renewalCause: LifecycleEvent.Renewed.Cause {
-        let hasReplaced = purchase.lineItems.contains { other in
-            guard other.productID != item.item.productID || other.basePlanID != item.item.basePlanID,
-                let expiry = other.expiryTime
-            else { return false }
-            return expiry <= item.eventTime && other.deferredReplacement == nil && !other.isRemovalDeferred
-                && other.autoRenewingPlan?.isAutoRenewEnabled != true
-        }
-        if hasReplaced { return .planChange }
+        if item.isSuccessor { return .planChange }
         switch item.prior?.snapshot(at: item.eventTime).status {
         case .grace?: return .recovery(from: .grace)
         case .billingRetry?: return .recovery(from: .hold)
