@@ -13,6 +13,7 @@ struct GatewayMetrics: JournalObserver {
         case .delivery(let delivery): observe(delivery)
         case .retry(let code): count("lifecycle_journal_retries_total", [("code", code.rawValue)])
         case .gaveUp(let table): count("lifecycle_dead_letters_total", [("queue", table.rawValue)])
+        case .deadlineNear(let item): count("lifecycle_deadlines_near_total", [("kind", item.kind.rawValue)])
         @unknown default: break
         }
     }
