@@ -54,8 +54,9 @@ struct Refinement {
                 refined.effectiveAt = known
             }
         case .refunded(var refund):
-            if refund.affectsCurrentPeriod == nil {
-                refund.affectsCurrentPeriod = affectsCurrentPeriod(refund)
+            // A relay does not know which periods came after the one whose money went back.
+            if refund.affectsCurrentPeriod == nil || !event.provider.speaks(for: event.store) {
+                refund.affectsCurrentPeriod = affectsCurrentPeriod(refund) ?? refund.affectsCurrentPeriod
             }
             refund.transaction = reading.transaction ?? refund.transaction
             // All that was paid may have gone back, be it in parts.
@@ -160,7 +161,7 @@ struct Refinement {
         } else if before.fact.product != period.product, before.accessEnd < start, runsOn(period.product, until: start)
         {
             return .renewed(renewed)
-        } else if before.accessEnd < start, before.cut != nil || prior.intent?.value.terms.willRenew == false {
+        } else if isBroken(before, until: start) {
             return .started(
                 .init(origin: .resubscribed, phase: renewed.phase, period: renewed.period, price: renewed.price)
             )
@@ -172,6 +173,14 @@ struct Refinement {
             renewed.cause = .introductoryConversion
         }
         return .renewed(renewed)
+    }
+
+    /// True if the subscription was over between a period and a later start. A refund takes access away, and not the renewal.
+    private func isBroken(_ before: PeriodTimeline.Period, until start: Int64) -> Bool {
+        guard before.accessEnd < start else { return false }
+        if prior.intent?.value.terms.willRenew == false { return true }
+        guard let cut = before.cut else { return false }
+        return cut.reason != .refunded || before.end.addingClamped(ServicePeriod.startTolerance) < start
     }
 
     /// True if a product ran beside the main one until a moment, and is what is left of the subscription.

@@ -1,0 +1,44 @@
+import NotificationSimulator
+import Normalizer
+import Testing
+
+private let t0: Int64 = 1_767_225_600_000
+private let t1: Int64 = 1_769_904_000_000
+private let day: Int64 = 86_400_000
+
+@Suite("Refunds and renewals, as a state words them")
+struct RefundNewsTests {
+    typealias Period = RevenueCatSimulator.Period
+    let traps = TrapTests()
+
+    private func news(_ events: [TrapTests.Event]) throws -> [LifecycleEvent] {
+        var ledger = AccountLedger()
+        return try events.flatMap { try traps.normalization($0).events }.map { ledger.apply($0).event.event }
+    }
+
+    private func refund(_ at: Int64, _ period: Period) -> TrapTests.Event {
+        traps.event("CANCELLATION", at, period, ["cancel_reason": "CUSTOMER_SUPPORT", "price": -10])
+    }
+
+    @Test("a refund of an earlier period does not affect the current one", arguments: [true, false])
+    func earlierPeriod(isRenewed: Bool) throws {
+        let at = (isRenewed ? t1 : t0) + 9 * day
+        let refunded = refund(at, Period(t0, min(at, t1), "O1"))
+        let told = try news([traps.purchase] + (isRenewed ? [traps.renewal] : []) + [refunded])
+        guard case .refunded(let refund)? = told.last else {
+            Issue.record("\(told)")
+            return
+        }
+        #expect(refund.affectsCurrentPeriod == !isRenewed)
+    }
+
+    @Test("a renewal after a refund is no new start, unless renewal was off", arguments: [true, false])
+    func renewalAfterRefund(isOff: Bool) throws {
+        let cut = t0 + 10 * day
+        let off = traps.event("CANCELLATION", cut - day, .first, ["cancel_reason": "UNSUBSCRIBE"])
+        let told = try news(
+            [traps.purchase] + (isOff ? [off] : []) + [refund(cut, Period(t0, cut, "O1")), traps.renewal]
+        )
+        #expect(told.last?.kind == (isOff ? .started : .renewed))
+    }
+}
