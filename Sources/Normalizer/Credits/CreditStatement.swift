@@ -35,7 +35,7 @@ public struct CreditStatement: Hashable, Sendable, Codable {
     /// Reads the credits of states.
     ///
     /// - Parameters:
-    ///   - states: those of one purchase, or all of an account, see ``AccountLedger/states(of:in:)``. Linked lineages have to be joined, as a
+    ///   - states: those of one purchase, or all of an account, see ``AccountLedger/states(of:in:at:)``. Linked lineages have to be joined, as a
     ///     ledger joins them.
     ///   - policy: what products give.
     ///   - uses: what was used. Repetitions count once, and those after `time` do not count.

@@ -206,7 +206,9 @@ public struct AccountLedger: Hashable, Sendable {
 
     /// The owners of a state's lineage, with the transfers known here and with all else that these concern.
     ///
-    /// - Parameter time: leave out transfers after it; nil leaves none out.
+    /// - Parameters:
+    ///   - state: the state of the lineage.
+    ///   - time: leave out transfers after it; nil leaves none out.
     public func ownership(of state: SubscriptionState, at time: Date? = nil) -> Ownership {
         let accounts = Array(state.claims.keys) + (state.transfer?.value.to ?? [])
         let ownerships = ownerships(around: accounts, in: state.environment, at: time)
