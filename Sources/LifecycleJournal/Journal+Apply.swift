@@ -257,9 +257,9 @@ struct StateRows {
         }
     }
 
-    /// Raises the versions of all rows that were read, so that whoever has read them too begins again.
+    /// Raises the versions of all rows that were read. A concurrent writer of the same rows then begins again.
     ///
-    /// - Throws: ``Conflict`` where one of them was changed since.
+    /// - Throws: ``Conflict`` if one of them has changed meanwhile.
     func raiseVersions(_ transaction: any JournalTransaction) async throws {
         for record in records.values.sorted(by: { $0.key < $1.key }) {
             guard try await transaction.update(record, in: .state) else { throw Conflict() }
@@ -268,7 +268,7 @@ struct StateRows {
 
     /// Writes the states of lineages, and those of other names of the same purchases.
     ///
-    /// - Throws: ``Conflict`` where one of them was changed since.
+    /// - Throws: ``Conflict`` if one of them has changed meanwhile.
     func write(
         _ ledger: AccountLedger,
         of lineages: [SubscriptionID],

@@ -29,13 +29,14 @@ extension Journal {
         @EventTime public var through: Date
     }
 
-    /// Where a history was left: the end of what is read, and the window that was being read.
+    /// Progress in a provider's history: the end of the part that was read, and the window that is being read.
     private struct Progress: Codable {
         struct Window: Codable {
             @EventTime var from: Date
             @EventTime var until: Date
             var position: String?
-            /// What the provider had forgotten when the window was opened; a kill must not hide it.
+            /// The events that the provider had already deleted when the window was opened. Stored, so that a killed
+            /// process still reports them.
             var gap: Backfill.Gap?
         }
 
@@ -43,11 +44,11 @@ extension Journal {
         var window: Window?
     }
 
-    /// Reads what a provider has sent since it was last read, and takes in what is not known yet.
+    /// Reads the events that a provider has sent since the last backfill, and takes in those that are unknown.
     ///
-    /// After each page the journal notes where it is, so that a process that is killed goes on from there, and reads one page
-    /// twice at most. Only what was never reported becomes news, whichever of webhook and history comes first. Two processes may
-    /// read the same history: one of them ends with a `conflict`.
+    /// The journal stores its place after each page. A process that was killed continues there and reads one page twice
+    /// at most. An event is news once, by webhook or by history. Two processes may read the same history: one of them
+    /// ends with a `conflict`.
     ///
     /// ```swift
     /// let report = try await journal.backfill(from: server.history(in: .production), since: launch)

@@ -11,7 +11,7 @@ enum DeliveryPlace: String {
     case kept
 }
 
-/// What a journal notes of a delivery beside its body.
+/// The journal's notes about a delivery, stored next to its body.
 struct DeliveryDetail: Codable, Sendable {
     var source: String
     var headers: Delivery.Headers?
@@ -20,7 +20,7 @@ struct DeliveryDetail: Codable, Sendable {
     var error: String?
     /// The proven notification as JSON, so that a worker need not prove it again when keys have changed meanwhile.
     var proven: String?
-    /// What it was about, for an erasure.
+    /// The lineages that it was about, for an erasure.
     var lineages: [String]?
 
     init(_ delivery: Delivery, of source: String) {
@@ -110,7 +110,7 @@ extension Journal {
         return try await write { transaction in
             var update = JournalUpdate()
             if let result { update = try await apply(result, in: transaction, at: time, trace: trace) }
-            // What was known adds nothing, and after an erasure its body must not come back.
+            // A repeated delivery adds nothing, and after an erasure its body must not come back.
             let isNew = update.newLines > 0
             try await finish(
                 delivery,
@@ -143,7 +143,8 @@ extension Journal {
         detail.lineages = result?.lineages.map(\.description)
         var record = known ?? JournalRecord(key: key)
         if isQuarantined {
-            // What was taken in before stays so: an older version of this process may be running beside this one.
+            // A delivery that was taken in stays taken in: an older version of this process may be running next to this
+            // one.
             if let known, known.group != DeliveryPlace.waiting.rawValue { return }
             (record.group, record.order) = (DeliveryPlace.quarantined.rawValue, delivery.receivedAt.milliseconds)
             record.body = delivery.body
@@ -309,7 +310,7 @@ extension Journal {
             _ = try await write { try await $0.update(postponed, in: .delivery) }
             return observe(delivery, outcome, JournalUpdate(), of: detail.source, decision)
         }
-        // It was answered with 200: whatever is wrong with it now, nobody will send it again.
+        // The provider got 200 for it and will not send it again, so it is kept.
         let isQuarantined = decision != .accept
         if decision == .retryLater { observer.observe(.gaveUp(.delivery)) }
         let update = try await keep(

@@ -1,7 +1,7 @@
 public import Normalizer
 import SignatureCore
 
-/// What a journal notes of a line of its log once the line has its position.
+/// The journal's notes about a line of its log, once the line has its position.
 struct LineDetail: Codable, Sendable {
     /// The SHA-256 of the line. It stays when the line is erased.
     var digest: String
@@ -28,16 +28,17 @@ extension Journal {
 
     /// One event of the feed.
     public struct FeedEvent: Hashable, Sendable, Codable {
-        /// Where it stands in the log. Positions grow, without gaps but not by one: a line may be a statement.
+        /// Its place in the log. Positions grow, and leave gaps where a line is a statement. No line appears late at an
+        /// earlier position.
         public var position: Int64
         /// The event, and what it was when it was taken in.
         public var event: AppliedEvent
     }
 
-    /// Events in one order that is the same for every reader: each once, as it was told first. Keep the last position, and
-    /// go on after it; nothing comes later at a position that you have passed.
+    /// Events in one order that is the same for every reader. Each event appears once, as it was first reported. Keep
+    /// the last position that you have read, and continue after it: no event appears later at an earlier position.
     ///
-    /// Act only where `event.isNews` holds.
+    /// Act only if `event.isNews` is true.
     ///
     /// - Throws: ``JournalError``.
     public func events(after position: Int64 = 0, limit: Int = 100) async throws(JournalError) -> [FeedEvent] {
@@ -58,7 +59,7 @@ extension Journal {
         }
     }
 
-    /// The event that a line told first; nil for a statement, for what was told before, and for what was erased.
+    /// The event that a line reported first; nil for a statement, a repeated event and an erased line.
     private static func first(of line: JournalRecord, _ transaction: any JournalTransaction) async throws
         -> AppliedEvent?
     {
@@ -69,8 +70,8 @@ extension Journal {
         return try CanonicalJSON.value(AppliedEvent.self, from: record.body)
     }
 
-    /// Gives lines of the log their positions, and chains them: after they were committed, so that writers need not wait for
-    /// each other, and so that no line appears before one that was seen already.
+    /// Gives committed lines their positions, and chains them. This happens after the commit, so that writers do not
+    /// wait for each other, and no line appears before one that a reader has seen.
     func giveOutPositions() async throws(JournalError) {
         let size = 200
         while true {

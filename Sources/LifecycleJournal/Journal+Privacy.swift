@@ -13,8 +13,8 @@ extension Journal {
         public var uses: [CreditUse] = []
     }
 
-    /// What a journal has about an account, for a request for disclosure. Raw deliveries are not among it: what they said is
-    /// in the lines.
+    /// Everything that the journal has about an account, for a request for disclosure. Raw deliveries are left out: the
+    /// lines of the log have their content.
     ///
     /// - Throws: ``JournalError``.
     public func export(_ account: Account.Identifier) async throws(JournalError) -> AccountExport {
@@ -47,11 +47,11 @@ extension Journal {
         public var deliveries = 0
     }
 
-    /// Removes what is known of an account and its purchases, for a request for erasure.
+    /// Removes everything that the journal has about an account and its purchases, for a request for erasure.
     ///
-    /// Ids and digests stay, so that what is delivered again is neither told again nor taken in again, and so that
-    /// ``verify(known:)`` still holds. What the provider states later of the same purchase is new. Deliveries in quarantine have
-    /// not been read: discard them by hand.
+    /// Ids and digests stay. So a repeated delivery is neither news nor stored again, and ``verify(known:)`` still
+    /// holds. Later statements of the provider about the same purchase are stored as usual. The journal cannot read
+    /// deliveries in quarantine: discard them by hand.
     ///
     /// - Throws: ``JournalError``.
     @discardableResult

@@ -2,7 +2,7 @@ public import FoundationEssentials
 public import Normalizer
 
 extension Journal {
-    /// Whether an account has access at `time`, through any of its purchases.
+    /// Decides if an account has access at `time`, through any of its purchases.
     ///
     /// - Parameters:
     ///   - accounts: what the account is called; give all names that you know.
@@ -36,7 +36,7 @@ extension Journal {
         try await read { AccountLedger(try await StateRows(linkedTo: [lineage], $0).states)[lineage] }
     }
 
-    /// All that may concern an account: its purchases, and those of whoever it has some from.
+    /// All states that may concern an account: its own purchases, and those of accounts that transferred some to it.
     ///
     /// - Throws: ``JournalError``.
     public func ledger(of accounts: [Account.Identifier]) async throws(JournalError) -> AccountLedger {
@@ -62,7 +62,7 @@ extension Journal {
             }
             rows = try await StateRows(linkedTo: lineages, transaction)
             ledger = AccountLedger(rows.states, transfers: transfers)
-            // A customer's purchases may be bound under other names of theirs, or of whoever they were transferred from.
+            // A customer's purchases may be bound to their other names, or to the accounts they were transferred from.
             open = (ledger.accounts + transfers.flatMap(\.transfer.from)).filter { known.insert($0).inserted }
         }
         return (ledger, rows)
@@ -70,7 +70,7 @@ extension Journal {
 
     // MARK: What a customer hands in
 
-    /// Keeps what a customer handed in, as theirs where nobody else was named before.
+    /// Stores an upload. The account becomes its owner if no other account was named before.
     ///
     /// - Parameters:
     ///   - result: what the adapter made of a signed transaction, a purchase token or a session of a checkout.

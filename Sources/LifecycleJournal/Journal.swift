@@ -80,7 +80,7 @@ public struct Journal: Sendable {
             let isRetryable = failure.code == .conflict || (failure.code == .unavailable && losses <= 2)
             guard isRetryable, attempt < Self.attempts, !Task.isCancelled else { throw failure }
             observer.observe(.retry(failure.code))
-            // Up to 2, 4, 8 … 256 milliseconds, at random: whoever collided at one moment comes back at different ones.
+            // Up to 2, 4, 8 … 256 milliseconds, at random, so that writers that collided once do not collide again.
             let limit = Int64(1) << min(attempt, 8)
             do {
                 try await clock.sleep(for: .microseconds(Int64.random(in: 0...limit * 1000)))

@@ -32,7 +32,8 @@ enum JournalKey {
         return String(result)
     }
 
-    /// What a line of the log is found by: all of it but the time of receipt, so that what is delivered again is one line.
+    /// The key of a line of the log: a digest of all but the time of receipt, so that a repeated delivery is the same
+    /// line.
     static func text(_ line: LogLine) throws -> String {
         var line = line
         if case .event(var event) = line {

@@ -9,13 +9,13 @@ enum QueuePlace: String {
     case done
     /// It has failed too often.
     case dead
-    /// It never is given out: an event that is no news, or a purchase that nothing is open about.
+    /// It is never given out: its event is no news, or its purchase has no open question.
     case silent
-    /// It is a question to a provider, which the journal asks itself when its time has come.
+    /// It is a question to a provider. The journal asks it itself when it is due.
     case question
 }
 
-/// What a journal notes of a row in a queue.
+/// The journal's notes about a row in a queue.
 struct QueueDetail: Codable, Sendable {
     /// The line of the log that an event came with.
     var line: String?
@@ -34,8 +34,8 @@ struct QueueDetail: Codable, Sendable {
     }
 }
 
-/// Items that wait to be done, such as news that the host has to act upon. An item is given out under a lease: whoever took
-/// it says ``done(_:)`` or ``failed(_:because:retryAt:)`` before the lease ends, or it is given out again.
+/// Items of work, such as news that the host has to act upon. A worker gets an item under a lease, and calls
+/// ``done(_:)`` or ``failed(_:because:retryAt:)`` before the lease ends. Otherwise the item is given out again.
 ///
 /// So each item is given out at least once. Act under its id, which is the same every time.
 public struct JournalQueue<Value: Codable & Sendable>: Sendable {
@@ -175,14 +175,14 @@ extension JournalQueue.Item {
 }
 
 extension Journal {
-    /// News that the host has to act upon, such as to send a mail or to tell another system.
+    /// News that the host has to act upon, such as sending a mail or informing another system.
     public var outbox: JournalQueue<AppliedEvent> { JournalQueue(journal: self, table: .event) }
 
-    /// What has to be done at a time: a purchase to acknowledge, a store's question to answer, and whatever the host has
-    /// scheduled. What providers are to be asked the journal asks itself, see ``reconcile(with:replaying:limit:)``.
+    /// Work that is due at a time: a purchase to acknowledge, a store's question to answer, and everything that the
+    /// host has scheduled. The journal asks providers itself, see ``reconcile(with:replaying:limit:)``.
     public var duties: JournalQueue<DueItem> { JournalQueue(journal: self, table: .due) }
 
-    /// When to try again after so many attempts, in milliseconds since 1970.
+    /// The time of the next attempt, in milliseconds since 1970.
     func retryTime(afterAttempt attempts: Int) -> Int64 {
         let delay = options.firstDelay.milliseconds << Int64(min(max(attempts - 1, 0), 16))
         return now().milliseconds + min(max(delay, 1), 3_600_000)
@@ -191,7 +191,7 @@ extension Journal {
 
 /// Something that has to be done at a time.
 public struct DueItem: Hashable, Sendable, Codable, Identifiable {
-    /// What.
+    /// The kind of work.
     public struct Kind: OpenValue {
         /// The name used in JSON.
         public let rawValue: String
@@ -239,7 +239,7 @@ public struct DueItem: Hashable, Sendable, Codable, Identifiable {
         case dueAt = "due_at"
     }
 
-    /// What follows from an event that is told for the first time.
+    /// The work that follows from an event that is news.
     static func items(of applied: AppliedEvent) -> [DueItem] {
         let event = applied.event
         func item(_ kind: Kind, _ dueAt: Date, _ deadline: Date? = nil) -> DueItem {

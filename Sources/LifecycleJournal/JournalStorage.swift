@@ -78,7 +78,7 @@ public enum JournalTable: String, Hashable, Sendable, CaseIterable {
     case delivery
     /// Credits that were used, by the caller's id. Group: the account.
     case use
-    /// What has to be done at a time. Group: whether it still has to.
+    /// Work that is due at a time. Group: open or done.
     case due
     /// How far each source was read, and the journal's own marks.
     case checkpoint

@@ -1,19 +1,19 @@
 public import Normalizer
 
-/// Deliveries that are the provider's and could not be taken in: this version cannot read them, they are of an app that is not
-/// configured, or nobody could be asked about them.
+/// Authentic deliveries that cannot be taken in yet: this version cannot read them, their app is not configured, or the
+/// provider could not be asked about them.
 ///
-/// After an update, or a change of the configuration, replay them.
+/// Replay them after an update or a change of the configuration.
 public struct Quarantine: Sendable {
     /// A delivery in quarantine.
     public struct Entry: Sendable, Identifiable {
         /// Its name in the quarantine.
         public let id: String
-        /// Whose it is, as the host names its adapters.
+        /// Its source, as the host names its adapters.
         public let source: String
         /// The delivery, with the header fields that prove it.
         public let delivery: Delivery
-        /// Why it is here; nothing of its content.
+        /// The reason that it is here. It shows nothing of the content.
         public let reason: String
         let record: JournalRecord
     }

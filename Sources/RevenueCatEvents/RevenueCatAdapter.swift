@@ -54,7 +54,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
     /// RevenueCat.
     public let provider: Provider = .revenuecat
 
-    /// What the copies of an adapter share: threads that copy it would contend for each of its parts.
+    /// The parts that all copies of an adapter share. Threads that copied each part would contend for it.
     private final class Setup: Sendable {
         let configuration: Configuration
         let authorization: SharedAuthorization

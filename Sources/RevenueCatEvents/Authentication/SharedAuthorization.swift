@@ -3,7 +3,7 @@ import SignatureCore
 
 /// The value that RevenueCat sends verbatim in `Authorization`, as it was typed into the dashboard.
 ///
-/// It covers neither the body nor the time: whoever has seen it once can send anything with it.
+/// It covers neither the body nor the time: anyone who has seen it once can send any body with it.
 struct SharedAuthorization: Sendable {
     static let headerName = "Authorization"
 

@@ -37,7 +37,7 @@ public struct RevenueCatAPIError: Error, Hashable, Sendable, CustomStringConvert
     public var isRetryable: Bool
     /// How long RevenueCat asks to be left alone, in milliseconds.
     public var backoffMilliseconds: Int64?
-    /// Whether the body is RevenueCat's: somebody between us may have answered in its place.
+    /// True if the body is RevenueCat's own. A proxy may have answered instead.
     private(set) var isStated = false
 
     /// Reads what it can of an answer; a body of another form says nothing.

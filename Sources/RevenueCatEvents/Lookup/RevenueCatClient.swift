@@ -217,7 +217,7 @@ public struct RevenueCatClient: Sendable {
 
     // MARK: For webhooks
 
-    /// What has to be known to map a webhook; nil where the version of the API cannot be asked for it.
+    /// The answer that mapping a webhook needs; nil if this version of the API has no such question.
     func answer(about event: RevenueCatEvent) async throws(DeliveryError) -> LookupAnswer? {
         switch api {
         case .v1:

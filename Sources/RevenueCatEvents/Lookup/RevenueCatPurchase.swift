@@ -57,13 +57,13 @@ public struct RevenueCatPurchase: Hashable, Sendable {
 
     /// Which version of the API it is from.
     let form: LookupAnswer.Form
-    /// Whether it is known that what it unlocks has an end, or has none.
+    /// True if RevenueCat says that the unlocked product has an end, or that it has none.
     let knowsEnd: Bool
     /// The SHA-256 of the part of the answer that it was read from, in hexadecimal.
     let digest: String
 }
 
-// It names a customer, and a log line that prints it does not.
+// It names a customer, so a log line that prints it must not show it.
 extension RevenueCatPurchase: CustomStringConvertible, CustomReflectable {
     /// The store, and the status where it is stated.
     public var description: String { "\(store) \(status.map(\.rawValue) ?? "purchase")" }
@@ -87,10 +87,10 @@ extension RevenueCatPurchase {
 
     private var account: Account? { customerID.map { Account($0, .appUserID) } }
 
-    // What no store sold was granted, and a grant is a period.
+    // RevenueCat grants what no store sold, and a grant is a period.
     private var isGrant: Bool { store == .promotional }
 
-    /// What identity and facts cannot do without.
+    /// The fields without which there are no identity and no facts.
     private struct Complete {
         var lineage: SubscriptionID
         var transaction: String
@@ -119,24 +119,25 @@ extension RevenueCatPurchase {
 // MARK: Facts
 
 extension RevenueCatPurchase {
-    /// What the purchase asserts, at the moment it was asked for: the facts that its webhook asserts, as far as
-    /// RevenueCat says what they are made of.
+    /// The facts that the purchase states at the moment of the look-up: those of its webhook, as far as RevenueCat
+    /// states their parts.
     ///
     /// - Parameters:
     ///   - product: the store's product id, where the purchase does not name it; without either, no purchase is asserted.
-    ///   - date: when it was asked for. Of a refund, it is the moment that is known: RevenueCat does not tell when the
-    ///     money went back.
+    ///   - date: when it was asked for. It is also the date of a refund, since RevenueCat does not say when the money
+    ///     went back.
     public func facts(product: String? = nil, at date: Date) -> [Fact] {
         lastingFacts(product) + standingFacts(at: date)
     }
 
-    /// The facts as statements about the lineage, to apply to its state. None where the store's transaction is not told.
+    /// The facts as statements about the lineage, to apply to its state. None if RevenueCat does not state the store's
+    /// transaction.
     ///
-    /// What was bought is stated as of the purchase, whose webhook says more and takes its place, be it applied before
-    /// or after; whose it is and whether the money went back, as of `date`.
+    /// The purchase itself is stated as of its date. Its webhook says more and takes its place, in either order of
+    /// arrival. The owner and the refund are stated as of `date`.
     ///
     /// - Parameters:
-    ///   - product: the store's product id, where the purchase does not name it; without either, no purchase is asserted.
+    ///   - product: the store's product id, if the purchase does not name it; without either, no purchase is stated.
     ///   - date: when it was asked for.
     public func statements(product: String? = nil, at date: Date) -> [StoreStatement] {
         guard let lineage else { return [] }
@@ -155,12 +156,12 @@ extension RevenueCatPurchase {
         }
     }
 
-    /// The event that the purchase's webhook gives, under the same id: for a webhook that never came. Apply it before
-    /// the ``statements(product:at:)``, which make it no news. Nil where a field is not told that it is made of, and
-    /// once the money went back: nothing is to be given for it.
+    /// The event that the purchase's webhook gives, under the same id, for a webhook that never came. Apply it before
+    /// ``statements(product:at:)``: applied later, it is no news. Nil if RevenueCat does not state one of its fields,
+    /// and for a refunded purchase, for which nothing is to be given.
     ///
     /// - Parameters:
-    ///   - product: the store's product id, where the purchase does not name it.
+    ///   - product: the store's product id, if the purchase does not name it.
     ///   - date: when it was asked for.
     public func event(product: String? = nil, at date: Date) -> NormalizedEvent? {
         guard status != .refunded, let purchase = complete(product) else { return nil }
@@ -296,7 +297,7 @@ extension RevenueCatPurchase {
         }
         self.entitlements = entitlements
         knowsEnd = false
-        // What is left after a refund is not what it cost.
+        // The revenue after a refund is not the price.
         if status != .refunded, let revenue = fields.reader.optionalValue("revenue_in_usd") {
             var revenue = FieldReader(try ObjectReader(revenue), isStrict: true)
             if let gross = try revenue.amount("gross") {
@@ -309,7 +310,7 @@ extension RevenueCatPurchase {
 // MARK: The older version
 
 extension RevenueCatPurchase {
-    /// What a customer bought once; each product has a list of its purchases.
+    /// A customer's one-time purchases; each product has a list of them.
     static func subscriber(_ body: [UInt8]) throws(JSONError) -> [RevenueCatPurchase] {
         let root = try ObjectReader(parsing: body)
         let subscriber = try ObjectReader(try root.value("subscriber"))

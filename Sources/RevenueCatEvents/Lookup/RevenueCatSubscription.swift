@@ -109,10 +109,10 @@ extension RevenueCatSubscription: CustomStringConvertible, CustomReflectable {
 // MARK: Facts
 
 extension RevenueCatSubscription {
-    /// What the snapshot asserts at the moment it was asked for.
+    /// The facts that the snapshot states, at the moment of the look-up.
     ///
     /// - Parameters:
-    ///   - product: the store's product id, where the snapshot does not name it; without either, no period is asserted.
+    ///   - product: the store's product id, if the snapshot does not name it; without either, no period is stated.
     ///   - date: when it was asked for.
     public func facts(product: String? = nil, at date: Date) -> [Fact] {
         facts(product: product, transaction: namesCurrentTransaction ? storeIdentifier : nil, at: date)

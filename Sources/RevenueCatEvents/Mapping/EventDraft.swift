@@ -8,13 +8,13 @@ struct EventDraft {
     var facts: [Fact] = []
     var price: Price?
     var renewal: RenewalTerms?
-    /// Whom it is about, where that is not the customer of the purchase.
+    /// The account that it is about, if that is not the customer of the purchase.
     var account: Account?
-    /// The transaction, where it is not the one that the fields name.
+    /// The transaction, if it is not the one that the fields name.
     var transaction: String?
-    /// The period, where it is not the one that the fields state.
+    /// The period, if it is not the one that the fields state.
     var period: ServicePeriod?
-    /// Whether it is about the purchase that the fields name.
+    /// True if it is about the purchase that the fields name.
     var isAboutPurchase = true
     /// When it happened; absent means when RevenueCat made it.
     var occurredAt: Date?

@@ -43,7 +43,7 @@ final class Mapping {
             let items = event.ofItems
         else { return whole() }
         var result = Mapping(self, RevenueCatNotification(notification, event: items[0])).whole()
-        // What is incomplete for the base product is for the others, too.
+        // Fields that the base product lacks are lacking for the others, too.
         guard !result.events.contains(where: { $0.kind == .unmapped }) else { return result }
         for item in items.dropFirst() {
             let more = Mapping(self, RevenueCatNotification(notification, event: item)).whole()

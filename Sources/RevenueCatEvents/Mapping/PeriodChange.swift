@@ -143,7 +143,7 @@ extension Mapping {
         ])
     }
 
-    /// Whether the charge for the period itself failed, unless RevenueCat answers that it gives access all the same.
+    /// True if the charge for the period itself failed, unless RevenueCat answers that access continues.
     private var isNeverPaid: Bool {
         event.failsAsPeriodBegins && notification.answeredSubscription?.givesAccess != true
     }

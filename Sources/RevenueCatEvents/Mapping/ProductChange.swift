@@ -2,11 +2,11 @@ import FoundationEssentials
 import LifecycleEvents
 
 extension Mapping {
-    /// Whether a change takes effect at once or at the end of the period, only Play's bodies tell: a deferred one names
-    /// the new product, an immediate one does not, for its purchase does. Elsewhere it is pending until a period of
-    /// the new product begins.
+    /// Only for Play does the body show when a change takes effect. A deferred change names the new product. An
+    /// immediate change does not, since the new purchase names it. At other stores a change is pending until a period
+    /// of the new product begins.
     ///
-    /// On Play the new product is a purchase under another name, which takes the place of this one.
+    /// On Play the new product is a purchase under another name, which replaces this one.
     func productChange(_ purchase: PurchaseStatement) -> Outcome {
         guard let lineage = purchase.lineage, let from = event.productID, let timestamp = event.timestamp else {
             return .incomplete(purchase.missing(["product_id"]))

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import LifecycleEvents
 
-/// What the fields of an event say of one purchase, in the store's own names.
+/// One purchase as the fields of an event state it, in the store's own names.
 struct PurchaseStatement {
     private let webhook: RevenueCatNotification.Webhook
     let store: Store
@@ -13,7 +13,7 @@ struct PurchaseStatement {
     /// The transaction, where it names one period. Stripe's subscriptions keep theirs, and so may other stores'; of an order on
     /// Play some webhooks leave out which period of it they are about.
     let periodTransaction: String?
-    /// True of a renewal that bears the name of the first period.
+    /// True for a renewal that bears the name of the first period.
     private let isNamedAsFirst: Bool
 
     init(_ webhook: RevenueCatNotification.Webhook) {
@@ -73,7 +73,7 @@ struct PurchaseStatement {
 
     // MARK: Periods
 
-    /// What a period that began cannot do without.
+    /// The fields without which a period cannot begin.
     struct Complete {
         var lineage: SubscriptionID
         var start: Date
@@ -81,7 +81,7 @@ struct PurchaseStatement {
         var product: String
     }
 
-    /// A subscription's period without an end would give access for ever, so one that states none is incomplete.
+    /// A subscription's period without an end would give access forever, so it is incomplete.
     var complete: Complete? {
         guard let lineage, let start = event.purchasedAt, let end = event.expirationAt, let productName else {
             return nil
@@ -109,14 +109,14 @@ struct PurchaseStatement {
     }
 
     func endedID(_ lineage: SubscriptionID, _ reason: LifecycleEvent.Expired.Reason) -> EventID {
-        // Google Play restores nothing that was refunded, so that whatever took access away is the one end there is.
+        // Google Play restores no purchase that was refunded, so every loss of access is the same end.
         let reason = store == .playStore && reason == .refunded ? .unknown : reason
         if let periodTransaction, !mayBeKept { return .ended(lineage, transaction: periodTransaction, reason: reason) }
         return .ended(lineage, periodStart: event.purchasedAt ?? end ?? .distantPast, reason: reason)
     }
 
-    /// Whether all periods may have this one transaction. Apple and Google have one for each, and so has each grant;
-    /// no other channel tells of the other stores' purchases by transaction.
+    /// True if all periods may have this one transaction. Apple and Google have one for each period, and so has each
+    /// grant. Purchases of other stores are named by transaction in this channel alone.
     private var mayBeKept: Bool {
         switch store {
         case _ where isNamedAsFirst: true
@@ -125,7 +125,8 @@ struct PurchaseStatement {
         }
     }
 
-    /// What names the payment for a transaction, and its refund: where that may be kept, the start of the period tells them apart.
+    /// The name of a transaction's payment and of its refund. If the transaction may be kept, the start of the period
+    /// distinguishes its payments.
     func paymentName(_ transaction: String) -> String {
         guard mayBeKept, event.expirationAt != nil, let start = event.purchasedAt else { return transaction }
         return "\(transaction)/\(start.millisecondsSince1970.flooredQuotient(dividingBy: 1000))"
@@ -142,7 +143,7 @@ struct PurchaseStatement {
         )
     }
 
-    /// Whether access goes on after a refund.
+    /// True if access continues after a refund.
     var outlivesRefund: Bool {
         guard store.leavesWhatIsRefunded, let timestamp = event.timestamp, let expiration = event.expirationAt else {
             return false
@@ -192,8 +193,8 @@ struct PurchaseStatement {
 
     // MARK: Money
 
-    /// What was charged, in the currency it was charged in. RevenueCat's estimate in US dollars is no statement of a
-    /// charge. Who shares pays nothing.
+    /// The charge, in the currency of the charge. RevenueCat's estimate in US dollars states no charge. Family members
+    /// pay nothing.
     var price: Price? {
         if let amount = event.priceInPurchasedCurrency, let currency = event.currency {
             return Price(Money(amount, currency), event.isFamilyShare ? .list : .charged)
@@ -201,8 +202,8 @@ struct PurchaseStatement {
         return event.priceInUSD.map { Price(Money($0, "USD"), .list) }
     }
 
-    /// What went back, which RevenueCat writes with a minus; of a refund without an amount, nothing is known, and an
-    /// estimate in another currency is no amount.
+    /// The refunded amount, which RevenueCat writes with a minus. A refund without an amount has none, and neither has
+    /// one with an estimate in another currency.
     var refundedPrice: Price? {
         if let amount = event.priceInPurchasedCurrency, let currency = event.currency {
             return amount.coefficient < 0 ? Price(Money(amount.negated, currency), .refund) : nil
@@ -214,8 +215,8 @@ struct PurchaseStatement {
 }
 
 extension Store {
-    /// Whether what is refunded can be left to who bought it. On the web a merchant may give money back and take nothing, and
-    /// RevenueCat then states the end that was paid for; the stores take back what they refund.
+    /// True if the customer can keep a refunded purchase. On the web a merchant may give money back and leave access as
+    /// it is; RevenueCat then states the end that was paid for. The app stores take back what they refund.
     var leavesWhatIsRefunded: Bool {
         switch self {
         case .stripe, .paddle, .rcBilling: true

@@ -1,7 +1,7 @@
 import LifecycleEvents
 
 extension Mapping {
-    /// What RevenueCat's types mean, with the conditions that tell two meanings of one type apart.
+    /// The meanings of RevenueCat's types. Conditions distinguish the meanings of one type.
     enum Row: Hashable {
         case initialPurchase, renewal, unpaidRenewal
         case granted, oneTimePurchase, temporaryGrant
@@ -16,7 +16,7 @@ extension Mapping {
         case invoice, virtualCurrency, experiment, paywall, test
         case unknown
 
-        /// Whether it holds for every product of a subscription with add-ons, which has one lifecycle.
+        /// True if it holds for every product of a subscription with add-ons, which has one lifecycle.
         var isOfAllItems: Bool {
             switch self {
             case .initialPurchase, .renewal, .refund, .familySharingEnded, .autoRenewOff, .autoRenewOn, .pauseScheduled,
@@ -26,7 +26,7 @@ extension Mapping {
             }
         }
 
-        /// Whether access to all of them ends with it, whatever each of them was paid for.
+        /// True if access to all products ends with it, however each of them was paid for.
         var endsAllItems: Bool {
             switch self {
             case .refund, .familySharingEnded, .paused, .expired, .billingIssue, .autoRenewOff(.billing): true
@@ -34,7 +34,7 @@ extension Mapping {
             }
         }
 
-        /// Whether it says something about one purchase, which lives in one environment and was bought in one app.
+        /// True if it is about one purchase, which lives in one environment and was bought in one app.
         var isAboutPurchase: Bool {
             switch self {
             case .transfer, .redeemed, .aliased, .virtualCurrency, .experiment, .paywall, .test, .unknown: false
@@ -53,7 +53,7 @@ extension RevenueCatEvent {
         // Also the start of a trial, a resubscription on Play, and Play's immediate change of product.
         case .initialPurchase: .initialPurchase
         // Also a trial's conversion, a recovery, the end of a pause, a lapsed customer's return, and a change of
-        // product taking effect. Stripe's settings can make periods that nobody paid for.
+        // product taking effect. With some settings Stripe makes periods that are never paid for.
         case .renewal: isUnpaidStripeRenewal ? .unpaidRenewal : .renewal
         // A grant has no store that could charge for it.
         case .nonRenewingPurchase: store == .promotional ? .granted : .oneTimePurchase
@@ -92,7 +92,7 @@ extension RevenueCatEvent {
 
     private var cancellationRow: Mapping.Row {
         if store == .promotional { return .grantRevoked }
-        // Who shared got the money back. This customer paid nothing, and loses access.
+        // The person who shared got the money back. This customer paid nothing, and loses access.
         if isRefund { return isFamilyShare ? .familySharingEnded : .refund }
         return switch cancelReason {
         case .unsubscribe?: .autoRenewOff(.customer)

@@ -32,8 +32,8 @@ extension ObjectReader: FieldSource {
 
 /// Reads fields as strictly as the type of an event deserves.
 ///
-/// Of a lifecycle event, a date, amount or identifier of another kind than documented makes the body malformed. Of any
-/// other, whose fields nobody promised, it reads as absent and is noted.
+/// In a lifecycle event, a date, amount or identifier of an undocumented type makes the body malformed. In any other
+/// event, whose fields are not documented as stable, it reads as absent and is noted.
 struct FieldReader<Source: FieldSource> {
     private var source: Source
     var isStrict: Bool
@@ -146,7 +146,7 @@ extension JSONValue {
 }
 
 extension String {
-    /// Whether there is an ASCII control character in it.
+    /// True if it contains an ASCII control character.
     fileprivate var holdsControl: Bool {
         let octets = utf8.span
         var found: UInt8 = 0

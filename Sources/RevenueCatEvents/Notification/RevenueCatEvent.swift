@@ -86,10 +86,10 @@ public struct RevenueCatEvent: Sendable, Hashable {
     public let redeemedBy: [String]
     /// `adjustments`
     public let adjustments: [CurrencyAdjustment]
-    /// Whether the body has the shape of something that happened on a paywall, whatever its type says: those types can
-    /// be renamed in the dashboard, also to the name of a lifecycle type.
+    /// True if the body has the shape of an interaction with a paywall, whatever its type is. Those types can be
+    /// renamed in the dashboard, even to the name of a lifecycle type.
     public let isPaywallInteraction: Bool
-    /// What else a notice is made of, under RevenueCat's names; lifecycle events have none.
+    /// Further fields of a notice, under RevenueCat's names; empty for lifecycle events.
     let notes: [String: String]
 
     /// One of the `items`.
@@ -123,7 +123,7 @@ public struct RevenueCatEvent: Sendable, Hashable {
     ]
 
     static func read(_ reader: ObjectReader, anomalies: inout [String]) throws(JSONError) -> RevenueCatEvent {
-        // What decides whether a delivery is for us is never guessed.
+        // The fields that decide if a delivery is for this app are never guessed.
         var fields = FieldReader(EventFields(reader), isStrict: true)
         guard let name = try fields.identifier(.type) else { throw try missing("type", in: reader) }
         guard let id = try fields.identifier(.id) else { throw try missing("id", in: reader) }
@@ -239,7 +239,7 @@ public struct RevenueCatEvent: Sendable, Hashable {
 }
 
 extension RevenueCatEvent {
-    /// What the event says of each product of a subscription with add-ons, the base product first; nil of any other event.
+    /// The event for each product of a subscription with add-ons, the base product first; nil for any other event.
     ///
     /// Add-ons are named as Google's own channel names them: in a lineage of their own, by the order and the product.
     var ofItems: [RevenueCatEvent]? {
@@ -304,7 +304,7 @@ extension RevenueCatEvent {
         return customer.ids
     }
 
-    /// What RevenueCat should be asked for after this webhook, because it says too little to rely on.
+    /// A question to RevenueCat after a webhook that says too little to rely on.
     @nonexhaustive
     public enum Hint: Hashable, Sendable {
         /// The subscription with this transaction.
@@ -313,9 +313,9 @@ extension RevenueCatEvent {
         case customers([String])
     }
 
-    /// What to ask RevenueCat for; nil where the webhook says all.
+    /// The question to ask RevenueCat; nil if the webhook says all.
     ///
-    /// Ask only for ids from webhooks that were proven: RevenueCat makes a customer of every id it is asked for.
+    /// Ask only for ids from authenticated webhooks: RevenueCat creates a customer for every id it is asked for.
     public var hint: Hint? {
         guard !isPaywallInteraction else { return nil }
         switch type {
@@ -354,13 +354,13 @@ extension RevenueCatEvent {
         case .billingIssue, .autoRenewOff(.billing): break
         default: return false
         }
-        // Stripe charges for a renewal once its period has begun: the failure of that is the beginning of grace.
+        // Stripe charges for a renewal after its period has begun. If that charge fails, grace begins.
         guard let timestamp, let purchasedAt, let expirationAt, renewalNumber ?? 1 <= 1 else { return false }
         let (since, length) = (timestamp.timeIntervalSince(purchasedAt), expirationAt.timeIntervalSince(purchasedAt))
         return abs(since) <= 600 && abs(since) * 10 <= length
     }
 
-    /// With some settings Stripe goes on making periods that nobody paid for.
+    /// With some settings Stripe goes on making periods that are not paid for.
     var isUnpaidStripeRenewal: Bool {
         type == .renewal && store == .stripe && (periodType ?? .normal) == .normal
             && (priceInPurchasedCurrency ?? priceInUSD)?.coefficient == 0

@@ -12,7 +12,7 @@ public struct RevenueCatNotification: Sendable, Hashable {
     public var event: RevenueCatEvent { webhook.event }
 
     let webhook: Webhook
-    /// What RevenueCat answered when it was asked about the webhook.
+    /// RevenueCat's answer, if it was asked about the webhook.
     var answer: LookupAnswer?
 
     init(payload: [UInt8]) throws(JSONError) {
@@ -25,7 +25,7 @@ public struct RevenueCatNotification: Sendable, Hashable {
         answer = notification.answer
     }
 
-    /// What was received, shared by all copies of the notification.
+    /// The received body, shared by all copies of the notification.
     final class Webhook: Sendable, Hashable {
         let payload: [UInt8]
         let apiVersion: String?
@@ -60,7 +60,7 @@ public struct RevenueCatNotification: Sendable, Hashable {
 }
 
 extension RevenueCatNotification {
-    /// Whether the webhook gives no event without RevenueCat's answer, or another one.
+    /// True if RevenueCat's answer decides which event the webhook gives, or if it gives one.
     var needsAnswer: Bool {
         switch webhook.row {
         case .unpaidRenewal: true
@@ -70,13 +70,13 @@ extension RevenueCatNotification {
         }
     }
 
-    /// The subscription that the webhook is about, as RevenueCat answered; nil where it was not asked or knows none.
+    /// The subscription that the webhook is about, as RevenueCat answered; nil if it was not asked or knows none.
     var answeredSubscription: RevenueCatSubscription? {
         answer.flatMap { try? $0.subscription(about: event) }
     }
 }
 
-// What crosses a queue is the body itself, read again at the other end: both ends see every member, known or not.
+// A queue carries the body itself. Both ends read it, and both see every member, known or unknown.
 extension RevenueCatNotification: Codable {
     private enum CodingKeys: String, CodingKey { case payload, answer }
 
@@ -106,7 +106,7 @@ extension RevenueCatNotification: CustomStringConvertible, CustomReflectable {
 }
 
 extension RevenueCatEvent.Hint: CustomStringConvertible, CustomReflectable {
-    /// What is to be asked for; of customers, how many.
+    /// The subject of the question; for customers, their number.
     public var description: String {
         switch self {
         case .subscription(let transaction): "subscription of \(transaction)"
