@@ -35,12 +35,12 @@ final class Mapping {
         digest = resolved.bodyDigest
     }
 
-    /// What Stripe's types mean: one row for each, thin types without their `v1.`.
+    /// The meanings of Stripe's types: one row for each, thin types without their `v1.`.
     enum Row: Hashable {
         case subscriptionCreated, subscriptionUpdated, subscriptionDeleted
         case subscriptionPaused, subscriptionResumed
         case trialWillEnd, pendingUpdateApplied, pendingUpdateExpired
-        /// A change that a thin event names without showing what was before.
+        /// A change that a thin event names without showing the value before.
         case subscriptionTold(Told)
         case invoicePaid, invoicePayment, invoiceSettled, invoiceFailed(actionRequired: Bool), invoiceUpcoming,
             invoiceNotice
@@ -50,7 +50,7 @@ final class Mapping {
         case checkout, checkoutFailed
         case entitlements
         case customerDeleted
-        /// What the host asked about by itself.
+        /// The objects that the host asked about by itself.
         case subscriptionAsked, checkoutAsked
         case test
         case reportedElsewhere
@@ -73,9 +73,9 @@ final class Mapping {
                 break
             }
             self.init(type: notification.canonicalType)
-            // Thin events are younger than the word that refunds have for themselves.
+            // Thin events are younger than the events of refunds.
             if self == .chargeRefundUpdated, notification.isThin { self = .reportedElsewhere }
-            // Nor are they worth a question: whoever can ask finds the invoice of a payment by the payment.
+            // They are not worth a question either: a host that can ask finds the invoice of a payment by the payment.
             if self == .invoicePayment, notification.isThin { self = .reportedElsewhere }
         }
 
@@ -125,17 +125,17 @@ final class Mapping {
                 "invoice.payment_attempt_required", "invoice.voided", "invoice.marked_uncollectible":
                 self = .invoiceNotice
 
-            // What is arranged for later, or was withdrawn.
+            // Arrangements for later, and their withdrawal.
             case "subscription_schedule.created", "subscription_schedule.updated",
                 "subscription_schedule.phase_added", "subscription_schedule.phase_removed",
                 "subscription_schedule.phase_end_date_changed":
                 self = .schedule
             case "subscription_schedule.released", "subscription_schedule.canceled": self = .scheduleEnded
 
-            // Money that went back, once: policy says which of the two speaks.
+            // Refunded money, once: policy decides which of the two events reports it.
             case "refund.created", "refund.updated": self = .refund
             case "refund.failed": self = .refundFailed
-            // The only word of a refund's failure before 2024-10-28.
+            // The only notification of a refund's failure before 2024-10-28.
             case "charge.refund.updated": self = .chargeRefundUpdated
             case "charge.refunded": self = .chargeRefunded
             // The stages of a dispute.
@@ -169,11 +169,11 @@ final class Mapping {
             }
         }
 
-        /// Whether the object has a name. The preview of an invoice had none before clover, and the summary of a customer's
-        /// entitlements has none.
+        /// True if the object has a name. The preview of an invoice had none before clover, and the summary of a
+        /// customer's entitlements has none.
         var namesObject: Bool { readsObject && self != .invoiceUpcoming && self != .entitlements }
 
-        /// Whether a notification of this type is of use only together with its object.
+        /// True if a notification of this type is of use only together with its object.
         var readsObject: Bool {
             switch self {
             case .test, .reportedElsewhere, .unchanged, .unknown: false
@@ -271,9 +271,9 @@ extension Mapping {
         return notification.subject.map { .found($0) } ?? .notAsked
     }
 
-    /// What a row came to.
+    /// The result of a row.
     enum Outcome {
-        /// - Parameter beside: what is stated of their lineage besides.
+        /// - Parameter beside: further facts about their lineage.
         case events([NormalizedEvent], beside: [Fact] = [])
         case none(Normalization.NoChange.Reason, lineage: SubscriptionID? = nil, facts: [Fact] = [])
     }
@@ -308,7 +308,8 @@ extension Mapping {
         notification.relatedObject.flatMap { $0.type == "subscription" ? lineage($0.id) : nil }
     }
 
-    /// When the event was created; for a fetched object, which is as new as its answer, when we were told to fetch it.
+    /// The time of the event's creation. For a fetched object, which is as new as its answer: the time at which the
+    /// host asked us to fetch it.
     var assertedAt: Milliseconds {
         guard notification.isThin, !notification.answers.isEmpty else { return created }
         // Events are created in whole seconds. One of the second in which we asked is at least as new as the answer.
@@ -343,7 +344,7 @@ extension Mapping {
         )
     }
 
-    /// Whom something belongs to: the host's own id where one is stated, then Stripe's customer.
+    /// The owner of an object: the host's own id if one is stated, then Stripe's customer.
     func account(customer: CustomerReference?, clientReference: String? = nil, metadata: JSONObject?) -> Account? {
         var account: Account?
         func add(_ id: String?, _ source: Account.Source) {
@@ -363,7 +364,7 @@ extension Mapping {
         return account
     }
 
-    /// What an event is about.
+    /// The subject of an event.
     struct Subject {
         var lineage: SubscriptionID?
         var transaction: String?
@@ -412,11 +413,11 @@ extension Mapping {
         )
     }
 
-    /// What names a notification that nothing else names: a thin event and its snapshot twin are one.
+    /// The name of a notification that has no other name: a thin event and its snapshot twin are one.
     var notificationName: String { notification.snapshotEvent ?? notification.id }
 
-    /// The identity of something that no other provider has a name for: told apart by Stripe's own objects, so that all
-    /// notifications of it agree.
+    /// The identity of an event for which no other provider has a name. Stripe's own objects distinguish it, so that
+    /// all its notifications agree.
     func identity(_ lineage: SubscriptionID, _ name: String...) -> EventID {
         EventID(notifiedTo: lineage, by: .stripe, path: name)
     }

@@ -160,7 +160,7 @@ public struct StripeAdapter: ProviderAdapter {
         }
     }
 
-    /// What all copies of an adapter share.
+    /// The parts that all copies of an adapter share.
     private final class Setup: Sendable {
         let configuration: Configuration
         let secrets: SigningSecrets
@@ -331,18 +331,18 @@ extension StripeAdapter {
         setup.client.map { StripeEventHistory(self, $0, account: account) }
     }
 
-    /// Asks about a session of Checkout that a customer comes back from, and takes the answer through all steps.
+    /// Looks up the Checkout session that a customer comes back from, and takes the answer through all steps.
     ///
-    /// Identities are those that Stripe's own events give, so that whichever comes first is the news. A session that is
-    /// not completed gives nothing.
+    /// Identities are those of Stripe's own events, so the first to arrive is the news. A session that is not completed
+    /// gives no event.
     ///
     /// - Parameters:
-    ///   - checkoutSession: the session's id, which nobody has vouched for. The result names whose it is.
+    ///   - checkoutSession: the session's id, which is unproven. The result names its owner.
     ///   - account: the connected account that it belongs to; nil for our own.
-    ///   - receivedAt: when it is asked for. What Stripe says of its own time limits it.
-    /// - Throws: `DeliveryError`, never authentic, with `malformed` for an id that no object has, for which no request is
-    ///   made, and for an answer that cannot be read; `misdirected` where Stripe does not know it under our key, and for the
-    ///   other mode or another account; `unavailable` where Stripe could not be asked. None says anything about a purchase.
+    ///   - receivedAt: the time of the look-up, limited by Stripe's own statement of its time.
+    /// - Throws: `DeliveryError`, never authentic. `malformed` for an id of an impossible form, without a request, and
+    ///   for an answer that cannot be read; `misdirected` if Stripe does not know it under our key, and for the other
+    ///   mode or another account; `unavailable` if Stripe could not be asked. No error says anything about a purchase.
     public func receive(
         checkoutSession: String,
         account: String? = nil,
@@ -353,15 +353,15 @@ extension StripeAdapter {
         )
     }
 
-    /// Asks about a subscription, and takes the answer through all steps.
+    /// Looks up a subscription, and takes the answer through all steps.
     ///
-    /// What holds now is stated as facts; what has happened is told as by its own event, as far as the subscription and
-    /// its latest invoice give that an identity.
+    /// Facts state what is true now. Past changes become the events that Stripe's own notifications would give, as far
+    /// as the subscription and its latest invoice identify them.
     ///
     /// - Parameters:
     ///   - subscription: the subscription's id.
     ///   - account: the connected account that it belongs to; nil for our own.
-    ///   - receivedAt: when it is asked for. What Stripe says of its own time limits it.
+    ///   - receivedAt: the time of the look-up, limited by Stripe's own statement of its time.
     /// - Throws: as ``receive(checkoutSession:account:receivedAt:)``.
     public func receive(
         subscription: String,

@@ -7,13 +7,13 @@ struct ListPages<Element> {
         let name: String
         let after: String?
 
-        /// What Stripe's lists are asked with.
+        /// The query of Stripe's lists.
         var query: [(String, String)] { [("limit", "100")] + (after.map { [("starting_after", $0)] } ?? []) }
     }
 
     /// Every element; nil as long as a page is missing.
     let all: [Element]?
-    /// What to ask for; nil where everything is there, or what is missing will not come.
+    /// The page to ask for; nil if everything is there, or the rest will not come.
     let nextPage: Page?
 
     /// - Parameters:

@@ -63,11 +63,11 @@ struct LookupClient: Sendable {
 
     /// Asks one question.
     ///
-    /// - Returns: an answer with the object, or one that says that Stripe knows no such object (404 and 410), where the
-    ///   notification can be told without.
-    /// - Throws: `misdirected` where Stripe does not know, under our key, what the notification is about, or where the key
-    ///   is of the other mode; `malformed` for another object than the one that was asked for; `unavailable` for
-    ///   everything else: nothing follows from an answer that we did not get.
+    /// - Returns: the object; or an answer that says that Stripe knows no such object (404 and 410), if the
+    ///   notification can be mapped without it.
+    /// - Throws: `misdirected` if Stripe does not know the notification's object under our key, or the key is of the
+    ///   other mode; `malformed` for another object than the one asked for; `unavailable` in every other case, since a
+    ///   missing answer proves nothing.
     func fetch(
         _ question: LookupRequest,
         for notification: StripeNotification
@@ -200,7 +200,7 @@ struct LookupClient: Sendable {
         }
     }
 
-    /// Whether an object has an id. The summary of a customer's entitlements has none, and is known by the customer.
+    /// True if an object has this id. The summary of a customer's entitlements has none, and is known by the customer.
     private static func names(_ reader: ObjectReader, _ id: String) -> Bool {
         if let stated = reader.optionalValue("id") { return stated.isString(id) }
         return reader.optionalValue("object")?.isString("entitlements.active_entitlement_summary") == true

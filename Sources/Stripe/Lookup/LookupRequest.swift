@@ -4,13 +4,13 @@ import WireJSON
 
 /// One question to Stripe's API, and the name that its answer is kept under.
 struct LookupRequest: Sendable {
-    /// What an answer has to be.
+    /// The kind of answer that is needed.
     enum Answer: Hashable {
-        /// The object with this id. The notification cannot be told without it.
+        /// The object with this id. The notification cannot be mapped without it.
         case object(String)
-        /// The object with this id, or none: the notification can be told without it.
+        /// The object with this id, or none: the notification can be mapped without it.
         case optionalObject(String)
-        /// A list. The notification cannot be told without it.
+        /// A list. The notification cannot be mapped without it.
         case list
         /// A list, or none.
         case optionalList
@@ -39,9 +39,9 @@ struct LookupRequest: Sendable {
     var query: [(String, String)] = []
     let answer: Answer
 
-    /// What has to be asked next to map a notification; nil where everything is known, or as much as can be.
+    /// The next question that mapping a notification needs; nil if everything is known, or as much as can be.
     ///
-    /// - Parameter completesSnapshots: whether to ask for what a notification can be mapped without.
+    /// - Parameter completesSnapshots: true to ask also for objects that the notification can be mapped without.
     static func next(
         for notification: StripeNotification,
         completesSnapshots: Bool
@@ -85,7 +85,7 @@ struct LookupRequest: Sendable {
         }
     }
 
-    /// What is not shown of a subscription that was asked about, and of its latest invoice.
+    /// The hidden parts of a subscription that was asked about, and of its latest invoice.
     private static func rest(ofPurchase value: JSONValue, _ notification: StripeNotification) -> LookupRequest? {
         guard let purchased = try? PurchasedSubscription(value, in: notification) else { return nil }
         if let request = items(of: purchased.value, notification) { return request }
@@ -226,7 +226,7 @@ struct LookupRequest: Sendable {
 }
 
 extension UInt8 {
-    /// Whether Stripe's ids have it: a letter, a digit or `_`, in ASCII.
+    /// True for a character of Stripe's ids: a letter, a digit or `_`, in ASCII.
     var isOfName: Bool {
         switch self {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"): true

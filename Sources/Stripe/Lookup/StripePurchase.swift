@@ -45,7 +45,7 @@ public struct StripePurchase: Sendable, Codable {
 }
 
 extension StripePurchase.Kind {
-    /// What tells with it whether it is paid for, and what comes next.
+    /// The members that show if it is paid for, and what comes next.
     var expansions: [String] {
         switch self {
         case .subscription: ["latest_invoice", "schedule.phases.items.price"]

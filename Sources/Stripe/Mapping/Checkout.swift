@@ -16,7 +16,7 @@ extension Mapping {
             }
             let sale = sale(of: session)
             if policy.sellsByInvoice, session.invoice == nil, session.makesInvoice, session.paymentStatus == "paid" {
-                // The invoice will tell of it, under a name that nobody knows yet.
+                // The invoice will report it, under a name that is still unknown.
                 return .none(.reportedElsewhere)
             }
             let price = session.amountTotal.flatMap { amount in
@@ -77,15 +77,16 @@ extension Mapping {
         return session.completed(with: fetched)
     }
 
-    /// What names a sale: its lineage and its transaction.
+    /// The names of a sale: its lineage and its transaction.
     struct Sale {
         let lineage: SubscriptionID
         let transaction: String
-        /// Another name that refunds and disputes of it may come under.
+        /// Another name under which refunds and disputes of it may come.
         var link: SubscriptionID?
     }
 
-    /// A sale by invoice. Since basil an invoice knows of no payment, so that the invoice is the name that all agree on.
+    /// A sale by invoice. Since basil an invoice names no payment, so the invoice's own name is the one that all
+    /// objects share.
     func sale(byInvoice id: String, paymentIntent: String?) -> Sale {
         Sale(
             lineage: lineage(id),

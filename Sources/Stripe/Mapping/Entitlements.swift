@@ -4,10 +4,10 @@ import WireJSON
 /// The first page of a customer's features, the newest first.
 private struct FeaturePage {
     let features: [String]
-    /// Whether there are more than are shown.
+    /// True if there are more than are shown.
     let isPartial: Bool
 
-    /// - Parameter holder: a summary, or its previous attributes, which do not say whether there were more.
+    /// - Parameter holder: a summary, or its previous attributes, which do not say if there were more.
     init(_ holder: ObjectReader) throws(JSONError) {
         var features: [String] = []
         if let values = try holder.list("entitlements") {
@@ -19,17 +19,17 @@ private struct FeaturePage {
         isPartial = try holder.hasMore("entitlements")
     }
 
-    /// What the host calls a feature, else Stripe's name of it.
+    /// The host's name for a feature, else Stripe's name.
     static func name(of entitlement: JSONValue) throws(JSONError) -> String? {
         let reader = try ObjectReader(entitlement)
         if let name = try reader.optionalString("lookup_key") { return name }
         return try reader.reference("feature")
     }
 
-    /// The features that are certain to be in this list and not in another.
+    /// The features that certainly are in this list and not in the other.
     ///
-    /// A page that shows the first features only may have lost one at its end to a new one at its beginning, or gained one. So
-    /// a feature that the other page does not show counts only where one that both show comes after it.
+    /// A page that shows only the first features may lose one at its end to a new one at its beginning, or gain one. So
+    /// a feature that the other page lacks counts only if a feature that both pages show comes after it.
     func missing(in other: FeaturePage, isComplete: Bool) -> Set<String> {
         let others = Set(other.features)
         if isComplete { return Set(features).subtracting(others) }

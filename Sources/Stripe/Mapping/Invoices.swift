@@ -24,15 +24,15 @@ extension Mapping {
         )
     }
 
-    /// What a paid invoice asserts.
+    /// The facts that a paid invoice states.
     func paidFacts(_ invoice: InvoiceObject, _ subject: Subject, phase: Phase) -> [Fact] {
         var facts: [Fact] = []
         if let account = subject.account { facts.append(.owner(account)) }
         let purpose = invoice.purpose
         let span = invoice.isInArrears ? nil : invoice.paidSpan
         if let span, purpose != .standalone, invoice.billsSubscription {
-            // Provisional: an invoice can be paid long after its subscription was changed or ended, and the word of the
-            // subscription itself stands above it, be it older.
+            // Provisional: an invoice can be paid long after its subscription was changed or ended. The subscription's
+            // own statement ranks above it, even an older one.
             facts += span.periods(phase, isProvisional: true)
         }
         if let id = invoice.id, let price = invoice.price {
@@ -115,7 +115,7 @@ extension Mapping {
         return .events([began])
     }
 
-    /// The period that a paid invoice pays for; nil where that is told by something else.
+    /// The period that a paid invoice pays for; nil if another notification reports that.
     func periodBegan(
         by invoice: InvoiceObject,
         with span: SubscriptionObject.Span,
@@ -144,8 +144,8 @@ extension Mapping {
                 )
             )
         case .settlement where invoice.restartsPeriod:
-            // A new anchor, or a trial ended ahead of time, and nothing else may tell that it was paid for. Where the update
-            // told of a change of product, the period has the same identity. What was before is for the state to tell.
+            // A new anchor, or a trial that was ended early: only this invoice may report the payment. If the update
+            // reported a change of product, the period has the same identity. The state knows the terms before it.
             detail = .renewed(
                 LifecycleEvent.Renewed(
                     cause: invoice.replacesItem ? .planChange : .unknown,
@@ -205,12 +205,12 @@ extension Mapping {
         var subject = subject(invoice, span)
         (subject.price, subject.items) = (nil, nil)
         if let account = subject.account { subject.facts.append(.owner(account)) }
-        // A fetched invoice is as it is now: what was paid or dropped meanwhile is no trouble any more, and its end is told by
-        // itself. What was written off is still not paid.
+        // A fetched invoice shows the present: if it was paid or voided meanwhile, it is no trouble any more, and its
+        // own event reports that. An invoice that was written off is still unpaid.
         if notification.isThin, invoice.status == "paid" || invoice.status == "void" {
             return .none(.stale, lineage: subject.lineage, facts: subject.lineage == nil ? [] : subject.facts)
         }
-        // Only what the subscription itself bills can end it; what is billed beside it, by hand, cannot.
+        // Only the subscription's own invoices can end it. An invoice that is made by hand next to them cannot.
         guard let lineage = subject.lineage, let subscription = invoice.subscription, invoice.billsSubscription else {
             return .events([
                 notice(

@@ -29,15 +29,15 @@ struct Payment: Sendable {
 
 extension Mapping {
     private struct PaidBy {
-        /// The subscription, where the invoice is known, and else the payment.
+        /// The subscription if the invoice is known, else the payment.
         let lineage: SubscriptionID
         let transaction: String
-        /// What facts name it by: where no subscription is known, as the sale is named that it may have paid for.
+        /// The name for facts: if no subscription is known, the name of the sale that it may have paid for.
         let statedTransaction: String
         let periodStart: Milliseconds?
         let customer: CustomerReference?
         let country: String?
-        /// Under which other names the payment is known.
+        /// The other names under which the payment is known.
         let names: [Fact]
     }
 
@@ -80,7 +80,7 @@ extension Mapping {
         return try? InvoiceObject(invoice, addOns: policy.addOnProducts)
     }
 
-    /// Whether `refund.…` speaks for refunds here, and `charge.refunded` repeats it.
+    /// True if `refund.…` is the event for refunds here, and `charge.refunded` repeats it.
     private var refundsSpeak: Bool {
         switch policy.refundSource {
         case .refunds: true
@@ -90,7 +90,8 @@ extension Mapping {
         }
     }
 
-    /// Whether a charge tells of a payment's refunds, as soon as they are made. Those without one are told by themselves.
+    /// True if a charge reports a payment's refunds as soon as they are made. Refunds without a charge are reported by
+    /// themselves.
     private func isToldByCharge(_ payment: Payment) -> Bool { !refundsSpeak && payment.charge != nil }
 
     func refund(_ refund: RefundObject, _ payment: Payment) throws(JSONError) -> Outcome {
@@ -122,8 +123,8 @@ extension Mapping {
         }
     }
 
-    /// A refund that failed or was called back. It is undone where it was told of: by its charge when it was made, by
-    /// itself when it succeeded. Where the event does not say what was before, the state knows.
+    /// A refund that failed or was called back. If it was reported, it is undone: a charge reports it when it is made,
+    /// its own event when it succeeds. If the event does not show the status before, the state knows it.
     func refundFailed(_ refund: RefundObject, _ payment: Payment) throws(JSONError) -> Outcome {
         guard let paidBy = paidBy(payment) else { return .none(.unchanged) }
         let before = try notification.previous.map { (value) throws(JSONError) in
@@ -184,16 +185,16 @@ extension Mapping {
         ])
     }
 
-    /// Money that went back, by one refund or as part of all that went back of a charge.
+    /// Refunded money, by one refund or as part of all refunds of a charge.
     private struct MoneyBack {
-        /// Stripe's name of the refund; nil where only the charge is known.
+        /// Stripe's name of the refund; nil if only the charge is known.
         var refund: String?
-        /// What names it where Stripe's name of it is not known.
+        /// The name of the refund if Stripe's name of it is unknown.
         var name = ""
         let amount: Money
-        /// Whether it is all that was paid.
+        /// True if it is all that was paid.
         var isWhole = false
-        /// All that went back of the charge with it, where stated.
+        /// All that was refunded of the charge up to this one, if stated.
         var total: LifecycleEvent.Refund.Scope?
         let reason: String?
         let at: Milliseconds
@@ -232,8 +233,8 @@ extension Mapping {
         )
     }
 
-    /// A refund ends no subscription of Stripe's: whoever wants that cancels it as well. Of a sale the state tells when all of
-    /// its money went back.
+    /// A refund ends no subscription of Stripe's: a merchant who wants that cancels it as well. For a sale, the state
+    /// works out when all of its money was refunded.
     private func refundState(
         _ scope: LifecycleEvent.Refund.Scope?,
         of refund: String?,

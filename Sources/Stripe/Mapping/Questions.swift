@@ -6,13 +6,13 @@ import WireJSON
 struct PurchasedSubscription {
     let value: JSONValue
     let subscription: SubscriptionObject
-    /// The subscription's latest invoice with all its lines, where it is paid.
+    /// The subscription's latest invoice with all its lines, if it is paid.
     let paidInvoice: InvoiceObject?
     let schedule: ScheduleObject?
-    /// Whether what is arranged for later is shown.
+    /// True if the answer shows later changes, such as a schedule.
     let showsSchedule: Bool
 
-    /// - Parameter subject: the subscription, or the session that it began with. Nil where that shows no subscription.
+    /// - Parameter subject: the subscription, or the session that it began with. Nil if that shows no subscription.
     init?(
         _ subject: JSONValue,
         in notification: StripeNotification,
@@ -69,12 +69,12 @@ extension Mapping {
             let charge = try intent?.expanded("latest_charge").map { (value) throws(JSONError) in
                 try ObjectReader(value)
             }
-            // Of money that went back its own notification tells. Until then nothing was bought.
+            // Refunded money is reported by its own notification. Until then there is no purchase here.
             guard try charge?.optionalBool("refunded") != true else { return .none(.stale) }
             let time = min(try charge?.time("created") ?? session.created ?? created, created)
             let outcome = checkout(session, at: time)
             guard case .events(let sold, let beside) = outcome else { return outcome }
-            // What its own event says of the sale, and of its time, stands above this.
+            // The sale's own event, with its time, ranks above this.
             let dated = sold.map { event in
                 var event = event
                 event.assertedAt = min(event.assertedAt, time.date)
@@ -133,7 +133,7 @@ extension Mapping {
         return .events(events, beside: told.isEmpty ? stated.subject.facts : [])
     }
 
-    /// What has happened to a subscription, apart from the beginning of a period.
+    /// The events of a subscription, apart from the beginning of a period.
     private func told(_ stated: Stated) -> [NormalizedEvent] {
         var event: NormalizedEvent
         switch stated.subscription.status {
@@ -162,7 +162,7 @@ extension Mapping {
             let current = subscription.spans.first(where: { $0.start == span.start })
         else { return nil }
         let isFree = invoice.purpose == .start && invoice.isFreeFromTheStart
-        // Another product since: by which name the first period was told, nobody says.
+        // After a change of product, the name under which the first period was reported is unknown.
         guard !isFree || current.product == span.product else { return nil }
         var subject = subject(invoice, span)
         guard subject.lineage == lineage(subscription.id) else { return nil }

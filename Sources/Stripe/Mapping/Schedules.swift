@@ -25,7 +25,7 @@ extension Mapping {
         return Dictionary(prices.map { ($0.id, $0) }) { first, _ in first }
     }
 
-    /// What a schedule arranges: another product later, an end, a pause. Each is news when it was not there before.
+    /// The arrangements of a schedule: a later product, an end, a pause. Each is news if it was not there before.
     func schedule(_ schedule: ScheduleObject) throws(JSONError) -> Outcome {
         guard let subscription = schedule.subscription else { return .none(.unchanged) }
         let lineage = lineage(subscription)

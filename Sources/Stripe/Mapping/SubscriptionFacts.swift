@@ -41,13 +41,13 @@ extension SubscriptionObject.Item {
 extension SubscriptionObject {
     /// The terms that the current period is used under.
     var phase: Phase {
-        // Who had paid before is given time, and begins no trial.
+        // A customer who paid before is given time, and begins no trial.
         if status == .trialing { return isTrialOfStart ? .trial : .promotional }
         return current?.primary?.trialEnd == nil ? discountedPhase ?? .regular : .introductory
     }
 
-    /// The terms of a current period that a coupon makes cheaper; nil where that is not known. A discount that is known by its id alone
-    /// may be for the next period: the invoice tells (``InvoiceObject/discountedPhase``).
+    /// The terms of a current period that a coupon makes cheaper; nil if they are unknown. A discount that is known by
+    /// its id alone may be for the next period; the invoice shows which (``InvoiceObject/discountedPhase``).
     private var discountedPhase: Phase? {
         guard let start = current?.start, let discount = discounts.first(where: { $0.covers(start) == true }) else {
             return nil
@@ -62,7 +62,7 @@ extension SubscriptionObject {
         phase == .regular && discounts.contains { $0.start == nil } ? .introductory : phase
     }
 
-    /// Whether the trial came first, so that it leads to the first payment.
+    /// True if the trial came first, so that it leads to the first payment.
     var isTrialOfStart: Bool {
         guard let began = startDate, let trial = trialStart ?? (status == .trialing ? current?.start : nil) else {
             return true
@@ -70,10 +70,11 @@ extension SubscriptionObject {
         return trial <= began
     }
 
-    /// When the trial ends that leads to the first payment. Time that a merchant gives a payer leads to a renewal.
+    /// The end of the trial that leads to the first payment. Free time that a merchant gives to a payer leads to a
+    /// renewal.
     var endOfFirstTrial: Milliseconds? { isTrialOfStart ? trialEnd : nil }
 
-    /// What will happen at the end of the period. What is unpaid goes on being billed, and comes back once it is paid.
+    /// The terms of the next renewal. Stripe goes on billing an unpaid subscription, and it comes back once it is paid.
     var terms: RenewalTerms {
         let willRenew =
             !isEnding && collectionPause == nil && endedAt == nil
@@ -81,8 +82,9 @@ extension SubscriptionObject {
         return RenewalTerms(willRenew: willRenew, renewsAt: willRenew ? periodEnd?.date : nil)
     }
 
-    /// Who ended it, or will: Stripe does not tell a customer's request from a merchant's, and an end that is arranged
-    /// on the subscription was requested by one of them, also where versions before 2022-11-15 do not say so.
+    /// The reason for an end, past or planned. Stripe does not distinguish a customer's request from a merchant's. An
+    /// end that is arranged on the subscription was requested by one of them, even if the API version (before
+    /// 2022-11-15) states no reason.
     var endReason: LifecycleEvent.AutoRenewDisabled.Reason {
         switch cancellationReason {
         case "cancellation_requested": .customer
@@ -95,14 +97,14 @@ extension SubscriptionObject {
         }
     }
 
-    /// Whether it ended with its trial because there was no payment method
+    /// True if it ended with its trial because there was no payment method
     /// (https://docs.stripe.com/billing/subscriptions/trials/free-trials).
     private var endedForWantOfPaymentMethod: Bool {
         guard trialNeedsPaymentMethod, let trialEnd, let endedAt else { return false }
         return abs(endedAt - trialEnd) <= 3_600_000
     }
 
-    /// Stripe's word for the reason, where ours says less: a payment that failed and one that was disputed are both billing.
+    /// Stripe's word for the reason, if our reason says less: a failed payment and a disputed one are both `billing`.
     var statedReason: String? {
         switch cancellationReason {
         case "cancellation_requested", "payment_failed": nil
@@ -134,7 +136,7 @@ extension Mapping {
         )
     }
 
-    /// What a snapshot of a subscription asserts, whatever event it came with.
+    /// The facts that a snapshot of a subscription states, whatever event it came with.
     private func facts(_ subscription: SubscriptionObject, _ account: Account?, phase: Phase) -> [Fact] {
         var facts: [Fact] = []
         // Most have four or five, and their event adds one.
@@ -190,19 +192,19 @@ extension Mapping {
                 )
             }
         }
-        // Who pays the open invoice has access again, whichever notification of that comes
+        // A customer who pays the open invoice has access again, whichever notification reports it
         // (https://docs.stripe.com/billing/subscriptions/overview#unpaid).
         switch subscription.status {
         case .trialing, .active:
             let pause = subscription.collectionPause
             let isPaused = pause != nil && policy.collectionPause == .pauses
-            // When a test clock stood within the period, nothing tells.
+            // The object does not show at which time within the period a test clock stood.
             if isPaused { appendEnds(at: subscription.hasTestClock ? nil : created, .paused) }
             facts.append(.billing(Fact.Billing(.settled)))
             if isPaused {
                 facts.append(.pause(Fact.PauseState(.paused, resumesAt: pause?.resumesAt?.date)))
             } else if subscription.schedule == nil {
-                // A schedule may hold a pause to come, which it tells of itself.
+                // A schedule may hold a future pause, which its own notification reports.
                 facts.append(.pause(Fact.PauseState(.none)))
             }
         case .pastDue:

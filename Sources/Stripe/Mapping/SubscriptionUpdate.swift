@@ -1,27 +1,27 @@
 import LifecycleEvents
 import WireJSON
 
-/// What `previous_attributes` says a subscription was before: only what changed, arrays whole.
+/// The subscription before an update, from `previous_attributes`: only the changed members, arrays whole.
 struct SubscriptionBefore {
     let status: SubscriptionObject.Status?
     let items: [SubscriptionObject.Item]?
-    /// The items of now that these compare with: as many as are shown, unless more were shown before.
+    /// The present items to compare these with: as many as are shown, unless more were shown before.
     let itemsNow: [SubscriptionObject.Item]
     let start: Milliseconds?
     let end: Milliseconds?
-    /// Whether the current period was one of an item's before: then something else has ended, and nothing began.
+    /// True if the current period was one of an item's before. Then another period has ended, and none began.
     let hadCurrent: Bool
     let wasEnding: Bool
     let endsAt: Milliseconds?
-    /// Whether one of the members that arrange an end has changed.
+    /// True if one of the members that arrange an end has changed.
     let endChanged: Bool
     let canceledAt: Milliseconds?
     let trialEnd: Change<Milliseconds>
     let hadCollectionPause: Bool?
     let hadPendingUpdate: Bool?
-    /// Whether it was paused, by whichever means, and is not any more.
+    /// True if it was paused in any way before, and is not now.
     let wasPaused: Bool
-    /// Whether the update made a new invoice.
+    /// True if the update made a new invoice.
     let hasNewInvoice: Bool
 
     /// A member that may have changed from nothing.
@@ -30,7 +30,7 @@ struct SubscriptionBefore {
         case from(Value?)
     }
 
-    /// Where the event does not say.
+    /// For an event that does not state it.
     init(_ now: SubscriptionObject, shown: [SubscriptionObject.Item]) {
         (status, items, itemsNow, start, end, hadCurrent) = (nil, nil, shown, nil, nil, false)
         (wasEnding, endsAt, endChanged, canceledAt) = (now.isEnding, now.endsAt, false, nil)
@@ -111,14 +111,14 @@ struct SubscriptionBefore {
         return before(item.price, quantity)
     }
 
-    /// Whether the period ran out and the next one took its place.
+    /// True if the period ran out and the next one took its place.
     func rolled(to now: SubscriptionObject) -> Bool {
         guard let start, let current = now.current else { return false }
-        // Where the end is not stated to have changed, the period before it cannot have run out.
+        // If no change of the end is stated, the period before cannot have run out.
         return start < current.start && end == current.start
     }
 
-    /// Whether a period began ahead of the end of the one before it.
+    /// True if a period began before the end of the one before it.
     func restarted(to now: SubscriptionObject) -> Bool {
         guard let start, let current = now.current, !hadCurrent else { return false }
         return start < current.start && !rolled(to: now)
@@ -161,7 +161,7 @@ enum ItemChange {
         }
     }
 
-    /// What stands for those whose price none of the others has.
+    /// The item that represents those whose price none of the others has.
     private static func primary(
         of items: [SubscriptionObject.Item],
         without others: [SubscriptionObject.Item]
@@ -224,7 +224,7 @@ extension Mapping {
         }
         if before.wasPaused { statePauseOver(in: &update.stated) }
         if update.restarted, let start = before.start, let span = subscription.current {
-            // What was left of the period before is not there any more.
+            // The rest of the period before does not exist any more.
             update.stated.subject.facts.append(
                 .periodEnded(
                     Fact.PeriodEnd(start: start.date, transaction: nil, at: span.start.date, reason: .replaced)
@@ -245,7 +245,7 @@ extension Mapping {
         }
         state(update, into: &events)
         if !events.isEmpty { return .events(events) }
-        // A changed status or period that gave no event is told by an invoice, or by an event of its own.
+        // An invoice or an event of its own reports a changed status or period that gave no event here.
         let isTold = before.status != nil || before.start != nil
         return update.stated.none(isTold ? .reportedElsewhere : .unchanged)
     }
@@ -268,8 +268,8 @@ extension Mapping {
         }
     }
 
-    /// What tells a change of renewal from the same change made again: its time, unless a test clock that stands still
-    /// gives all of them one.
+    /// Distinguishes a change of renewal from the same change made again: by its time, or by the notification if a test
+    /// clock stands still and gives all of them one time.
     private func request(_ canceledAt: Milliseconds?, _ subscription: SubscriptionObject) -> String {
         subscription.hasTestClock ? notificationName : (canceledAt ?? created).wholeSeconds
     }

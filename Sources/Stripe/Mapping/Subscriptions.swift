@@ -148,8 +148,8 @@ extension Mapping {
         stated(subscription).none(reason)
     }
 
-    /// A thin event that names one change. The object is as it is now: where it does not show the change any more, the
-    /// event is stale, and what followed it will be told as well.
+    /// A thin event that names one change. Its object shows the present: if it no longer shows the change, the event is
+    /// stale, and a later notification reports the present state.
     func subscriptionTold(_ told: Row.Told, _ shown: SubscriptionObject) -> Outcome {
         guard let subscription = completed(shown) else { return statement(shown, .needsLookup) }
         let stated = stated(subscription, begins: told == .began)
@@ -157,7 +157,7 @@ extension Mapping {
         switch told {
         case .began:
             guard subscription.status == .active || subscription.status == .trialing else { return stale }
-            // Also sent after recovery and conversion, which the invoice tells of.
+            // Also sent after recovery and conversion, which the invoice reports.
             guard let span = subscription.current, let began = subscription.startDate, span.start <= began,
                 let started = started(stated)
             else { return stated.none(.reportedElsewhere) }
@@ -279,7 +279,7 @@ extension Mapping {
             : identity(lineage, "billing_issue", invoice, attempt)
     }
 
-    /// What a failed renewal does to access, by policy: the period that it did not pay for is the current one.
+    /// The effect of a failed renewal on access, by policy: the current period is the one that was not paid for.
     func failedAccess(start: Milliseconds?, end: Milliseconds?) -> LifecycleEvent.BillingIssue.Access {
         switch policy.pastDue {
         case .suspends:

@@ -12,8 +12,8 @@ struct InvoiceObject: WireObject, Sendable {
         let end: Milliseconds?
         let isProration: Bool
         let isSubscription: Bool
-        /// Whether the subscription bills a part of a period by itself, such as the time between a trial and the anchor of
-        /// billing. What is prorated because of a change stands on an invoice item.
+        /// True if the subscription by itself bills a part of a period, such as the time between a trial and the anchor
+        /// of billing. Prorations for a change stand on an invoice item.
         let isPartOfPeriod: Bool
 
         init(_ value: JSONValue) throws(JSONError) {
@@ -63,7 +63,7 @@ struct InvoiceObject: WireObject, Sendable {
     let paymentIntent: String?
     /// Stated before basil.
     let charge: String?
-    /// The whole subscription, where somebody had it expanded.
+    /// The whole subscription, if it was expanded.
     let subscriptionObject: SubscriptionObject?
     let billingReason: String?
     let currency: String?
@@ -83,7 +83,7 @@ struct InvoiceObject: WireObject, Sendable {
     let created: Milliseconds?
     private let hasTestClock: Bool
     private(set) var lines: [Line]
-    /// Whether there are lines that are not shown.
+    /// True if there are lines that are not shown.
     private(set) var hasMoreLines: Bool
     let metadata: JSONObject?
     let anomalies: [String]
@@ -170,7 +170,7 @@ extension InvoiceObject {
         return invoice
     }
 
-    /// What an invoice is for.
+    /// The purpose of an invoice.
     enum Purpose {
         /// The first period.
         case start
@@ -197,22 +197,22 @@ extension InvoiceObject {
         }
     }
 
-    /// Whether it bills what the subscription is for: its periods, its changes, its usage.
+    /// True if it bills the subscription itself: its periods, its changes, its usage.
     var billsSubscription: Bool { billingReason?.hasPrefix("subscription") == true }
 
-    /// Whether lines that are not shown decide what the invoice tells: any of them can be the period's.
+    /// True if lines that are not shown decide the event: any of them can be the period's.
     var needsLines: Bool { hasMoreLines && (purpose == .start || purpose == .renewal) }
 
-    /// The same once it is paid: of an update, the lines that are not shown can be those of a period that began with it.
+    /// The same once it is paid: an update's hidden lines can be those of a period that began with it.
     var needsLinesOncePaid: Bool { needsLines || hasMoreLines && billingReason == "subscription_update" }
 
-    /// The period that the invoice pays for, with its items; nil where not all lines are known.
+    /// The period that the invoice pays for, with its items; nil if not all lines are known.
     ///
-    /// Of the lines for the subscription itself, prorations left out, those that begin last: lines for metered usage
-    /// bill the period before. A period that is billed ahead is told of when it begins.
+    /// The lines for the subscription itself that begin last, without prorations: lines for metered usage bill the
+    /// period before. A period that is billed ahead is reported when it begins.
     var paidSpan: SubscriptionObject.Span? { span(beginningBy: latestBeginning) }
 
-    /// What it bills: the same, or else a period that is billed ahead.
+    /// The period that it bills: the same, or else a period that is billed ahead.
     var billedSpan: SubscriptionObject.Span? { paidSpan ?? span(beginningBy: .max) }
 
     private func span(beginningBy latest: Milliseconds) -> SubscriptionObject.Span? {
@@ -253,21 +253,21 @@ extension InvoiceObject {
         return made + 3_600_000
     }
 
-    /// Whether all that is billed was used before: the period that `paidSpan` names is over.
+    /// True if it bills past usage only: the period that `paidSpan` names is over.
     var isInArrears: Bool {
         guard let span = paidSpan, let until = lookBack.end else { return false }
         return span.end <= until
     }
 
-    /// Whether a change made a period begin ahead of the end of the one before, and this charges for it: in full, beside
-    /// whatever is prorated. A trial that is given in the middle of a period begins one as well, and costs nothing.
+    /// True if a change made a period begin before the end of the one before, and this invoice charges for it: in full,
+    /// next to any prorations. A trial that is given in the middle of a period begins one as well, and costs nothing.
     var restartsPeriod: Bool {
         guard billingReason == "subscription_update", !isInArrears, let start = paidSpan?.start else { return false }
         return lines.contains { $0.isSubscription && !$0.isProration && $0.start == start && ($0.amount ?? 0) > 0 }
     }
 
-    /// Whether the rest of a price or quantity that the new period is not charged for is given back, be it nothing: then the
-    /// period took the place of what was there, and did not begin beside it.
+    /// True if it gives back the rest of a price or quantity that the new period is not charged for, even if that is
+    /// nothing. Then the period replaced the old one, and did not begin next to it.
     var replacesItem: Bool {
         let items = paidSpan?.items ?? []
         return lines.contains { line in
@@ -278,17 +278,17 @@ extension InvoiceObject {
         }
     }
 
-    /// Whether a first invoice charges nothing for the period because a trial, or a price of nothing, comes first: no line
-    /// of the subscription costs anything even before discounts. A fee beside them pays for no period, and what is billed
-    /// ahead for none that begins now.
+    /// True if a first invoice charges nothing for the period because of a trial or a price of nothing: no line of the
+    /// subscription costs anything even before discounts. A fee next to them pays for no period, and a line that is
+    /// billed ahead pays for none that begins now.
     var isFreeFromTheStart: Bool {
         !lines.contains {
             $0.isSubscription && ($0.amount ?? 0) != 0 && $0.start.map { $0 <= latestBeginning } ?? true
         }
     }
 
-    /// The terms that a coupon gave the period; nil where it cost its price. A discount of a later invoice may have come with the
-    /// subscription: where the subscription states that, its word counts.
+    /// The terms that a coupon gave the period; nil if it cost its full price. A discount of a later invoice may have
+    /// come with the subscription; if the subscription states that, it counts.
     var discountedPhase: Phase? {
         guard isDiscounted else { return nil }
         return purpose == .start ? .introductory : .promotional
@@ -312,10 +312,10 @@ extension InvoiceObject {
         return Money(minorUnits: amount, currency)
     }
 
-    /// What was charged.
+    /// The charged amount.
     var price: Price? {
         guard let paid = money(amountPaid) else { return nil }
-        // Tax is stated for the total; it is the tax inside what was paid only where the two are one.
+        // Tax is stated for the total. It is the tax in the paid amount only if the two are equal.
         let isWhole = amountPaid == total
         return Price(paid, .charged, tax: isWhole ? money(tax) : nil)
     }

@@ -152,7 +152,7 @@ struct CheckoutSessionObject: WireObject, Sendable {
         return session
     }
 
-    /// What was bought. Deliveries carry no line items, so that a payment link, or the session itself, has to stand
-    /// for a product that was not asked for.
+    /// The product bought. Deliveries have no line items. So for a product that was not looked up, the payment link, or
+    /// else the session, stands in.
     var product: String { items.primary?.price.productID ?? paymentLink ?? id }
 }

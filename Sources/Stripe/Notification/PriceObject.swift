@@ -3,12 +3,12 @@ import WireJSON
 
 /// A price, or the plan that stood in its place before the Prices API.
 ///
-/// A class, because copies of what holds it are many and it never changes.
+/// A class, because it never changes and is copied often.
 final class PriceObject: Sendable {
     let id: String
     let product: String?
     let currency: String?
-    /// What one unit costs in the smallest unit of the currency, which can have a fraction; nil for tiers.
+    /// The price of one unit in the smallest unit of the currency, which can have a fraction; nil for tiers.
     let unitAmount: ExactDecimal?
     let interval: String?
     let intervalCount: Int64
@@ -17,7 +17,7 @@ final class PriceObject: Sendable {
     /// The price as it was received.
     let bytes: ArraySlice<UInt8>
 
-    /// - Parameter value: the object, or its id alone where Stripe did not expand it.
+    /// - Parameter value: the object, or its id alone if Stripe did not expand it.
     init(_ value: JSONValue) throws(JSONError) {
         bytes = value.rawBytes
         if value.kind == .string {
@@ -62,7 +62,7 @@ final class PriceObject: Sendable {
         return try reader.optionalString("amount_decimal").flatMap { ExactDecimal($0) }
     }
 
-    /// What the price is for; the price itself where Stripe names no product with it.
+    /// The product of the price; the price itself if Stripe names no product with it.
     var productID: String { product ?? id }
 
     func isSameRhythm(as other: PriceObject) -> Bool {

@@ -23,7 +23,7 @@ struct ScheduleObject: WireObject, Sendable {
             items = try SubscriptionObject.items(values, addOns: addOns)
         }
 
-        /// What is sold, by price and quantity.
+        /// The products sold, by price and quantity.
         var content: [String: Int64] {
             Dictionary(items.map { ($0.price.id, $0.quantity ?? 1) }, uniquingKeysWith: { first, _ in first })
         }
@@ -35,7 +35,7 @@ struct ScheduleObject: WireObject, Sendable {
     let status: String?
     let phases: [Phase]
     let currentPhase: (start: Milliseconds?, end: Milliseconds?)
-    /// The time that its test clock has reached at least, where it has one.
+    /// The least time that its test clock has reached, if it has one.
     let clock: Milliseconds?
     let endBehavior: String?
     let pausesAt: Milliseconds?

@@ -52,18 +52,18 @@ public struct StripeNotification: Sendable {
     public var isThin: Bool { event.isThin }
     /// The object of a thin event.
     public var relatedObject: RelatedObject? { event.relatedObject }
-    /// The id of the snapshot event that tells the same, where both are delivered.
+    /// The id of the snapshot event that reports the same, if both are delivered.
     public var snapshotEvent: String? { event.snapshotEvent }
     /// The body, byte for byte as received.
     public var body: [UInt8] { event.body }
 
-    /// What it stands for where nobody notified us and we ask by ourselves.
+    /// The subject of a question that we asked by ourselves, without a notification.
     var question: StripePurchase.Kind? { event.question }
     var isQuestion: Bool { question != nil }
     var object: JSONValue? { event.object }
     var previous: JSONValue? { event.previous }
     private let event: Event
-    /// What was fetched for it, by the name of the look-up.
+    /// The fetched objects, by the name of the look-up.
     var answers: [String: Answer] = [:]
 
     /// Reads an event, however long it is.
@@ -73,13 +73,13 @@ public struct StripeNotification: Sendable {
         event = try Event(reading: body)
     }
 
-    /// What maps a purchase that the host asked about: its answers, as of a thin event that nobody sent.
+    /// Maps a purchase that the host asked about: its answers, like those of a thin event that was never sent.
     init(asking purchase: StripePurchase) {
         event = Event(asking: purchase)
         answers = purchase.answers
     }
 
-    /// What was received, shared by all copies of the notification.
+    /// The received event, shared by all copies of the notification.
     private final class Event: Sendable {
         let id: String
         let type: String
@@ -149,15 +149,15 @@ public struct StripeNotification: Sendable {
         }
     }
 
-    /// What it is about: the object that it contains, or the one that was fetched for it.
+    /// The subject: the object that it contains, or the one that was fetched for it.
     var subject: JSONValue? { isThin ? answers[LookupRequest.object]?.document?.root : object }
 
-    /// That it names, or contains, no object.
+    /// The error for a notification that names, or contains, no object.
     var absentObject: JSONError {
         JSONError(.missing, path: isThin ? "related_object" : "data.object", offset: 0)
     }
 
-    /// Which of Stripe's worlds the object of a question lives in.
+    /// The mode (live or test) of a question's object.
     private var answeredMode: Bool? {
         subject.flatMap { try? ObjectReader($0).optionalBool(.livemode) } ?? nil
     }

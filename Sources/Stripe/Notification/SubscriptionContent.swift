@@ -2,20 +2,20 @@ import LifecycleEvents
 import SignatureCore
 import WireJSON
 
-/// What a subscription is, as far as it is read: two updates of one second are in order where the one begins with what the
-/// other leads to.
+/// The content of a subscription, as far as it is read. It orders two updates of one second: one begins with the
+/// content that the other leads to.
 struct SubscriptionContent {
     /// Names the content.
     let name: String
 
-    /// What it is now.
+    /// The present content.
     ///
     /// - Parameter fields: those of the subscription.
     init(_ now: SubscriptionObject, _ fields: SubscriptionFields) {
         self.init(fields, over: nil, status: now.statusName, items: now.items)
     }
 
-    /// What it was before an update.
+    /// The content before an update.
     ///
     /// - Parameter fields: those of the subscription as it is now.
     init(before attributes: JSONValue, _ now: SubscriptionObject, over fields: SubscriptionFields) throws(JSONError) {

@@ -77,7 +77,7 @@ struct SubscriptionFields: MemberSource {
         found = FoundMembers(SubscriptionField.table, in: try value.object())
     }
 
-    /// Whether the field is there, be it as null.
+    /// True if the field is present, even as null.
     func has(_ field: SubscriptionField) -> Bool { found.contains(field.rawValue) }
 
     func optionalString(_ field: SubscriptionField) throws(JSONError) -> String? {

@@ -41,7 +41,7 @@ final class SubscriptionObject: WireObject, Sendable {
         let end: Milliseconds?
         /// A paid or free trial of this item alone (endive).
         let trialEnd: Milliseconds?
-        /// Whether the host says that it is never the main product.
+        /// True if the host says that it is never the main product.
         let isAddOn: Bool
 
         /// - Parameter twin: an item whose price this one is likely to repeat, octet for octet.
@@ -83,7 +83,7 @@ final class SubscriptionObject: WireObject, Sendable {
     let statusName: String
     let customer: CustomerReference?
     let items: [Item]
-    /// Whether there are items that are not shown.
+    /// True if there are items that are not shown.
     let hasMoreItems: Bool
     /// The current periods: one, unless items are billed in different rhythms. The latest to begin is the last.
     let spans: [Span]
@@ -95,13 +95,13 @@ final class SubscriptionObject: WireObject, Sendable {
     let canceledAt: Milliseconds?
     let endedAt: Milliseconds?
     let cancellationReason: String?
-    /// What the customer chose from a list when they cancelled, and what they wrote.
+    /// The reason that the customer chose from a list on cancelling, and their own words.
     let cancellationFeedback: String?
     let trialStart: Milliseconds?
     let trialEnd: Milliseconds?
-    /// Whether a trial ends the subscription unless there is a payment method.
+    /// True if a trial ends the subscription unless there is a payment method.
     let trialNeedsPaymentMethod: Bool
-    /// Whether invoices are sent, to be paid by hand.
+    /// True if invoices are sent, to be paid by hand.
     let sendsInvoices: Bool
     let latestInvoice: String?
     let schedule: String?
@@ -114,7 +114,7 @@ final class SubscriptionObject: WireObject, Sendable {
     let billedAhead: [(price: String?, until: Milliseconds)]
     /// The discounts that coupons give on its price.
     let discounts: [Discount]
-    /// Whether its times are those of a test clock, which stands still between two advances of it.
+    /// True if its times are those of a test clock, which stands still until it is advanced.
     let hasTestClock: Bool
     let metadata: JSONObject?
     let anomalies: [String]
@@ -303,24 +303,24 @@ extension SubscriptionObject {
 
     var product: String? { current?.product ?? items.primary?.price.productID }
 
-    /// Whether the current period, or a part of it, was billed before it began. The invoice that is made when it begins is
-    /// then for something else.
+    /// True if the current period, or a part of it, was billed before it began. The invoice that is made at its
+    /// beginning is then for something else.
     var isBilledAhead: Bool {
         // Usage is never billed ahead, also where a schedule is for all prices.
         guard let current, let price = current.primary?.price, !price.isMetered else { return false }
         return billedAhead.contains { $0.until > current.start && ($0.price ?? price.id) == price.id }
     }
 
-    /// Whether every item is billed for what was used, after the period.
+    /// True if every item is billed for usage, after the period.
     var isMetered: Bool { !items.isEmpty && items.allSatisfy(\.price.isMetered) }
 }
 
 extension SubscriptionObject.Item {
-    /// Whether it is billed for what was used. Lines of an invoice since basil do not say so of their price; nothing is
-    /// used yet where they stand beside what is paid ahead, while a subscription states no quantity for such items.
+    /// True if it is billed for usage. Since basil the lines of an invoice do not say so about their price. There is no
+    /// usage yet if they stand next to lines that are paid ahead, and a subscription states no quantity for such items.
     var isBilledByUse: Bool { price.isMetered || (quantity ?? 0) == 0 }
 
-    /// What tells it from other items, in the identity of a change.
+    /// Distinguishes it from other items, in the identity of a change.
     var content: String {
         var content = price.id
         content += "*"
@@ -352,7 +352,7 @@ extension [SubscriptionObject.Item] {
 }
 
 extension PriceObject {
-    /// Whether it, or its product, is one of those named.
+    /// True if the names include its id or its product.
     func isNamed(in names: Set<String>) -> Bool {
         !names.isEmpty && (names.contains(id) || names.contains(productID))
     }

@@ -35,7 +35,7 @@ struct CustomerReference: Sendable {
     let id: String?
     var account: String?
 
-    /// Nil where nobody is named.
+    /// Nil if no customer is named.
     init?(id: String?, account: String?) {
         guard id != nil || account != nil else { return nil }
         (self.id, self.account) = (id, account)
@@ -53,7 +53,7 @@ protocol MemberSource {
 }
 
 extension ObjectReader: MemberSource {
-    /// Who buys; nil where nobody is named.
+    /// The customer who buys; nil if none is named.
     func customer() throws(JSONError) -> CustomerReference? {
         CustomerReference(id: try reference("customer"), account: try reference("customer_account"))
     }
@@ -74,7 +74,7 @@ extension ObjectReader: MemberSource {
         return country
     }
 
-    /// Whether the member is there, be it as null.
+    /// True if the member is present, even as null.
     func has(_ name: MemberName) -> Bool { object.contains(name) }
 }
 
@@ -106,7 +106,7 @@ extension MemberSource {
         return try ObjectReader(value).optionalArray(.data)
     }
 
-    /// Whether a list shows its first elements only.
+    /// True if a list shows its first elements only.
     func hasMore(_ name: Name) throws(JSONError) -> Bool {
         guard let value = optionalValue(name), value.kind == .object else { return false }
         return try ObjectReader(value).optionalBool(.hasMore) ?? false
