@@ -198,7 +198,7 @@ struct CreditFold {
         effective[taking.payment].append(taking)
         for index in begun[taking.payment] { take(taking.fraction, from: index, taking) }
         guard taking.reachesBack else { return }
-        // What was set off pays for a part of what was there before, and that for a part of what was before it.
+        // A set-off pays for a part of the payment before it, and that one's set-off for a part of an earlier one.
         var (payment, fraction) = (taking.payment, taking.fraction)
         while let before = plan.payments[payment].setOff {
             fraction = fraction.multiplied(by: before.share)
@@ -229,7 +229,7 @@ struct CreditFold {
         }
     }
 
-    /// What is there makes up for what is owed: as if that had been used in the place of what is gone.
+    /// Credits at hand make up for owed ones, as if they had been used in place of the credits that are gone.
     private mutating func repay(at time: Int64) {
         while firstDebt < debts.count {
             let (debtor, owed) = debts[firstDebt]

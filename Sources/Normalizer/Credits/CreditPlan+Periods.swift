@@ -27,25 +27,25 @@ extension CreditPlan {
         var isNet = false
         /// True if it is the rest of a period that began with another product.
         var isRest = false
-        /// True if it is of an item beside the main product.
+        /// True if it is of an item next to the main product.
         var isItem = false
-        /// How the change that it began with was paid for, where that is stated.
+        /// How the change at its beginning was paid for, if stated.
         var proration: LifecycleEvent.ProductChange.Proration?
         var isRestored = false
         /// Its refunds: how much, and when.
         var refunds: [(at: Int64, share: ExactFraction)] = []
-        /// Whether it goes on with what another tenure's payment paid for.
+        /// The tenure whose payment it continues to use; nil if it has its own.
         var root: Int?
-        /// When it had ended for another reason than a change; nil where a change may set off what is unused of it.
+        /// The time of its end, for another reason than a change; nil if a change may set off its unused part.
         var overSince: Int64?
         /// True if its order is that of a renewal.
         var isRenewalOrder = false
         var id: CreditGrant.ID
 
         // Worked out one after the other:
-        /// The tenure whose place it took at once.
+        /// The tenure that it replaced at once.
         var before: Int?
-        /// The tenure that took its place at once.
+        /// The tenure that replaced it at once.
         var after: Int?
         /// Its worth when it began; nil if no price is known.
         var worth: Money?

@@ -21,21 +21,21 @@ struct CreditPlan {
         var isOfChange = false
     }
 
-    /// A payment, for a period or for what was bought once.
+    /// A payment, for a period or for a one-time purchase.
     struct Payment {
         var name: String
-        /// What the payment took the place of, and which share of that its own set-off pays for.
+        /// The payment that this one replaced, and the share of it that this one's set-off pays for.
         var setOff: (payment: Int, share: ExactFraction)?
     }
 
-    /// Money that went back, with the credits that it had paid for.
+    /// Refunded money, with the credits that it had paid for.
     struct Taking {
         var payment: Int
         var at: Int64
         var fraction: ExactFraction
-        /// True if it is of a change to something that costs less than what was unused.
+        /// True for a change to a product that costs less than the unused part.
         var isOfChange = false
-        /// True if it takes of what was set off as well.
+        /// True if it also takes from the payments that were set off.
         var reachesBack = false
     }
 

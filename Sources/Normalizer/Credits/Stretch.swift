@@ -32,7 +32,8 @@ struct Stretch {
         }
         stretches[0].start = period.start
         if let proration = beginning?.proration { stretches[0].proration = proration }
-        // What was stated at one time with two products is of the one that was stated last; what goes on is one stretch.
+        // Of two products that were stated at one time, the last stated counts. A product that continues is one
+        // stretch.
         var joined: [Stretch] = []
         for stretch in stretches where stretch.start < period.end {
             if joined.last?.product == stretch.product { continue }

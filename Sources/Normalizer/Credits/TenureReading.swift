@@ -49,7 +49,7 @@ struct TenureReading {
                     from: payment.from.map { max($0, stretch.start) },
                     id: Self.id(of: period, stretch.product, number: number, lineage)
                 )
-                // What was paid for before the product changed has been given by then.
+                // A payment for the time before the change of product has given its credits by then.
                 if let next, let from = tenure.from, from >= next { tenure.from = stretch.start }
                 if number == 0 {
                     tenure.charge = payment.charge
@@ -223,11 +223,11 @@ struct TenureReading {
         let place = tenures[place].root ?? place
         guard place < next, let from = tenures[next].from else { return }
         tenures[place].after = next
-        // What was paid for last and began before has been given by then.
+        // A payment that came last, for time that began before, has given its credits by then.
         if let own = tenures[place].from, own >= from { tenures[place].from = tenures[place].start }
-        // Of several whose place it took, the one that began last is set off.
+        // If it replaced several tenures, the one that began last is set off.
         if tenures[next].before.map({ $0 < place }) ?? true { tenures[next].before = place }
-        // Charged for the rest of the period alone, which then ends when it would have.
+        // Charged for the rest of the period alone, which then ends as planned.
         if tenures[next].proration == .proratedCharge, tenures[place].end == tenures[next].end {
             tenures[next].isRest = true
             tenures[next].isNet = true
@@ -235,7 +235,7 @@ struct TenureReading {
         }
     }
 
-    /// What goes on of a payment under another name gives nothing anew: its access is that of the payment.
+    /// A payment that continues under another name gives no new credits: its access is that of the payment.
     private mutating func merge() {
         var known: [CreditGrant.ID: Int] = [:]
         for place in tenures.indices {
@@ -286,9 +286,9 @@ struct TenureReading {
 
     // MARK: When credits end
 
-    /// Finds when the credits of each tenure end, and whether what is left then is kept.
+    /// Finds the time when the credits of each tenure end, and decides if the rest is kept.
     mutating func findStops(_ policy: CreditPolicy) {
-        // What comes later is known first.
+        // Later tenures are worked out first.
         var next: [String: Int] = [:]
         var access = Array(repeating: Int64.max, count: tenures.count)
         var nextPaid: [Int?] = Array(repeating: nil, count: tenures.count + 1)
@@ -371,7 +371,7 @@ extension PeriodTimeline.Period {
 }
 
 extension CreditPlan.Tenure {
-    /// What is renewed as one product. A relay may know a product without its base plan.
+    /// The name under which a product renews. A relay may know a product without its base plan.
     var family: String { rules.relaysOmitPlans ? product.subscriptionFamily : product }
 
     /// True if another is of another product, or of another base plan where both name theirs.
@@ -385,7 +385,7 @@ extension CreditPlan.Tenure {
         case .refunded: overSince = cut.at
         case .replaced, .paused: break
         case _ where refundedAt != nil: overSince = cut.at
-        // A store may state the end of what was replaced without saying so, and a little before what took its place.
+        // A store may state the end of a replaced purchase without a reason, and a little before its successor begins.
         default: overSince = cut.at.addingClamped(slack)
         }
     }

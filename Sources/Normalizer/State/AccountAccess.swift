@@ -1,24 +1,24 @@
 public import FoundationEssentials
 
-/// Whether an account has access through any of its lineages, and through which.
+/// An account's access through any of its lineages, with the lineages that give it.
 public struct AccountAccess: Hashable, Sendable, Codable {
     /// One lineage's part in the decision.
     public struct Contribution: Hashable, Sendable, Codable {
         /// The lineage's state.
         public var subscription: SubscriptionID
-        /// What it decides.
+        /// Its own decision.
         public var decision: AccessDecision
     }
 
-    /// Whether access is due. It is granted if any lineage grants it, until the end of the unbroken access of all.
+    /// The account's decision. Access is granted if any lineage grants it, until the end of the unbroken access of all.
     public var decision: AccessDecision
-    /// The lineages that grant access, the longest first; last those of which nobody says what was bought.
+    /// The lineages that grant access, the longest first; one-time purchases of unknown type come last.
     public var grantors: [Contribution]
-    /// The lineages that do not.
+    /// The lineages that grant no access.
     public var others: [Contribution]
     /// Claims of the account on lineages that belong to another one. They give nothing.
     public var conflicts: [Ownership.Conflict]
-    /// When to look again; absent where nothing is known to change by itself.
+    /// When to look again; absent if no change is known.
     @OptionalEventTime public var nextTransition: Date?
 
     private enum CodingKeys: String, CodingKey {
@@ -66,8 +66,7 @@ extension AccountAccess {
 }
 
 extension AccountAccess.Contribution {
-    /// What is known to give access before what is presumed to, of either the longest first; then the latest end, then the
-    /// name.
+    /// Known grants of access before presumed ones, of either the longest first; then the latest end, then the name.
     fileprivate var rank: (Int, Int64, String) {
         switch decision {
         case .granted(let until, let grant):

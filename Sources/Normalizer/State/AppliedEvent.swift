@@ -1,43 +1,43 @@
 public import FoundationEssentials
 
-/// What applying an event to a state came to.
+/// The outcome of applying an event to a state.
 public struct AppliedEvent: Hashable, Sendable, Codable {
-    /// What the event was to the state.
+    /// The meaning of the event for the state.
     @nonexhaustive
     public enum Disposition: String, Hashable, Sendable, Codable {
         /// News: act on it.
         case applied
-        /// Reported before by an event, of another channel or of an earlier delivery: do nothing. What facts have stated without
-        /// an event that is about it, such as an upload or the snapshot of another notification, was not reported.
+        /// Reported before by an event, of another channel or of an earlier delivery: do nothing. Facts from an upload,
+        /// or from the snapshot of a notification about something else, were not reported.
         case duplicate
-        /// News of the past, which a later statement has overtaken: record it, but do not act as if it were so now.
+        /// News of the past, which a later statement has overtaken: record it, but do not act as if it were still true.
         case superseded
         /// About another lineage, or about none: the state was left alone.
         case unrelated
     }
 
-    /// What the event was to the state.
+    /// The meaning of the event for the state.
     public var disposition: Disposition
     /// The event as the state makes it out: a renewal that ended a billing issue, a start that was a product change.
     /// Its id is that of the event as it came.
     public var event: NormalizedEvent
-    /// When to look again because the event takes effect later; absent where it has taken effect.
+    /// When to look again because the event takes effect later; absent if it has taken effect.
     @OptionalEventTime public var nextCheckAt: Date?
-    /// Whether the event gives back a period or a purchase that a refund or a lost dispute had taken away: by saying so, or in
-    /// passing, by a snapshot of the transaction that leaves the refund out. A reversal that comes before its refund, or undoes
-    /// a partial one, gives back nothing.
+    /// True if the event gives back a period or a purchase that a refund or a lost dispute had taken away. It says so,
+    /// or a snapshot that comes with it leaves the refund out. Credits that the refund took count again. A reversal
+    /// that comes before its refund, or undoes a partial one, gives back nothing.
     public var isRestoration = false
-    /// Between which accounts the purchase moved by the event, where it is about something else: who bought a lineage anew owns it
-    /// from then on. ``transferred`` is this as an event of its own.
+    /// The accounts between which the purchase moved, if the event is about something else: an account that buys a
+    /// lineage again owns it from then on. ``transferred`` is this as an event of its own.
     public var transfer: LifecycleEvent.Transfer?
-    /// Whether money goes back that had come again, by another refund than the one that was undone. It is news only where the
-    /// store gives its refunds names.
+    /// True if money goes back again that had come back before, by another refund than the one that was undone. It is
+    /// news only if the store gives its refunds names.
     package var followsReversal = false
 }
 
 extension AppliedEvent {
-    /// Whether there is something to act upon: the event was news to the state, or it is about no lineage, such as a consent
-    /// that was withdrawn, and no state can tell. Whoever acts has to do so once for each id.
+    /// True if there is something to act upon: the event was news to the state, or it is about no lineage, such as a
+    /// withdrawn consent, so that no state can decide. Act once for each id.
     public var isNews: Bool {
         switch disposition {
         case .applied: true
@@ -90,7 +90,7 @@ extension AppliedEvent {
 }
 
 extension SubscriptionState {
-    /// Whom a statement took the lineage from, and whom it gave it to, where it says so beside something else.
+    /// The accounts that a statement took the lineage from, and gave it to, if it is about something else.
     fileprivate func transfer(by event: NormalizedEvent, from before: [Account.Identifier]) -> LifecycleEvent.Transfer?
     {
         guard event.kind != .transferred, let stated = event.statedTransfer else { return nil }
@@ -173,7 +173,7 @@ extension SubscriptionState {
     }
 }
 
-/// What a state says at one point of its history, read once.
+/// A state at one point of its history, read once.
 struct Situation {
     let timeline: PeriodTimeline
     let registers: [SubscriptionID: SubscriptionState.Registers]

@@ -1,13 +1,13 @@
 public import FoundationEssentials
 
-/// Which statement a part of a state rests on: enough to find it in a log, nothing of its content.
+/// The statement that a part of a state rests on: enough to find it in a log, nothing of its content.
 ///
 /// It holds no time of receipt: the same statement delivered twice is the same citation.
 public struct Citation: Hashable, Sendable, Codable {
-    /// How close the one who told us is to the purchase.
+    /// How close the sender is to the purchase.
     @nonexhaustive
     public enum Authority: String, Hashable, Sendable, Codable {
-        /// A service that relays what a store told it.
+        /// A service that relays a store's reports.
         case relay
         /// The store that the purchase lives in.
         case store
@@ -52,7 +52,7 @@ public struct Citation: Hashable, Sendable, Codable {
 
     /// When the statement was made.
     public var assertedAt: Date { Date(millisecondsSince1970: contents.milliseconds) }
-    /// How close the one who told us is to the purchase.
+    /// How close the sender is to the purchase.
     public var authority: Authority { contents.authority }
     /// The service that reported it.
     public var provider: Provider { contents.provider }
@@ -62,7 +62,7 @@ public struct Citation: Hashable, Sendable, Codable {
     public var subtype: String? { contents.subtype }
     /// The provider's own identity of the notification.
     public var notificationID: String? { contents.notificationID }
-    /// By which way it reached us.
+    /// The way by which it reached us.
     public var channel: Origin.Channel { contents.channel }
     /// The SHA-256 of the raw bytes, in hexadecimal.
     public var digest: String { contents.digest }
@@ -137,7 +137,7 @@ public struct Citation: Hashable, Sendable, Codable {
         try container.encodeIfPresent(revision, forKey: .revision)
     }
 
-    /// Whether two citations are of one statement.
+    /// True if two citations are of one statement.
     public static func == (lhs: Citation, rhs: Citation) -> Bool {
         let (left, right) = (lhs.contents, rhs.contents)
         return left === right
@@ -147,7 +147,7 @@ public struct Citation: Hashable, Sendable, Codable {
                 && left.authority == right.authority)
     }
 
-    /// Hashes what usually tells statements apart.
+    /// Hashes the parts that usually differ between statements.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(contents.milliseconds)
         hasher.combine(contents.digest)
@@ -173,7 +173,8 @@ extension Citation.Authority {
 }
 
 extension Citation {
-    /// Whether this statement of something takes an earlier one of its end back: no relay does that to the store.
+    /// True if this statement takes an earlier statement of an end back. A relay's statement never does that to the
+    /// store's.
     func takesBack(_ end: Citation) -> Bool {
         milliseconds > end.milliseconds && authority.rank >= end.authority.rank
     }

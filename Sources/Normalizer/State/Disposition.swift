@@ -57,7 +57,7 @@ struct Disposition {
         case .transferred(let transfer):
             return now.transfer.map { Set($0.value.to) != Set(transfer.to) } ?? false
         case .purchasePending, .purchasePendingCanceled:
-            // What was paid for waits no more.
+            // A purchase that is paid for waits no more.
             let moment = event.assertedAt.millisecondsSince1970
             return reading.isPaid || reading.purchase != nil
                 || reading.prior.timeline.periods.contains { ($0.firstStated ?? .min) >= moment }
@@ -73,7 +73,7 @@ struct Disposition {
         guard let known = now.timeline.period(transaction: period.transaction, start: start) else { return false }
         let isSameProduct = known.fact.product == period.product || known.names(period)
         if !known.fact.isProvisional, !isSameProduct { return true }
-        // Charged ahead, and told of after the change that forestalled it.
+        // Charged ahead, and reported after the change that forestalled it.
         if known.isForestalled { return true }
         if let cut = known.cut, cut.by.milliseconds > event.assertedAt.millisecondsSince1970 { return true }
         return isFollowed(from: start)

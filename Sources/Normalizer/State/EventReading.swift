@@ -1,33 +1,34 @@
 import FoundationEssentials
 
-/// An event with what a state knew before it and what it knows with it. ``Disposition`` and ``Refinement`` are read from it.
+/// An event with the knowledge of a state before and after it. ``Disposition`` and ``Refinement`` are read from it.
 struct EventReading {
     let event: NormalizedEvent
     let prior: Situation
     let now: Situation
-    /// What was known of a refund of the event's transaction before it.
+    /// The known refund of the event's transaction before it.
     let priorRefund: Register<Fact.RefundState>?
-    /// Whether a refund of the event's transaction stood before it, and whether one does now: a snapshot may leave it out.
+    /// The refund of the event's transaction that stood before it, and the one that stands now: a snapshot may leave it
+    /// out.
     let refundStood: (before: Register<Fact.RefundState>?, now: Register<Fact.RefundState>?)
-    /// Whether a purchase that the event says is waited for was paid for before the event came.
+    /// True if the event says that a purchase is pending, and it was paid for before the event came.
     let isPaid: Bool
-    /// What the event's transaction bought, where it bought something that does not renew.
+    /// The one-time purchase of the event's transaction, if there is one.
     let purchase: Fact.OneTimePurchase?
     /// True if a refund of the kind that the event is about was reported or known before.
     let hadRefund: Bool
-    /// True if what the event reports was reported before.
+    /// True if the event's report was made before.
     let isReported: Bool
-    /// Whether all of the money is known to have gone back, also with what the event states.
+    /// True if all of the money is known to be refunded, also with the event's own statement.
     let isStillRefunded: Bool
-    /// Whom the lineage belongs to, where the event is about money that went back and names nobody.
+    /// The owner of the lineage, if the event is about refunded money and names no account.
     let owner: Account?
-    /// The one name of the event's transaction, where that is another.
+    /// The one name of the event's transaction, if that is another.
     let transaction: String?
-    /// The start of the period that the event's transaction paid for, by what is said of the payment.
+    /// The start of the period that the event's transaction paid for, as the payment's statements name it.
     let chargedStart: Int64?
     let catalog: ProductCatalog?
 
-    /// The period that the event states, where it is about the beginning of one.
+    /// The period that the event states, if it is about a beginning.
     var begun: Fact.Period? { event.begun.map(ofMainProduct) }
 
     /// The period that the event states.
@@ -69,12 +70,12 @@ extension EventReading {
         guard let period = now.timeline.period(of: refund), period.grants(at: moment),
             let before = prior.timeline.period(of: refund)
         else { return false }
-        // A snapshot may have shown before that the refund does not stand; this is the first word of it all the same.
+        // A snapshot may have shown before that the refund does not stand, but this is the first report of it.
         let wasLost = priorRefund.map { $0.value.scope != nil && $0.value.endsAccess } ?? false
         return wasLost || !before.grants(at: moment)
     }
 
-    /// Whether the event is about something else, and the snapshot that comes with it shows that a refund does not stand any more.
+    /// True if the event is about something else, and its snapshot shows that a refund does not stand any more.
     private var isRestorationInPassing: Bool {
         guard let lost = refundStood.before?.value, refundStood.now == nil else { return false }
         if let purchase { return lost.isWhole(of: purchase) }
@@ -147,7 +148,7 @@ extension NormalizedEvent {
         !provider.rules.statesOnlyBegunPeriods && start > max(receivedAt, assertedAt)
     }
 
-    /// Whether it tells of a purchase that is not paid for.
+    /// True if it is about a purchase that is not paid for.
     var isPending: Bool {
         switch event {
         case .purchasePending, .purchasePendingCanceled: true
@@ -155,7 +156,7 @@ extension NormalizedEvent {
         }
     }
 
-    /// The refund that it tells of, or tells not to have come about.
+    /// The refund that it reports, or reports as failed.
     var refund: Fact.RefundState? {
         for case .refund(let refund) in facts { return refund }
         return nil
@@ -163,7 +164,7 @@ extension NormalizedEvent {
 }
 
 extension NormalizedEvent {
-    /// Whether it is about money that went back, which a store may name by the payment alone.
+    /// True if it is about refunded money, which a store may name by the payment alone.
     var concernsMoneyBack: Bool {
         switch event {
         case .refunded, .refundReversed, .chargeback: true
@@ -173,11 +174,11 @@ extension NormalizedEvent {
 }
 
 extension Fact.RefundState {
-    /// Whether all the money for what was bought once went back.
+    /// True if all the money of a one-time purchase was refunded.
     func isWhole(of purchase: Fact.OneTimePurchase) -> Bool {
         if case .fraction = scope { return false }
         if endsAccess { return scope != nil }
-        // A refund with a name of its own says how much went back, and not whether anything is left.
+        // A refund with a name of its own states its amount, not the rest.
         guard case .amount(let amount) = scope else { return false }
         return amount == purchase.purchase.price?.money
     }

@@ -14,8 +14,8 @@ package struct LongestGrace: Assertable {
 }
 
 extension SubscriptionState.Registers {
-    /// How charging stands: what was stated last, with the grace that it may have left out and another statement of the same
-    /// failed charge has told of.
+    /// The state of charging: the last statement. Grace that it left out is added from other statements of the same
+    /// failed charge.
     var charging: Register<Fact.Billing>? {
         guard let billing, billing.value.isPartial, billing.value.status != .settled else { return billing }
         let longest = longestGrace.map { Register(Assertion($0.value.billing, by: $0.by)) }
@@ -28,7 +28,7 @@ extension SubscriptionState.Registers {
 }
 
 extension Fact.Billing {
-    /// Whether both are about the renewal of one period.
+    /// True if both are about the renewal of one period.
     fileprivate func isOfSameCharge(as other: Self) -> Bool {
         guard let start = periodStart?.millisecondsSince1970, let otherStart = other.periodStart?.millisecondsSince1970
         else { return periodStart == other.periodStart }

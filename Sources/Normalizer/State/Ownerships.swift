@@ -48,7 +48,7 @@ struct Ownerships {
         }
         let owned = candidates.sorted()
             .filter { states[$0].concerns(move) && bindings[$0].isOwner(amongThoseBefore: move) }
-        // Who is called by one more name loses none of the others, and has settled no claim of somebody else.
+        // An account that gets one more name keeps all others. Another account's claim stays open.
         if move.linksNames {
             for position in owned { bindings[position].add(move.recipients) }
             note(move.recipients, at: owned)
@@ -203,7 +203,7 @@ private struct Binding {
         for identifier in claims.keys.inOrder where !accounts.contains(identifier) {
             guard let claim = claims[identifier] else { continue }
             if let movedAt, claim.latest.milliseconds <= movedAt { continue }
-            // What was set at purchase goes on naming the buyer after a transfer.
+            // The account that was set at purchase still names the buyer after a transfer.
             guard let existing = bound[identifier.source] else { continue }
             conflicts.append(Ownership.Conflict(existing: existing, claimed: identifier, by: claim.latest))
         }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension SubscriptionState {
-    /// What is known of one period. Entries are shared between copies of a state, and replaced rather than changed.
+    /// Everything known about one period. Copies of a state share entries, and replace them rather than change them.
     package struct PeriodEntry: Hashable, Sendable, Codable {
         private final class Contents: Sendable {
             let statement: Register<Fact.Period>

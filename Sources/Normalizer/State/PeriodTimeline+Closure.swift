@@ -1,5 +1,5 @@
-// What a store says of a whole purchase is read into each of its periods, so that whatever asks a period for its end sees
-// it. Periods that the store stated since are not meant: a charge opens the purchase again.
+// A store's statement about a whole purchase is read into each of its periods, so that every reader of a period's end
+// sees it. Periods that the store has stated since are left out: a charge opens the purchase again.
 extension PeriodTimeline {
     mutating func applyClosures(of state: SubscriptionState) {
         let closures = Self.closures(in: state)
@@ -33,18 +33,18 @@ extension PeriodTimeline {
 }
 
 extension PeriodTimeline.Period {
-    /// Whether access to it would outlast an end of the whole purchase that was stated of it, too.
+    /// True if access to it would outlast an end of the whole purchase, and the end applies to it.
     fileprivate func isClosed(by closure: PeriodTimeline.Cut) -> Bool {
         guard closure.at < accessEnd else { return false }
         guard by.milliseconds > closure.by.milliseconds else { return true }
-        // What begins after the end, and was stated later, is bought anew.
+        // A period that begins after the end, and was stated later, is a new purchase.
         if start >= closure.at { return false }
         return fact.isProvisional || !by.takesBack(closure.by)
     }
 }
 
 extension Register<Fact.Billing> {
-    /// Whether the charge failed with which a pause was to end: since then it is the charge that keeps access away.
+    /// True if the charge failed that was to end a pause. Since then the failed charge keeps access away.
     func takesOver(from pause: PeriodTimeline.Cut) -> Bool {
         pause.reason == .paused && value.status == .suspended && by.milliseconds > pause.by.milliseconds
     }

@@ -26,8 +26,8 @@ extension PeriodTimeline {
         }
     }
 
-    /// What ends the period that an item runs with ends the item, and so does an end of its own. What a store stated of that period
-    /// since, without the item, takes the item away: a statement names all that a subscription has.
+    /// An item ends with the period that it runs with, or at its own end. It also ends if the store states that period
+    /// later without the item, since such a statement names all items of a subscription.
     mutating func gatherItems(of state: SubscriptionState) {
         for stated in state.periods.values where stated.fact.item != nil {
             let (start, end) = (stated.fact.period.startMilliseconds, stated.fact.period.endMilliseconds)

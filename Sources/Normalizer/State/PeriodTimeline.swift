@@ -3,14 +3,14 @@
 struct PeriodTimeline {
     /// Between the end of a replaced purchase and the start of the one in its place lie seconds.
     static let replacementSlack: Int64 = 60_000
-    /// How many periods after one are looked at that may run beside it.
+    /// How many of the following periods are searched for ones that may run next to a period.
     private static let maximumBeside = 32
 
     struct Cut {
         var at: Int64
         var reason: LifecycleEvent.Expired.Reason
         var by: Citation
-        /// Whether it comes from a statement of the whole purchase, and not of the period.
+        /// True if it comes from a statement about the whole purchase, not about the period.
         var isOfPurchase = false
         /// The charge whose payment takes it back.
         var outstandingCharge: String?
@@ -19,7 +19,7 @@ struct PeriodTimeline {
     struct Grace {
         var until: Int64
         var by: Citation
-        /// Whether a later statement ended it before its time.
+        /// True if a later statement ended it before its time.
         var isTakenBack = false
     }
 
@@ -28,12 +28,12 @@ struct PeriodTimeline {
         /// The paid end; `Int64.max` where there is none.
         var end: Int64
         var entry: SubscriptionState.PeriodEntry
-        /// The item that it was stated for, where the main item of the period before goes on in the place of that.
+        /// The item that it was stated for, if the main item of the period before continues in its place.
         var statedProduct: String?
         var transaction: String?
         var firstStated: Int64?
         var lineages: Set<SubscriptionID>
-        /// The products that it was stated with, and when each was stated first.
+        /// The products that it was stated with, each with the time of its first statement.
         var products: [String: Int64]
         var cut: Cut?
         /// When the money for it went back, whichever statement cuts it.
@@ -79,13 +79,13 @@ struct PeriodTimeline {
         /// True if its lineage has its name from it, so that the name alone may stand for any period of the lineage.
         var namesItsLineage: Bool { lineages.contains { $0.id == transaction } }
 
-        /// Whether it never begins: it was charged ahead, and another product came before.
+        /// True if it never begins: it was charged ahead, and another product came before.
         var isForestalled: Bool {
             if let replacement { return replacement.at <= start }
             return cut.map { $0.reason == .replaced && $0.at <= start } ?? false
         }
 
-        /// Whether it is longer or shorter than another by more than months differ: another rhythm.
+        /// True if its length differs from another's by more than months differ: it has another rhythm.
         func hasOtherRhythm(than other: Fact.Period) -> Bool {
             guard end != .max, other.period.end != nil else { return false }
             let (old, new) = (end - start, other.period.endMilliseconds - other.period.startMilliseconds)
@@ -104,16 +104,16 @@ struct PeriodTimeline {
 
         func grants(at time: Int64) -> Bool { start <= time && time < accessEnd }
 
-        /// Whether it goes on beside what begins at a moment: nothing took its place, and nothing ended it.
+        /// True if it continues next to a period that begins at a moment: it was neither replaced nor ended.
         func goesOn(at time: Int64) -> Bool { replacement == nil && cut == nil && grants(at: time) }
     }
 
     var periods: [Period] = []
     /// The periods of items beside the main product, each with the period that it runs with.
     var items: [Item] = []
-    /// Ends of periods that nothing else is known of.
+    /// Ends of periods that are otherwise unknown.
     private(set) var unmatchedEnds: [Register<Fact.PeriodEnd>] = []
-    /// Only made where many statements name transactions; for a few, looking through the periods is faster.
+    /// Only built if many statements name transactions; for a few, a search through the periods is faster.
     private var indexOfTransaction: [String: Int] = [:]
     private let isIndexed: Bool
     /// Transactions of periods that were billed anew from the same start.
@@ -192,7 +192,7 @@ struct PeriodTimeline {
         index(transaction: transaction, start: start).map { periods[$0] }
     }
 
-    /// Whether a period begins where the one before it ends.
+    /// True if a period begins where the one before it ends.
     func continues(_ index: Int) -> Bool { index > 0 && periods[index - 1].end == periods[index].start }
 
     /// The last period that has begun by a moment; one that another product came before never does.
@@ -301,7 +301,7 @@ struct PeriodTimeline {
                 )
             else { continue }
             let cut = Cut(at: refund.at.millisecondsSince1970, reason: .refunded, by: register.by)
-            // What goes on of the order under another name is refunded, too.
+            // Time of the same order under another name is refunded, too.
             for refunded in periods.indices
             where refunded == index || periods[refunded].transaction?.goesOn(of: refund.transaction) == true {
                 periods[refunded].refundedAt = min(periods[refunded].refundedAt ?? .max, cut.at)
@@ -317,8 +317,9 @@ struct PeriodTimeline {
         apply(register, lineage: lineage)
     }
 
-    // What is said later, such as that the purchase ended, takes back what is left of a grace and not what has gone of it. Nor does
-    // grace that has run out take the place of one that goes on, of a linked lineage or of a state that was stored without it.
+    // A later statement, such as the end of the purchase, takes back the rest of a grace, and not the part that has
+    // passed. Grace that has run out does not replace grace that continues, be it of a linked lineage or of a state
+    // that was stored without it.
     private mutating func applyLapsedGrace(_ registers: SubscriptionState.Registers, lineage: SubscriptionID) {
         guard let said = registers.billing, let grace = registers.grace else { return }
         apply(grace, until: said.by.milliseconds, lineage: lineage)
@@ -387,8 +388,8 @@ struct PeriodTimeline {
         }
     }
 
-    /// Whether a period is inferred within one that was stated by a moment: that of a failed charge, say, which was charged
-    /// in the end for the time from its beginning on.
+    /// True if a period is inferred within one that was stated by a moment. An example is the period of a failed charge
+    /// that succeeded in the end, for the time from its beginning on.
     private func isWithinStated(_ inferred: Period, by moment: Int64) -> Bool {
         inferred.fact.isProvisional
             && periods.contains { stated in
@@ -397,9 +398,9 @@ struct PeriodTimeline {
             }
     }
 
-    /// Whether a period still stands beside the later one: both by one statement, or this one by a later statement, such
-    /// as a year beside months of something else in one subscription. What was stated of the later one alone since, or
-    /// said to be replaced, does not.
+    /// True if a period still runs next to the later one: both come from one statement, or this one from a later
+    /// statement, such as a year next to months of another product in one subscription. False if the later one was
+    /// since stated alone, or this one is stated as replaced.
     private func runsBeside(_ index: Int, _ later: Int) -> Bool {
         let (by, other) = (periods[index].by, periods[later].by)
         return !periods[index].fact.isProvisional && periods[index].cut?.reason != .replaced
@@ -407,8 +408,8 @@ struct PeriodTimeline {
             && (by.milliseconds > other.milliseconds || by == other || wasListedBeside(index, later))
     }
 
-    /// Whether one was listed once the later one was known, and the later one was stated last when this one was over: a list of
-    /// what runs says nothing of what does not run any more.
+    /// True if one was listed when the later one was known, and the later one was last stated after this one had ended:
+    /// a list of what runs says nothing about what has ended.
     private func wasListedBeside(_ index: Int, _ later: Int) -> Bool {
         guard periods[index].isStatedWithAllItems, periods[later].isStatedWithAllItems,
             let known = periods[later].firstStated
@@ -416,7 +417,7 @@ struct PeriodTimeline {
         return periods[later].by.milliseconds >= periods[index].end && known <= periods[index].by.milliseconds
     }
 
-    /// The period that takes the place of what is left of one.
+    /// The period that replaces the rest of one.
     ///
     /// - Parameter first: the first after it that gives access to another product.
     private func successor(of index: Int, from first: Int?) -> Int? {
@@ -445,9 +446,10 @@ struct PeriodTimeline {
                 guard let charged = periods[ahead].firstStated, !periods[ahead].fact.isProvisional,
                     !periods[ahead].entry.isOfSameProduct(as: changed.entry)
                 else { continue }
-                // What began before the charge, told of late as by a restored purchase, took nothing's place.
+                // A period that began before the charge and was reported late, as by a restored purchase, replaced
+                // nothing.
                 guard periods[ahead].start - changed.start <= chargedAhead else { continue }
-                // What is said of it later, as when its money goes back, does not make it begin.
+                // A later statement about it, such as its refund, does not make it begin.
                 guard stated < periods[ahead].start && charged < stated || isReplacedByNothingLater(ahead)
                 else { continue }
                 periods[ahead].replacement = Cut(at: periods[ahead].start, reason: .replaced, by: changed.by)
@@ -455,8 +457,9 @@ struct PeriodTimeline {
         }
     }
 
-    /// Whether a period that began within a day of a change is said to be replaced, and nothing has begun since that could
-    /// have taken its place: then the change did. A transaction heard of afterwards, as of a history, tells no more.
+    /// True if a period that began within a day of a change is stated as replaced, and no later period could have
+    /// replaced it: then the change did. A transaction that becomes known afterwards, as from a history, is no evidence
+    /// for more.
     private func isReplacedByNothingLater(_ index: Int) -> Bool {
         let period = periods[index]
         guard period.cut?.reason == .replaced else { return false }
@@ -495,12 +498,12 @@ struct PeriodTimeline {
 }
 
 extension SubscriptionState.PeriodEntry {
-    /// Whether it is inferred from its own end.
+    /// True if it is inferred from its own end.
     fileprivate var isEndAlone: Bool { isProvisional && fact.period.startMilliseconds == fact.period.endMilliseconds }
 }
 
 extension PeriodTimeline.Period {
-    /// Whether a statement is of this very transaction, and one of the two leaves out the base plan of the product.
+    /// True if a statement is of this very transaction, and one of the two leaves out the base plan of the product.
     func names(_ other: Fact.Period) -> Bool {
         transaction != nil && transaction == other.transaction
             && fact.product.namesBasePlan != other.product.namesBasePlan
@@ -516,7 +519,8 @@ extension PeriodTimeline.Period {
 }
 
 extension PeriodTimeline.Cut {
-    /// Whether a snapshot shows the end by a member of its own, which it may lack at first. That a period ran out shows by itself.
+    /// True if a snapshot shows the end by a member of its own, which it may lack at first. A period that ran out shows
+    /// that by its dates.
     var mayLag: Bool { reason == .unknown || reason == .replaced || reason == .refunded }
 
     init(_ end: Assertion<Fact.PeriodEnd>) {

@@ -37,7 +37,7 @@ struct Refinement {
             if change.basis == .inferred, let from = change.from,
                 catalog?.change(from: from, to: change.to, in: event.store)?.timing == .immediate
             {
-                // A relay announces it without saying when; the period that begins at once is told by itself.
+                // A relay announces it without a time. The period that begins at once is reported by itself.
                 change.timing = .immediate
             } else if case .atPeriodEnd(nil) = change.timing {
                 change.timing = .atPeriodEnd(current?.fact.period.end)
@@ -103,7 +103,7 @@ struct Refinement {
         return stated == .regular || period.isProvisional && !known.fact.isProvisional ? known.fact.phase : stated
     }
 
-    /// Whether a period ended with a pause that was still on before the event: a charge may fail when it is to resume.
+    /// True if a period ended with a pause that was still on before the event: a charge may fail when it is to resume.
     private func isPaused(_ period: PeriodTimeline.Period) -> Bool {
         guard let cut = period.cut, cut.reason == .paused else { return false }
         return prior.billing?.takesOver(from: cut) != true
@@ -142,10 +142,10 @@ struct Refinement {
         case .trialConversion, .introductoryConversion, .recovery, .resumption, .topUp: return .renewed(renewed)
         }
         let start = period.period.startMilliseconds
-        // What was paid for as a whole is another product since, which was told by itself.
+        // The product has changed since the payment for the whole period, and that change was reported by itself.
         if period.isProvisional, before.start == start, !before.fact.isProvisional { return .renewed(renewed) }
-        // The payment for a period of one item, beside which something else runs on, such as a year. A trial does not, nor
-        // does what is billed in one rhythm with it.
+        // The payment for a period of one item, next to which another one continues, such as a year. Neither a trial
+        // nor an item of the same rhythm continues like that.
         let isOfItsOwn = before.fact.phase != .trial && before.hasOtherRhythm(than: period)
         if renewed.cause == .scheduled || renewed.cause == .unknown && isOfItsOwn,
             period.isProvisional, before.fact.product != period.product,
@@ -208,8 +208,8 @@ struct Refinement {
         return .productChanged(classified(change))
     }
 
-    /// What a failed charge had led to before a period, where one had. Of linked names, one may know of a grace period
-    /// that gave access, and another of none.
+    /// The effect of a failed charge before a period, if there was one. Of two linked names, one may know a grace
+    /// period that gave access, and the other none.
     private func trouble(
         before: PeriodTimeline.Period,
         _ period: Fact.Period
@@ -242,7 +242,7 @@ struct Refinement {
         return change
     }
 
-    /// Whether another purchase had taken the place of the period before it ended: no churn.
+    /// True if another purchase had replaced the period before it ended, so that it is no churn.
     private func isReplacement(_ end: Fact.PeriodEnd, _ reason: LifecycleEvent.Expired.Reason) -> Bool {
         switch reason {
         case .unknown, .customer, .developer: break
@@ -274,7 +274,7 @@ struct Refinement {
         let moment = timeline.reached((stated?.at ?? event.occurredAt).millisecondsSince1970)
         guard let current = timeline.lastBegun(by: moment) else { return false }
         let period = timeline.periods[current]
-        // What goes on of the order under another name was paid for with it.
+        // Time of the same order under another name was paid for with it.
         guard current == subject || period.transaction?.goesOn(of: refund.transaction) == true else { return false }
         return moment < max(period.end, period.grace?.until ?? .min)
     }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension SubscriptionState {
-    /// What a refund is known by: the store's name of it within its transaction, else the transaction as a whole.
+    /// The key of a refund: the store's name of it within its transaction, else the transaction as a whole.
     package struct RefundKey: Hashable, Comparable, Sendable {
         package let transaction: String
         package let refund: String?
@@ -32,13 +32,13 @@ extension SubscriptionState {
         return [name] + transactionNames.filter { $0.value == name }.keys.sorted()
     }
 
-    /// What was paid for a transaction, as far as it is known.
+    /// The amount paid for a transaction, if it is known.
     private func paid(for names: [String]) -> Money? {
         names.lazy.compactMap { purchases[$0]?.value.purchase.price?.money }.first
             ?? names.lazy.compactMap { charges[$0]?.value.price.money }.first
     }
 
-    /// The start of the period that a transaction paid for, by what is said of the payment.
+    /// The start of the period that a transaction paid for, as the payment's statements name it.
     func chargedStart(of transaction: String) -> Int64? {
         (charges[transaction] ?? charges[self.transaction(named: transaction)])?.value.periodStart?
             .millisecondsSince1970
@@ -49,7 +49,8 @@ extension SubscriptionState {
         charges[transaction] != nil || charges[self.transaction(named: transaction)] != nil
     }
 
-    /// Whether a charge for a period was stated after a statement: one that names the period, or none and was made in it.
+    /// True if a charge for a period was stated after a statement. The charge names the period, or names none and was
+    /// made within it.
     func isPaid(from start: Int64, before end: Int64, since statement: Citation) -> Bool {
         charges.values.contains { charge in
             guard charge.by.milliseconds > statement.milliseconds else { return false }
@@ -58,7 +59,7 @@ extension SubscriptionState {
         }
     }
 
-    /// All that is said of the refunds of a transaction.
+    /// All statements about the refunds of a transaction.
     private func refunds(of transaction: String) -> [Register<Fact.RefundState>] {
         guard !refunds.isEmpty else { return [] }
         let name = self.transaction(named: transaction)
@@ -66,10 +67,11 @@ extension SubscriptionState {
             .sorted { $0.latest.precedes($1.latest) }
     }
 
-    /// What went back of a transaction: its refunds taken together.
+    /// The refunds of a transaction taken together.
     ///
-    /// Refunds that have names count each. A statement about the transaction as a whole says what went back until then, and
-    /// what is undone since counts no more. A refund that a later snapshot of the transaction leaves out is undone, too.
+    /// Each refund that has a name counts. A statement about the transaction as a whole includes all refunds until
+    /// then; a refund that was undone later counts no more. A refund that a later snapshot of the transaction leaves
+    /// out is undone, too.
     package func refund(of transaction: String) -> Register<Fact.RefundState>? {
         together(refunds(of: transaction), named: names(of: transaction))
     }
@@ -126,9 +128,9 @@ extension SubscriptionState {
         return self.refund(of: refund.value.transaction)?.value.endsAccess == false
     }
 
-    /// What went back of each transaction that money went back of, under its one name.
+    /// The refunds of each refunded transaction taken together, under its one name.
     package var refundsOfTransactions: [Register<Fact.RefundState>] {
-        // One pass over refunds and names, however many there are of each.
+        // One pass over refunds and names, since there may be many of each.
         let stated = Dictionary(grouping: refunds.values) { transaction(named: $0.value.transaction) }
         let names = Dictionary(grouping: transactionNames.keys) { transaction(named: $0) }
         return stated.sorted { $0.key < $1.key }.compactMap { name, registers in
@@ -213,7 +215,7 @@ extension Money {
         return ExactDecimal(coefficient: sum, scale: scale).map { Money($0, currency) }
     }
 
-    /// Whether it is at least as much, in the same currency.
+    /// True if it is at least as much, in the same currency.
     fileprivate func covers(_ other: Money) -> Bool { currency == other.currency && amount >= other.amount }
 
     /// True if it is more, in the same currency. A bank may take money back in another one than the customer paid in.

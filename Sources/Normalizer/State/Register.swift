@@ -2,16 +2,17 @@ import FoundationEssentials
 
 /// A value that a statement assigns to something that can be named.
 package protocol Assertable: Hashable, Sendable, Codable {
-    /// Beats any time of assertion: a statement of the thing itself over an inference from another statement.
+    /// Beats any time of assertion: a direct statement ranks above an inference from another statement.
     var dominance: Int { get }
-    /// Decides between statements of one moment: what takes something away is the later step of the two.
+    /// Decides between statements of one moment: the one that takes something away is the later step of the two.
     var precedence: Int { get }
-    /// When what it says came about, in milliseconds, where stores state it again later. It then counts from that moment on, and
-    /// of several statements about that moment the first holds. Nil where it came about when it was stated.
+    /// The time when its content came about, in milliseconds, for content that stores state again later. It counts from
+    /// that moment on, and of several statements about that moment the first counts. Nil if it came about when it was
+    /// stated.
     var moment: Int64? { get }
-    /// Whether it never changes, so that who says it counts more than when.
+    /// True if it never changes, so that the authority of a statement counts more than its time.
     static var isLasting: Bool { get }
-    /// Whether it says the same as another, be it with more or fewer details.
+    /// True if it says the same as another, with more or fewer details.
     func means(_ other: Self) -> Bool
 }
 
@@ -35,15 +36,15 @@ package struct Assertion<Value: Assertable>: Hashable, Sendable, Codable {
     /// From when on it counts, in milliseconds.
     package var moment: Int64 { value.moment ?? by.milliseconds }
 
-    /// The greater, the earlier it was stated that it came about at its moment.
+    /// Greater the earlier its moment was stated.
     private var earliness: Int64 { value.moment == nil ? 0 : ~by.milliseconds }
 
-    /// Whether `self` and `other` say different things with equal right: at one time, and with the same authority.
+    /// True if `self` and `other` say different things at one time and with the same authority.
     fileprivate func contradicts(_ other: Self) -> Bool {
         isOfMoment(of: other) && value.precedence == other.value.precedence && value != other.value
     }
 
-    /// Whether neither is later than the other, nor comes from who knows better.
+    /// True if neither is later than the other, and neither has more authority.
     fileprivate func isOfMoment(of other: Self) -> Bool {
         value.dominance == other.value.dominance
             && moment == other.moment
@@ -56,7 +57,7 @@ package struct Assertion<Value: Assertable>: Hashable, Sendable, Codable {
         func compare<Part: Comparable>(_ left: Part, _ right: Part) -> Bool? {
             left == right ? nil : left < right
         }
-        // Absent before present, so that nil and "" are told apart.
+        // Absent before present, so that nil and "" differ.
         func compare(_ left: String?, _ right: String?) -> Bool? {
             compare(left.map { "=" + $0 } ?? "", right.map { "=" + $0 } ?? "")
         }
@@ -75,22 +76,22 @@ package struct Assertion<Value: Assertable>: Hashable, Sendable, Codable {
             ?? (value == other.value ? false : contents.lexicographicallyPrecedes(other.contents))
     }
 
-    // Only reached when one notification says two things of one subject.
+    // Only reached if one notification makes two statements about one subject.
     private var contents: [UInt8] { (try? CanonicalJSON.bytes(value)) ?? [] }
 }
 
-/// What was last said about one thing, and what contradicts it with equal right.
+/// The last statement about one thing, and any statement of equal rank that contradicts it.
 ///
-/// Joining keeps the maximum of a total order, so it commutes, associates and may be repeated. Statements of one moment that
-/// say which step of the store's object they are (`Origin.Revision`) are all kept, as long as nothing later is said, and
-/// read as the steps that they are: the last step holds, be it the lowest in the total order. All that is kept is a
-/// function of the assertions ever joined, whatever their order.
+/// Joining keeps the maximum of a total order, so it commutes, associates and may be repeated. Statements of one moment
+/// may say which step of the store's object they are (`Origin.Revision`). These are all kept until a later moment is
+/// stated, and read in the order of the steps: the last step counts, even if it is the lowest in the total order. The
+/// kept statements depend only on the set of joined assertions, not on their order.
 package struct Register<Value: Assertable>: Hashable, Sendable {
-    /// What holds.
+    /// The statement that counts.
     package private(set) var latest: Assertion<Value>
-    /// What contradicts it with equal right.
+    /// A statement of equal rank that contradicts it.
     package private(set) var rival: Assertion<Value>?
-    /// What else was said in the moment of ``latest``, where that is not all; nil where it is.
+    /// The statements of the moment of ``latest``, if there are more than that one; else nil.
     private var moment: Moment?
     /// The content of the store's object before that moment, as far as steps are stated.
     private var earlier: EarlierContent?
@@ -107,7 +108,7 @@ package struct Register<Value: Assertable>: Hashable, Sendable {
         if let earlier = other.earlier { note(earlier) }
     }
 
-    /// Whether the last step was taken after a statement of the same moment.
+    /// True if the last step was taken after a statement of the same moment.
     package func wasTaken(after citation: Citation) -> Bool { moment?.isOvertaken(citation, by: earlier) ?? false }
 
     package mutating func insert(_ assertion: Assertion<Value>) {
@@ -242,12 +243,12 @@ extension Register {
             plainRival = lower
         }
 
-        /// What holds, and what contradicts it; nil where nothing was said.
+        /// The statement that counts, and one that contradicts it; nil without statements.
         func reading(after earlier: EarlierContent?) -> (latest: Assertion<Value>, rival: Assertion<Value>?)? {
             let last = lastSteps(after: earlier)
             guard var latest = last.max(by: { $0.precedes($1) }) ?? plain else { return nil }
             if let plain, latest.precedes(plain) {
-                // What the last step went on from, be it stated of another object as well, is over.
+                // The content before the last step is over, even if it is stated about another object as well.
                 let isOvertaken =
                     !latest.value.means(plain.value)
                     && steps.contains { !last.contains($0) && $0.value.means(plain.value) }
@@ -258,14 +259,14 @@ extension Register {
             return (latest, rivals.max { $0.precedes($1) })
         }
 
-        /// Whether a statement of the moment is a step that others follow.
+        /// True if a statement of the moment is a step that others follow.
         func isOvertaken(_ citation: Citation, by earlier: EarlierContent?) -> Bool {
             guard let step = steps.first(where: { $0.by == citation }) else { return false }
             let last = lastSteps(after: earlier)
             return !last.contains(step) && last.contains { $0.by.revision?.after != citation.revision?.after }
         }
 
-        /// The steps that lead to the content in the end; several contents where what is known leaves that open.
+        /// The steps that lead to the final content; several contents if the known steps leave that open.
         private func lastSteps(after earlier: EarlierContent?) -> [Assertion<Value>] {
             let revisions = Set(steps.compactMap(\.by.step))
             let ends = StepOrder(revisions, earlier: earlier?.content).ends
@@ -394,7 +395,7 @@ extension Fact.RefundState: Assertable {
 }
 
 extension Fact.OneTimePurchase: Assertable {
-    // Who knows the end knows more than who leaves it to the host, and any type is more than none.
+    // A statement of the end says more than one that leaves the end to the host, and any type is more than none.
     package var dominance: Int { purchase.expires != nil ? 2 : purchase.type == .unknown ? 0 : 1 }
     package static var isLasting: Bool { true }
     package var precedence: Int { 0 }

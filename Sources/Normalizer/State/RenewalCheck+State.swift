@@ -20,8 +20,8 @@ extension RenewalCheck {
 }
 
 extension SubscriptionState {
-    /// Whether a planned look-up has become pointless: the period was stated again after the announcement, a later one
-    /// was, or it was taken back.
+    /// True if a planned look-up has become pointless: since the announcement the period was stated again or taken
+    /// back, or a later one was stated.
     public func settles(_ check: RenewalCheck) -> Bool {
         let timeline = PeriodTimeline(self)
         let start = check.period.startMilliseconds
@@ -32,7 +32,7 @@ extension SubscriptionState {
         if subject.start >= start - ServicePeriod.startTolerance {
             return subject.by.milliseconds > announced || subject.cut != nil || subject.isForestalled
         }
-        // The announced period is not known here; what came before it has ended for good.
+        // The announced period is unknown here, and the one before it has ended for good.
         return subject.cut.map { $0.by.milliseconds > announced } ?? false
     }
 }

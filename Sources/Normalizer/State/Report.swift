@@ -1,14 +1,14 @@
 import FoundationEssentials
 
-/// What an event is about, and what it says of that.
+/// The subject of an event, and the event's statement about it.
 ///
 /// It follows from the kind and the facts of the event alone, never from what a state knows. Two channels report one fact
 /// with equal reports, apart from their times.
 package struct Report: Hashable, Sendable {
     package enum Topic: String, Hashable, Sendable, Codable {
-        /// How a period goes on: begun with a product, paused, ended.
+        /// The course of a period: begun with a product, paused, ended.
         case course
-        /// That the payment for a period came, where the store states payments by themselves.
+        /// The arrival of the payment for a period, where the store states payments by themselves.
         case payment
         case renewal
         case nextProduct = "next_product"
@@ -21,7 +21,7 @@ package struct Report: Hashable, Sendable {
         case owner
     }
 
-    /// What a report is about. What is said of a period names it as facts do: by transaction, by start, or by both.
+    /// The subject of a report. A report about a period names it as facts do: by transaction, by start, or by both.
     package struct Subject: Hashable, Sendable {
         package var topic: Topic
         package var transaction: String?
@@ -30,10 +30,11 @@ package struct Report: Hashable, Sendable {
         package var refund: String?
     }
 
-    /// One thing said of a subject, since when it was so, and when that was said.
+    /// One statement about a subject, with the time since which it is true, and the time when it was made.
     ///
-    /// A period begins and ends when that takes effect, whoever says so when; of what takes effect at one moment, as by a clock
-    /// that stands still, what was said later is later. All else is so since it was said, as in the state's registers.
+    /// A period begins and ends at its stated time, whenever that is stated. If two statements take effect at one
+    /// moment, as under a clock that stands still, the one that was made later is later. Every other statement is true
+    /// from the time it is made, as in the state's registers.
     package struct Mark: Hashable, Sendable, Comparable {
         package var at: Int64
         package var saidAt: Int64
@@ -43,10 +44,10 @@ package struct Report: Hashable, Sendable {
             (lhs.at, lhs.saidAt, lhs.value) < (rhs.at, rhs.saidAt, rhs.value)
         }
 
-        /// True if it was so before another.
+        /// True if it was true before another.
         func precedes(_ other: Self) -> Bool { (at, saidAt) < (other.at, other.saidAt) }
 
-        /// True if it says the same as another. A relay may leave out a product's plan, or when a pause is to end.
+        /// True if it says the same as another. A relay may leave out a product's plan, or the end of a pause.
         func means(_ other: Self) -> Bool {
             if value == other.value { return true }
             let (one, two) = (value.splitAtBlank, other.value.splitAtBlank)
@@ -118,10 +119,11 @@ package struct Report: Hashable, Sendable {
 }
 
 extension Report {
-    /// What an event reports; nil for what no state keeps, such as a notice, whose id alone tells a second delivery.
+    /// The report of an event; nil for events that no state keeps, such as a notice. A second delivery of those is
+    /// known by its id alone.
     package init?(_ event: NormalizedEvent) {
         var subject: Subject
-        // As the registers are, which decide what holds: by when it was said.
+        // By the time of the statement, as in the registers, which decide the present state.
         var at = event.assertedAt
         let value: String
         switch event.event {
@@ -193,8 +195,8 @@ extension Report {
         )
     }
 
-    /// What an event reports beside what it is about: a beginning that a payment is, or comes with, and the periods that begin
-    /// with what is sold beside.
+    /// The further reports of an event: a beginning that a payment is, or comes with, and the periods that begin with
+    /// additional products.
     static func beside(_ event: NormalizedEvent) -> [Report] {
         func begun(_ topic: Topic, _ period: Fact.Period) -> Report {
             Report(subject: Subject(topic, period), at: period.period.start, Value.begun(period.product), by: event)
@@ -220,13 +222,13 @@ extension Report {
 }
 
 extension LifecycleEvent.ProductChange {
-    /// True if the product goes on, in another quantity or with others beside it.
+    /// True if the product continues, in another quantity or with additional ones.
     var isBeside: Bool { direction == .quantity || direction == .addOns }
 }
 
 extension NormalizedEvent {
-    /// True if it is about the payment for a period that is stated by itself. One that comes with a change was told of by the
-    /// change.
+    /// True if it is about the payment for a period that is stated by itself. The payment for a change was reported by
+    /// the change.
     fileprivate var isPayment: Bool {
         guard store.rules.paysByInvoice, case .renewed(let renewed) = event, statedPeriod == nil else { return false }
         return renewed.cause != .unknown && renewed.cause != .planChange

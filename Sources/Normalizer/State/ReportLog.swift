@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-/// What the events that were ever applied to a state have reported: the union of their reports.
+/// The reports of all events that were ever applied to a state: their union.
 ///
-/// Of each subject the newest marks are kept, so that it grows with the things that facts are about. The newest of a union
-/// are the newest of what is newest in its parts, so that the log is a join like the state that it belongs to.
+/// The newest marks of each subject are kept, so the log grows with the number of subjects. The newest marks of a union
+/// are among the newest of its parts, so the log is a join like its state.
 package struct ReportLog: Hashable, Sendable {
-    /// More than a customer changes his mind in one period.
+    /// More often than a customer changes their mind in one period.
     private static let maximumMarks = 16
 
     private var marks: [Report.Subject: [Report.Mark]] = [:]
@@ -46,12 +46,13 @@ package struct ReportLog: Hashable, Sendable {
 }
 
 extension ReportLog {
-    /// The reports of one subject, of which a state knows some more than was reported.
+    /// The reports of one subject, with the facts that a state knows beyond them.
     struct Course {
         var reported: [Report.Mark]
         var known: [Report.Mark]
 
-        /// True if the same was reported before and nothing else was so in between: it is one run, whoever reports it.
+        /// True if the same was reported before and nothing different came in between: it is one run, whichever channel
+        /// reports it.
         func contains(_ mark: Report.Mark) -> Bool {
             let others = (reported + known).filter { !$0.means(mark) }
             return reported.contains { earlier in
@@ -133,7 +134,7 @@ extension Report.Subject: Comparable {
     package static func < (lhs: Self, rhs: Self) -> Bool {
         if lhs.topic != rhs.topic { return lhs.topic.rawValue < rhs.topic.rawValue }
         if lhs.start != rhs.start { return lhs.start ?? .min < rhs.start ?? .min }
-        // Absent before present, so that nil and "" are told apart.
+        // Absent before present, so that nil and "" differ.
         func order(_ text: String?) -> String { text.map { "=" + $0 } ?? "" }
         return (order(lhs.transaction), order(lhs.refund)) < (order(rhs.transaction), order(rhs.refund))
     }

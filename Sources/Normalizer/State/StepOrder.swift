@@ -29,7 +29,7 @@ struct StepOrder {
         }
         let began = Set(steps.filter { $0.before == "" }.map(\.after))
         var open = Set(balance.filter { $0.value > 0 }.keys)
-        // What neither leads anywhere nor is led to: a repetition, be it of the beginning.
+        // Steps that neither lead anywhere nor are led to: repetitions, even of the beginning.
         let apart = Set(steps.map(\.after).filter { balance[$0] == nil })
         if open.isEmpty, !balance.isEmpty {
             // A circle ends where it began.

@@ -75,7 +75,7 @@ extension SubscriptionState {
         let current =
             timeline.granting(at: moment) ?? timeline.lastBegun(by: moment).map { timeline.periods[$0] }
             ?? timeline.periods.first
-        // What goes on of a subscription whose main item is over.
+        // An item that continues after the end of the subscription's main item.
         let item = timeline.granting(at: moment) == nil ? timeline.items.last { $0.grants(at: moment) } : nil
         let product = item?.entry.fact.product ?? current?.fact.product ?? access.product
         let pending = pendingProduct(at: moment, timeline)?.product

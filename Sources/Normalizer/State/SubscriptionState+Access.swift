@@ -1,18 +1,17 @@
 public import FoundationEssentials
 
 extension SubscriptionState {
-    /// Whether this lineage gives access at `time`, until when, and why.
+    /// Decides if this lineage gives access at `time`, until when, and why.
     ///
-    /// Time passing needs no notification: a period ends at its end, grace at the end of grace. For moments that lie
-    /// behind later statements the answer is what is known now, not what was known then.
+    /// Time passing needs no notification: a period ends at its end, grace at the end of grace. For a past moment the
+    /// answer is today's knowledge of it, not the knowledge of that time.
     public func access(at time: Date) -> AccessDecision {
         access(at: time.millisecondsSince1970, PeriodTimeline(self))
     }
 
-    /// The first moment after `time` at which the decision, or what it rests on, changes by itself; nil where nothing is
-    /// known to change.
+    /// The first moment after `time` at which the decision, or its basis, changes by itself; nil if no change is known.
     ///
-    /// Look again then: a period may begin or end, grace may run out.
+    /// Look again then: a period may begin or end, or grace may run out.
     public func nextTransition(after time: Date) -> Date? {
         nextTransition(after: time.millisecondsSince1970, PeriodTimeline(self)).map {
             Date(millisecondsSince1970: $0)
@@ -42,7 +41,7 @@ extension SubscriptionState {
             let until = Self.end(of: intervals(timeline, owned), from: item.accessEnd)
             return .granted(until: Self.date(until), because: grant(item, at: time, timeline))
         }
-        // What is known to give access comes before what is presumed to.
+        // Known grants of access come before presumed ones.
         let running = owned.filter { $0.start <= time && time < $0.end }
         if let purchase = running.last(where: { !$0.isPresumed }) ?? running.last {
             let until = Self.end(of: intervals(timeline, owned), from: purchase.end)
@@ -58,13 +57,13 @@ extension SubscriptionState {
         var end: Int64
         var register: Register<Fact.OneTimePurchase>
 
-        /// Whether nobody says what it is.
+        /// True if its type is unknown.
         var isPresumed: Bool { register.value.purchase.type == .unknown }
     }
 
-    /// What was bought once and gives access: until its refund, or until a stated end. A consumable is used up by the
-    /// host. A product of unknown type may be one, and yet who has paid is not locked out: it gives access until it is
-    /// known better, by the store that has it consumed or by the host's catalogue.
+    /// One-time purchases that give access: until the refund, or until a stated end. The host uses up a consumable. A
+    /// product of unknown type may be a consumable, but its buyer must not be locked out. So it gives access until the
+    /// store has it consumed, or the host's catalogue names its type.
     var ownedPurchases: [OwnedPurchase] {
         purchases.values.compactMap { register in
             let purchase = register.value
@@ -106,7 +105,7 @@ extension SubscriptionState {
         return end.value.reason == .refunded && isRestored(transaction, since: end.by) ? nil : end
     }
 
-    /// Whether the refund of a transaction was undone after a statement.
+    /// True if the refund of a transaction was undone after a statement.
     func isRestored(_ transaction: String, since statement: Citation) -> Bool {
         if let refund = refund(of: transaction), refund.value.scope == nil,
             refund.by.milliseconds > statement.milliseconds
@@ -325,8 +324,8 @@ extension SubscriptionState {
 }
 
 extension SubscriptionState {
-    /// Whether what a step of the store's object stated is not so after a later step. Each step states the object as a whole,
-    /// and its intent to renew in any case.
+    /// True if a later step of the store's object no longer states what an earlier step stated. Each step states the
+    /// object as a whole, and its intent to renew in any case.
     private func isLeftOut(_ citation: Citation, _ timeline: PeriodTimeline) -> Bool {
         guard citation.revision != nil else { return false }
         return newestRegisters(timeline).compactMap(\.intent).contains {

@@ -28,7 +28,7 @@ extension SubscriptionState {
         }
     }
 
-    /// True for the end of a period whose refund was reported: that has told of the end that it made.
+    /// True for the end of a period by a refund that was reported: the refund's report includes its end.
     private func isEndOfReportedRefund(_ report: Report, _ timeline: PeriodTimeline) -> Bool {
         guard report.subject.topic == .course, report.mark.value == Report.Value.ended,
             let index = timeline.index(of: report.subject), timeline.periods[index].cut?.reason == .refunded
@@ -57,26 +57,25 @@ extension Report.Subject {
 extension PeriodTimeline {
     fileprivate func index(of subject: Report.Subject) -> Int? {
         guard let index = index(transaction: subject.transaction, start: subject.start) else { return nil }
-        // What is said of a period that is not known is not said of the one before it.
+        // A statement about an unknown period is not about the one before it.
         guard subject.topic.isOfBeginning, let start = subject.start else { return index }
         let isNamed = subject.transaction.map { transactions(of: index).contains($0) } ?? false
         return isNamed || periods[index].start + ServicePeriod.startTolerance >= start ? index : nil
     }
 
-    /// True if a subject is the period at an index by its start, or, as far as it is about what comes after the period, falls
-    /// into it.
+    /// True if a subject is the period at an index by its start, or is about a later step and falls into it.
     fileprivate func contains(_ subject: Report.Subject, at index: Int) -> Bool {
         guard let start = subject.start else { return subject.transaction == nil }
         let distance = start - periods[index].start
         if distance == 0 { return true }
         guard !subject.topic.isOfBeginning else {
-            // What begins, goes on and ends is told apart by its name, as far as it has one.
+            // Beginnings, renewals and ends are distinguished by the name of their period, if it has one.
             let isNamed = subject.transaction != nil && periods[index].transaction != nil
             return !isNamed && abs(distance) <= ServicePeriod.startTolerance
         }
         if abs(distance) <= ServicePeriod.startTolerance { return true }
         guard let other = self.index(transaction: nil, start: start) else { return false }
-        // What goes on under another name until the same end renews once.
+        // A period that continues under another name until the same end renews once.
         return other == index || periods[other].end == periods[index].end
     }
 }
@@ -87,7 +86,7 @@ extension Report.Topic {
 }
 
 extension Situation {
-    /// What is known of a subject, whether or not an event reported it.
+    /// The known statements about a subject, reported or not.
     fileprivate func known(_ subject: Report.Subject, of state: SubscriptionState) -> [Report.Mark] {
         func mark<Value>(_ register: Register<Value>?, _ value: (Value) -> String) -> [Report.Mark] {
             register.map { [Report.Mark(value($0.value), by: $0.by)] } ?? []
@@ -111,7 +110,7 @@ extension Situation {
     private func course(of index: Int) -> [Report.Mark] {
         let period = timeline.periods[index]
         let products = period.products.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
-        // What the period began with was so from its start, however late it was stated.
+        // The first product of a period counts from its start, however late it was stated.
         var marks = products.enumerated().map { position, product in
             let at = position == 0 ? period.start : product.value
             return Report.Mark(at: at, saidAt: product.value, value: Report.Value.begun(product.key))

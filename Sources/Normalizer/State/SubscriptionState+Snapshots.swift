@@ -11,20 +11,20 @@ extension SubscriptionState {
         snapshots[transaction] = max(snapshots[transaction] ?? .min, citation.milliseconds)
     }
 
-    /// Whether a snapshot that was signed after a refund had settled leaves it out: then it was undone.
+    /// True if a snapshot that was signed after a refund had settled leaves it out. The refund was then undone.
     func isLeftOut(_ refund: Register<Fact.RefundState>) -> Bool {
         guard refund.value.scope != nil else { return false }
         return isStated(refund.value.transaction, wholeAfter: refund.by, refund.value.at)
     }
 
-    /// Whether a transaction was stated as a whole after something had been said of it, and after that had settled.
+    /// True if a transaction was stated as a whole after another statement about it, and after that had settled.
     func isStated(_ transaction: String, wholeAfter statement: Citation, _ moment: Date = .distantPast) -> Bool {
         guard let snapshot = snapshots[transaction] else { return false }
         let stated = max(statement.milliseconds, moment.millisecondsSince1970)
         return snapshot > stated.addingClamped(statement.provider.rules.settling)
     }
 
-    /// Snapshots that the statements which are kept of their transactions do not show by themselves.
+    /// The snapshots that the kept statements of their transactions do not show by themselves.
     var unstatedSnapshots: [String: Int64] {
         guard !snapshots.isEmpty else { return [:] }
         var shown: [String: Int64] = [:]
@@ -45,13 +45,13 @@ struct StoredSnapshot: Codable {
 }
 
 extension Citation {
-    /// Whether the statement is a snapshot, all that the store knows of a transaction.
+    /// True if the statement is a snapshot, all that the store knows of a transaction.
     var isSnapshot: Bool { authority == .store && provider.rules.statesAllOfTransactions }
 
-    /// Whether this statement of something takes an earlier one of its end back: no relay does that to the store. Neither does
-    /// a snapshot that lacks what may not have settled yet.
+    /// True if this statement takes an earlier statement of an end back. A relay's statement never does that to the
+    /// store's, and a snapshot does not if it may lack the end because that has not settled yet.
     ///
-    /// - Parameter mayLag: whether the end is one that a snapshot shows by a member of its own, and not by a date that has passed.
+    /// - Parameter mayLag: true if a snapshot shows the end by a member of its own, and not by a date that has passed.
     func takesBack(_ end: Citation, mayLag: Bool) -> Bool {
         guard takesBack(end) else { return false }
         return !mayLag || !isSnapshot

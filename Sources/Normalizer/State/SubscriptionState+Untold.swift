@@ -29,7 +29,7 @@ extension SubscriptionState {
         reported(on: report.subject, situation.timeline).contains { $0.value == Report.Value.off }
     }
 
-    /// What notifications have stated counts as reported, for a state that was stored before reports were kept.
+    /// Marks statements of notifications as reported, in a state that was stored before reports were kept.
     mutating func reportNotifications() {
         for event in amounts(Situation(self), receivedAt: .distantPast) where event.origin.isNotified {
             for report in [Report(event)].compactMap(\.self) + Report.beside(event) { reports.insert(report) }
@@ -65,12 +65,12 @@ extension SubscriptionState {
 }
 
 extension Origin {
-    /// True if a notification said it, and not only who looked.
+    /// True if a notification stated it, and not only a look-up or an upload.
     fileprivate var isNotified: Bool { notificationID != nil || (channel != .clientUpload && channel != .refetch) }
 }
 
-/// Words facts as the events that would have told of them. Each event cites the statement of its fact, so that applying it adds
-/// nothing but the report.
+/// Words facts as the events that would have reported them. Each event cites the statement of its fact, so that
+/// applying it adds only the report.
 private struct Amounts {
     let receivedAt: Date
     private(set) var events: [NormalizedEvent] = []
@@ -96,7 +96,7 @@ private struct Amounts {
     }
 
     mutating func add(_ end: Assertion<Fact.PeriodEnd>, of lineage: SubscriptionID) {
-        // Refunds and what takes a period's place are told by themselves.
+        // Refunds and replacing periods are reported by themselves.
         guard end.value.reason != .refunded, end.value.reason != .replaced else { return }
         let isPause = end.value.reason == .paused
         let id =

@@ -1,20 +1,20 @@
 import FoundationEssentials
 
-/// What is known about one lineage: the join of every fact that was ever stated about it.
+/// Everything known about one lineage: the join of every fact that was ever stated about it.
 ///
-/// The join is commutative, associative and idempotent. Whatever order statements arrive in, however often, and through
-/// however many channels, the same statements give the same state; two copies that saw different statements
-/// ``merge(_:)`` into the one that saw them all. It is no log: it grows with the number of things that facts are about
-/// (periods, transactions, accounts), not with the number of statements about them.
+/// The join is commutative, associative and idempotent. The same statements give the same state, whatever their order,
+/// however often and through however many channels they arrive. If two copies saw different statements, ``merge(_:)``
+/// gives the state that saw them all. A state is no log: it grows with the number of periods, transactions and
+/// accounts, not with the number of statements about them.
 ///
 /// Keep one for each `SubscriptionID`; ``AccountLedger`` keeps many and joins those that turn out to be one purchase.
 public struct SubscriptionState: Hashable, Sendable {
-    /// What the store last said of a lineage as a whole.
+    /// The store's last statements about a lineage as a whole.
     package struct Registers: Hashable, Sendable, Codable {
         package var intent: Register<Fact.RenewalIntent>?
         package var nextProduct: Register<Fact.NextProduct>?
         package var billing: Register<Fact.Billing>?
-        /// The last failed charge that had grace: what is said when that has run out does not undo it.
+        /// The last failed charge that had grace; a statement after its end does not undo it.
         package var grace: Register<Fact.Billing>?
         /// Of the statements that may leave out some of the grace, the one with the latest end.
         package var longestGrace: Register<LongestGrace>?
@@ -46,8 +46,8 @@ public struct SubscriptionState: Hashable, Sendable {
         }
     }
 
-    /// What a period or its end is known by: the transaction where there is one, else the start; an item beside the main
-    /// product by its name and the start.
+    /// The key of a period or its end: the transaction if there is one, else the start; for an item next to the main
+    /// product, its name and the start.
     package enum PeriodKey: Hashable, Sendable {
         case transaction(String)
         case start(Int64)
@@ -76,7 +76,7 @@ public struct SubscriptionState: Hashable, Sendable {
         }
     }
 
-    /// What an immediate change is known by: channels may differ in when it was, and by how it was paid for.
+    /// The key of an immediate change. Channels may differ in its time, and in how it was paid for.
     package struct SwitchKey: Hashable, Sendable, Comparable {
         package var period: PeriodKey
         package var to: String
@@ -105,12 +105,12 @@ public struct SubscriptionState: Hashable, Sendable {
     package internal(set) var snapshots: [String: Int64] = [:]
     package internal(set) var claims: [Account.Identifier: AccountClaim] = [:]
     package internal(set) var transfer: Register<LifecycleEvent.Transfer>?
-    /// What events have reported, for what no event reported is still news.
+    /// The reports of all events. A fact that no event has reported is still news.
     package internal(set) var reports = ReportLog()
     /// Transactions by their other names.
     package internal(set) var transactionNames: [String: String] = [:]
 
-    /// Statements that a purchase under another name, which they do not give, takes the place of this one.
+    /// Statements that a purchase under an unstated name replaces this one.
     package internal(set) var successions: Set<Fact.Succession> = []
 
     /// Other lineages of the same environment that are this purchase, continued or under another name.
@@ -119,7 +119,7 @@ public struct SubscriptionState: Hashable, Sendable {
     /// Links that were stated to a lineage of another environment, and are not followed.
     package internal(set) var foreignLinks: Set<SubscriptionID> = []
 
-    /// The state of a lineage that nothing is known of.
+    /// The state of an unknown lineage.
     public init(_ subscription: SubscriptionID) {
         registers[subscription] = Registers()
     }
@@ -145,7 +145,7 @@ public struct SubscriptionState: Hashable, Sendable {
     /// The store's world that the purchase lives in.
     public var environment: StoreEnvironment { registers.keys.first?.environment ?? .unknown }
 
-    /// Whether nothing was stated yet.
+    /// True if nothing was stated yet.
     public var isEmpty: Bool {
         periods.isEmpty && ends.isEmpty && refunds.isEmpty && charges.isEmpty && purchases.isEmpty && claims.isEmpty
             && switches.isEmpty
@@ -154,7 +154,7 @@ public struct SubscriptionState: Hashable, Sendable {
             && registers.values.allSatisfy { $0 == Registers() }
     }
 
-    /// Joins what another state knows into this one.
+    /// Joins the knowledge of another state into this one.
     ///
     /// Merge states of one lineage, or of lineages that are linked.
     ///
