@@ -114,7 +114,7 @@ func describe(
 
 func configureApple(appleRootCAG3: [UInt8]) throws -> AppleAdapter {
     // snippet.show
-    let configuration = AppleConfiguration(
+    let configuration = AppleAdapter.Configuration(
         apps: [.init(bundleID: "com.example.app", appAppleID: 1_234_567_890)],
         environments: [.production, .sandbox],
         trustAnchors: try AppleTrustAnchors(der: [appleRootCAG3])
@@ -151,7 +151,7 @@ func configureGoogle(keyFile: [UInt8]) throws -> GooglePlayAdapter {
         tokens: try ServiceAccountTokenSource(account, transport: transport, now: { Date() })
     )
     let google = try GooglePlayAdapter(
-        GooglePlayConfiguration(
+        GooglePlayAdapter.Configuration(
             packageNames: ["com.example.app"],
             subscriptions: ["projects/my-project/subscriptions/play-events"],
             push: .init(

@@ -6,7 +6,7 @@ import Normalizer
 
 func makeApple(rootG3: [UInt8]) throws -> AppleAdapter {
     try AppleAdapter(
-        AppleConfiguration(
+        AppleAdapter.Configuration(
             apps: [.init(bundleID: "com.example.app", appAppleID: 1_234_567_890)],
             environments: [.production, .sandbox],
             trustAnchors: AppleTrustAnchors(der: [rootG3])

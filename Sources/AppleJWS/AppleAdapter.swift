@@ -1,4 +1,4 @@
-public import FoundationEssentials
+import FoundationEssentials
 public import LifecycleEvents
 import WireJSON
 
@@ -17,7 +17,7 @@ public struct AppleAdapter: ProviderAdapter {
     /// Prepares the adapter.
     ///
     /// - Throws: `ConfigurationError` for a configuration that would verify nothing.
-    public init(_ configuration: AppleConfiguration) throws(ConfigurationError) {
+    public init(_ configuration: AppleAdapter.Configuration) throws(ConfigurationError) {
         verifier = try AppleJWSVerifier(configuration)
         maximumBodyBytes = configuration.maximumBodyBytes
     }
@@ -50,29 +50,6 @@ public struct AppleAdapter: ProviderAdapter {
             evidence: evidence,
             digest: delivery.bodyDigest
         )
-    }
-
-    /// Takes what a client uploaded to the facts, and the event identities, that Apple's notification would give.
-    ///
-    /// - Parameters:
-    ///   - signedTransaction: the octets of a transaction in JWS form, such as `utf8` of StoreKit's `jwsRepresentation`.
-    ///   - signedRenewalInfo: the renewal info beside it.
-    ///   - receivedAt: when it was received.
-    /// - Throws: `DeliveryError` as for ``AppleJWSVerifier/transaction(_:receivedAt:channel:)``, and `misdirected`
-    ///   where the two belong to different lineages.
-    public func receive<JWS: Collection<UInt8>>(
-        signedTransaction: JWS,
-        signedRenewalInfo: JWS? = nil,
-        receivedAt: Date
-    ) throws(DeliveryError) -> Normalization {
-        let transaction = try verifier.transaction(signedTransaction, receivedAt: receivedAt)
-        let renewalInfo: AppleRenewalInfo?
-        if let signedRenewalInfo {
-            renewalInfo = try verifier.renewalInfo(signedRenewalInfo, receivedAt: receivedAt).value
-        } else {
-            renewalInfo = nil
-        }
-        return try normalize(transaction, renewalInfo: renewalInfo)
     }
 
     /// The part of a delivery that Apple signed: `signedPayload` alone.

@@ -7,7 +7,7 @@ public struct GooglePlayAdapter: ProviderAdapter {
     /// Google Play.
     public let provider: Provider = .google
 
-    package let configuration: GooglePlayConfiguration
+    package let configuration: GooglePlayAdapter.Configuration
     private let keys: (any KeySource)?
     let api: PlayDeveloperAPI?
 
@@ -19,7 +19,7 @@ public struct GooglePlayAdapter: ProviderAdapter {
     ///   - api: where to ask about purchases; without it nothing is looked up, and no notification gives an event.
     /// - Throws: `ConfigurationError` for a configuration that would verify nothing.
     public init(
-        _ configuration: GooglePlayConfiguration,
+        _ configuration: GooglePlayAdapter.Configuration,
         keys: (any KeySource)?,
         api: PlayDeveloperAPI?
     ) throws(ConfigurationError) {
@@ -137,11 +137,11 @@ public struct GooglePlayAdapter: ProviderAdapter {
     ///
     /// A subscription's predecessors are asked for too, so that its lineage has one name. Right after an event Google's
     /// servers may not agree yet: an answer that does not show what the notification says is asked for again, and does
-    /// not count before ``GooglePlayConfiguration/settlingWindow`` is over.
+    /// not count before ``Configuration/settlingWindow`` is over.
     ///
     /// - Throws: `DeliveryError`, marked authentic, with `unavailable` where Google could not be asked or does not
     ///   show the event yet; `denied` where rights are missing and the event is older than
-    ///   ``GooglePlayConfiguration/deniedRetryWindow``. Neither says anything about the purchase.
+    ///   ``Configuration/deniedRetryWindow``. Neither says anything about the purchase.
     public func resolve(
         _ notification: Authenticated<GoogleNotification>
     ) async throws(DeliveryError) -> Authenticated<GoogleResolution> {
@@ -158,70 +158,6 @@ public struct GooglePlayAdapter: ProviderAdapter {
             lookups = try await lookup.run(content.content)
         }
         return notification.map { GoogleResolution(notification: $0, lookups: lookups) }
-    }
-}
-
-// MARK: Without a notification
-
-extension GooglePlayAdapter {
-    /// Takes a purchase token that an app uploads, after a purchase or a restore, through all steps.
-    ///
-    /// Facts and identities are those that Google's own notifications give, so that whichever comes first is the news. A
-    /// purchase that Google does not know, or keeps no more, gives neither (`purchase_gone`). See
-    /// `Normalization.claimed(by:at:)` for a purchase that names no account.
-    ///
-    /// - Parameters:
-    ///   - purchaseToken: the token, which is not proven.
-    ///   - kind: the kind of product that the app bought.
-    ///   - packageName: the app, one of the configured ones.
-    ///   - receivedAt: when it is asked for. What Google says of its own time limits it.
-    /// - Throws: `DeliveryError`, never authentic, with `malformed` for a token that Google refuses and for an answer
-    ///   that cannot be read; `misdirected` for another app; `unavailable` where Google could not be asked; `denied` where
-    ///   rights are missing. None says anything about the purchase.
-    public func receive(
-        purchaseToken: PurchaseToken,
-        of kind: GooglePurchase.Kind,
-        packageName: String,
-        receivedAt: Date
-    ) async throws(DeliveryError) -> Normalization {
-        try normalize(
-            try await resolve(purchaseToken, of: kind, packageName: packageName, receivedAt: receivedAt)
-        )
-    }
-
-    /// Asks Google Play about a purchase: whose token an app uploads, or which is to be looked at again.
-    ///
-    /// A subscription's predecessors are asked for too, and the last paid orders where
-    /// ``GooglePlayConfiguration/orderLookup`` is `charged`.
-    ///
-    /// - Parameters: as for ``receive(purchaseToken:of:packageName:receivedAt:)``.
-    /// - Throws: `DeliveryError` with `misdirected`, `unavailable` or `denied`.
-    public func resolve(
-        _ purchaseToken: PurchaseToken,
-        of kind: GooglePurchase.Kind,
-        packageName: String,
-        receivedAt: Date
-    ) async throws(DeliveryError) -> Authenticated<GooglePurchase> {
-        guard configuration.packageNames.contains(where: { $0.hasOctets(of: packageName) }) else {
-            throw DeliveryError(.misdirected, "packageName is not one of Configuration.packageNames")
-        }
-        guard let api else {
-            throw DeliveryError(.unavailable, "no look-up is configured: give the adapter a PlayDeveloperAPI")
-        }
-        var lookup = PurchaseLookup(
-            api: api,
-            configuration: configuration,
-            packageName: packageName,
-            receivedAt: receivedAt
-        )
-        let lookups = try await lookup.run(kind, purchaseToken)
-        return Authenticated(
-            GooglePurchase(kind, packageName: packageName, purchaseToken: purchaseToken, lookups: lookups),
-            receivedAt: receivedAt,
-            channel: .refetch,
-            evidence: Origin.Evidence(.tls),
-            digest: BodyDigest(of: lookups.first?.answer.body ?? [])
-        )
     }
 }
 

@@ -110,7 +110,7 @@ private struct Members {
         maximumBodyBytes = try reader.optionalInt64("maxBodyBytes")
     }
 
-    func configuration() throws(ConfigurationError) -> AppleConfiguration {
+    func configuration() throws(ConfigurationError) -> AppleAdapter.Configuration {
         var certificates: [[UInt8]] = []
         for root in roots {
             guard let certificate = try? Base64.decode(Array(root.utf8).span) else {
@@ -118,8 +118,8 @@ private struct Members {
             }
             certificates.append(certificate)
         }
-        var configuration = AppleConfiguration(
-            apps: bundleIDs.map { AppleConfiguration.App(bundleID: $0, appAppleID: appAppleID) },
+        var configuration = AppleAdapter.Configuration(
+            apps: bundleIDs.map { AppleAdapter.Configuration.App(bundleID: $0, appAppleID: appAppleID) },
             environments: Set(environments.map(AppleEnvironment.init(rawValue:))),
             trustAnchors: try AppleTrustAnchors(der: certificates)
         )

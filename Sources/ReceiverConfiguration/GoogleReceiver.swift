@@ -156,8 +156,8 @@ private struct Members {
         maximumBodyBytes = try reader.optionalInt64("maxBodyBytes")
     }
 
-    func configuration() throws(ConfigurationError) -> GooglePlayConfiguration {
-        var push: GooglePlayConfiguration.Push?
+    func configuration() throws(ConfigurationError) -> GooglePlayAdapter.Configuration {
+        var push: GooglePlayAdapter.Configuration.Push?
         if kind == "push" {
             // Absent is not "do not check": the adapter refuses what is blank.
             push = .init(
@@ -167,7 +167,7 @@ private struct Members {
             )
             if let clockSkew { push?.clockSkew = .seconds(clockSkew) }
         }
-        var configuration = GooglePlayConfiguration(
+        var configuration = GooglePlayAdapter.Configuration(
             packageNames: Set(packageNames),
             subscriptions: Set(subscriptions),
             push: push

@@ -17,7 +17,7 @@ struct PullSettings {
 
     let subscription: String
     let account: ServiceAccount
-    var google: GooglePlayConfiguration
+    var google: GooglePlayAdapter.Configuration
     var worker: PullConfiguration
     let trustRoots: CurlTransport.Configuration.TrustRoots
     /// The emulators on this host, in tests.
@@ -40,7 +40,7 @@ struct PullSettings {
         subscription = try reader.string("subscription")
         var names = try reader.optionalStrings("packageNames") ?? []
         if let name = try reader.optionalString("packageName") { names.append(name) }
-        google = GooglePlayConfiguration(packageNames: Set(names), subscriptions: [subscription], push: nil)
+        google = GooglePlayAdapter.Configuration(packageNames: Set(names), subscriptions: [subscription], push: nil)
         switch try reader.optionalString("orderLookup") {
         case nil, "voided": google.orderLookup = .voided
         case "never": google.orderLookup = .never

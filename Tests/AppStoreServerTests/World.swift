@@ -53,7 +53,7 @@ final class World: Sendable {
 
     func adapter() throws -> AppleAdapter {
         let apple = state.withLock { $0.production.apple }
-        var configuration = AppleConfiguration(
+        var configuration = AppleAdapter.Configuration(
             apps: [.init(bundleID: apple.bundleId, appAppleID: apple.appAppleId)],
             environments: [.production, .sandbox],
             trustAnchors: try AppleTrustAnchors(der: [apple.rootCertificate])

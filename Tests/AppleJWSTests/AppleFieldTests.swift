@@ -13,7 +13,7 @@ struct AppleFieldTests {
     init() throws {
         simulator = try AppleSimulator(seed: "fields")
         verifier = try AppleJWSVerifier(
-            AppleConfiguration(
+            AppleAdapter.Configuration(
                 apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
                 environments: [.production],
                 trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])

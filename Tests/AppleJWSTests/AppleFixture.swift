@@ -27,7 +27,7 @@ struct AppleFixture {
     init(
         seed: String = "tests",
         environment: AppleSimulator.Environment = .production,
-        _ change: (inout AppleConfiguration) throws -> Void = { _ in }
+        _ change: (inout AppleAdapter.Configuration) throws -> Void = { _ in }
     ) throws {
         simulator = try AppleSimulator(seed: seed, environment: environment)
         adapter = try Self.adapter(trusting: simulator, change)
@@ -35,9 +35,9 @@ struct AppleFixture {
 
     static func adapter(
         trusting simulator: AppleSimulator,
-        _ change: (inout AppleConfiguration) throws -> Void = { _ in }
+        _ change: (inout AppleAdapter.Configuration) throws -> Void = { _ in }
     ) throws -> AppleAdapter {
-        var configuration = AppleConfiguration(
+        var configuration = AppleAdapter.Configuration(
             apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
             environments: [.init(rawValue: simulator.environment.rawValue)],
             trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])

@@ -66,7 +66,7 @@ struct AppleUploadTests {
         guard case .data(let data) = story[0].content else { throw CancellationError() }
         let transaction = try simulator.signed(#require(data.transactionInfo), at: AppleFixture.start)
         let renewalInfo = try simulator.signed(#require(data.renewalInfo), at: AppleFixture.start)
-        func adapter(_ change: (inout AppleConfiguration) -> Void) throws -> AppleAdapter {
+        func adapter(_ change: (inout AppleAdapter.Configuration) -> Void) throws -> AppleAdapter {
             try AppleFixture.adapter(trusting: simulator, change)
         }
         func receive(_ adapter: AppleAdapter) throws -> [LifecycleEvent.Kind] {

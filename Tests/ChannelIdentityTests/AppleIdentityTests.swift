@@ -16,7 +16,7 @@ struct AppleIdentityTests {
     init() throws {
         simulator = try AppleSimulator(seed: "channels")
         adapter = try AppleAdapter(
-            AppleConfiguration(
+            AppleAdapter.Configuration(
                 apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
                 environments: [.production],
                 trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])

@@ -80,7 +80,7 @@ struct PlayChannels {
     /// A hint that was taken from the queue.
     static func pulled(_ hint: Hint) async throws -> Normalization {
         let adapter = try GooglePlayAdapter(
-            GooglePlayConfiguration(packageNames: [GoogleVectors.packageName], push: nil),
+            GooglePlayAdapter.Configuration(packageNames: [GoogleVectors.packageName], push: nil),
             keys: NoKeys(),
             api: try api(hint)
         )

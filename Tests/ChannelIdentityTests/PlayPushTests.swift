@@ -27,7 +27,7 @@ private struct Pusher {
             "e": text(exponent),
         ])
         let adapter = try GooglePlayAdapter(
-            GooglePlayConfiguration(
+            GooglePlayAdapter.Configuration(
                 packageNames: [GoogleVectors.packageName],
                 push: .init(audience: Self.audience, serviceAccountEmail: Self.email)
             ),

@@ -116,7 +116,7 @@ import WireJSON
     @Test func apple() async throws {
         let simulator = try AppleSimulator(seed: "vectors")
         let adapter = try AppleAdapter(
-            AppleConfiguration(
+            AppleAdapter.Configuration(
                 apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
                 environments: [.production],
                 trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])
@@ -168,7 +168,7 @@ import WireJSON
         func adapter(_ vector: Vector, _ transport: any HTTPTransport) throws -> GooglePlayAdapter {
             let config = try ObjectReader(vector.config)
             return try GooglePlayAdapter(
-                GooglePlayConfiguration(
+                GooglePlayAdapter.Configuration(
                     packageNames: [try config.string("packageName")],
                     subscriptions: [try config.string("subscription")],
                     push: .init(

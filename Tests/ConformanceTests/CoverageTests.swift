@@ -33,7 +33,7 @@ import Testing
                 #"SubscriptionNotificationType = ([0-9]+)"#
             ),
             (.revenuecat, "Sources/RevenueCatEvents/Notification/RevenueCatValues.swift", #"EventType = "([A-Z_]+)""#),
-            (.stripe, "Sources/Stripe/Mapping.swift", #""((?:[a-z0-9_]+\.)+[a-z_]+|ping)""#),
+            (.stripe, "Sources/Stripe/Mapping/Rows.swift", #""((?:[a-z0-9_]+\.)+[a-z_]+|ping)""#),
         ] as [(Provider, String, String)]
     )
     func everyKnownTypeIsListed(_ provider: Provider, _ path: String, _ pattern: String) throws {

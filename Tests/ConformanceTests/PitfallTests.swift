@@ -63,7 +63,7 @@ import Testing
 
     private func adapter(trusting simulator: AppleSimulator) throws -> AppleAdapter {
         try AppleAdapter(
-            AppleConfiguration(
+            AppleAdapter.Configuration(
                 apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
                 environments: [.production],
                 trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])

@@ -14,7 +14,7 @@ private struct PlayWorld {
         do { return try PlayWorld() } catch { preconditionFailure("\(error)") }
     }()
 
-    let configuration: GooglePlayConfiguration
+    let configuration: GooglePlayAdapter.Configuration
     let keys: StaticKeySource
     let receivedAt: Date
     /// A header that holds.
@@ -26,7 +26,7 @@ private struct PlayWorld {
             throw VectorError("no vectors")
         }
         let config = try ObjectReader(vector.config)
-        configuration = GooglePlayConfiguration(
+        configuration = GooglePlayAdapter.Configuration(
             packageNames: [try config.string("packageName")],
             subscriptions: [try config.string("subscription")],
             push: .init(

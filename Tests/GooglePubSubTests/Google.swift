@@ -64,8 +64,8 @@ enum Google {
         try StaticKeySource(json: keySet([("current", keys.get().current)]))
     }
 
-    static func configuration() -> GooglePlayConfiguration {
-        GooglePlayConfiguration(
+    static func configuration() -> GooglePlayAdapter.Configuration {
+        GooglePlayAdapter.Configuration(
             packageNames: [package],
             subscriptions: [subscription],
             push: .init(audience: audience, serviceAccountEmail: account)
@@ -73,7 +73,7 @@ enum Google {
     }
 
     static func adapter(
-        _ configuration: GooglePlayConfiguration = configuration(),
+        _ configuration: GooglePlayAdapter.Configuration = configuration(),
         api: PlayDeveloperAPI? = nil
     ) throws -> GooglePlayAdapter {
         try GooglePlayAdapter(configuration, keys: keySource(), api: api)

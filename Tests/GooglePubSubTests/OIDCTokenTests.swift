@@ -304,9 +304,11 @@ import Testing
             { $0.push?.clockSkew = .seconds(301) }, { $0.push?.clockSkew = .seconds(-1) }, { $0.maximumBodyBytes = 0 },
             { $0.maximumPredecessors = 51 }, { $0.maximumPredecessors = -1 }, { $0.settlingWindow = .seconds(601) },
             { $0.settlingWindow = .seconds(-1) }, { $0.deniedRetryWindow = .seconds(-1) },
-        ] as [@Sendable (inout GooglePlayConfiguration) -> Void]
+        ] as [@Sendable (inout GooglePlayAdapter.Configuration) -> Void]
     )
-    func refusesConfigurationsThatVerifyNothing(_ change: @Sendable (inout GooglePlayConfiguration) -> Void) throws {
+    func refusesConfigurationsThatVerifyNothing(_ change: @Sendable (inout GooglePlayAdapter.Configuration) -> Void)
+        throws
+    {
         var configuration = Google.configuration()
         change(&configuration)
         #expect(throws: ConfigurationError.self) { try Google.adapter(configuration) }

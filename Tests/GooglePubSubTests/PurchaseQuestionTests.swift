@@ -15,7 +15,7 @@ struct PurchaseQuestionTests {
         _ kind: GooglePurchase.Kind = .subscription,
         token: String = Self.token,
         packageName: String = Google.package,
-        orderLookup: GooglePlayConfiguration.OrderLookup = .voided,
+        orderLookup: GooglePlayAdapter.Configuration.OrderLookup = .voided,
         answers: [String: HTTPTransportResponse] = [:]
     ) async throws(DeliveryError) -> Authenticated<GooglePurchase> {
         for (path, response) in answers {

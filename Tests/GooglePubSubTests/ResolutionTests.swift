@@ -30,7 +30,7 @@ struct ResolutionTests {
     static let root = "/androidpublisher/v3/applications/com.example.app"
 
     func adapter(
-        _ change: (inout GooglePlayConfiguration) -> Void = { _ in }
+        _ change: (inout GooglePlayAdapter.Configuration) -> Void = { _ in }
     ) throws -> GooglePlayAdapter {
         var configuration = Google.configuration()
         change(&configuration)

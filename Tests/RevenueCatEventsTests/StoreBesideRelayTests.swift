@@ -15,7 +15,7 @@ struct StoreBesideRelayTests {
     init() throws {
         simulator = try AppleSimulator(seed: "store beside relay")
         adapter = try AppleAdapter(
-            AppleConfiguration(
+            AppleAdapter.Configuration(
                 apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
                 environments: [.production],
                 trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])

@@ -28,7 +28,7 @@ struct TwoChannelTests {
     static func channels(_ story: AppleStory) throws -> Channels {
         let simulator = try AppleSimulator(seed: "two channels")
         let apple = try AppleAdapter(
-            AppleConfiguration(
+            AppleAdapter.Configuration(
                 apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
                 environments: [.production],
                 trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])

@@ -23,12 +23,16 @@ struct ReaderBenchmark {
     func run() async throws {
         let body = try Subjects.fixture("customer.subscription.updated")
         let data = Data(body)
-        Table.title("JSON, \(body.count) bytes, eight members read; floor: checked and indexed alone; peer: JSONDecoder")
+        Table.title(
+            "JSON, \(body.count) bytes, eight members read; floor: checked and indexed alone; peer: JSONDecoder"
+        )
         let read = Work {
             let event = try ObjectReader(parsing: body)
             let object = try ObjectReader(ObjectReader(event.value("data")).value("object"))
             _ = try (event.string("id"), event.string("type"), event.int64("created"), event.bool("livemode"))
-            _ = try (object.string("id"), object.string("status"), object.string("customer"), object.int64("start_date"))
+            _ = try (
+                object.string("id"), object.string("status"), object.string("customer"), object.int64("start_date")
+            )
         }
         let decoder = JSONDecoder()
         let measured = try await Measurement(

@@ -125,7 +125,7 @@ struct Subjects {
         roots: [[UInt8]],
         cacheCapacity: Int = 32
     ) throws -> AppleAdapter {
-        var configuration = AppleConfiguration(
+        var configuration = AppleAdapter.Configuration(
             apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
             environments: [.production],
             trustAnchors: try AppleTrustAnchors(der: roots)
@@ -167,7 +167,7 @@ struct Subjects {
         var headers = Delivery.Headers()
         for (name, value) in vector.headers { headers.add(name, value) }
         let adapter = try GooglePlayAdapter(
-            GooglePlayConfiguration(
+            GooglePlayAdapter.Configuration(
                 packageNames: [vector.config.packageName],
                 subscriptions: [vector.config.subscription],
                 push: .init(

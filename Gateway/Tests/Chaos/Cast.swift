@@ -38,7 +38,7 @@ struct Cast {
 
     /// The sources of a gateway, by name.
     func sources(_ play: PlayAnswers) throws -> [(name: String, adapter: any ProviderAdapter)] {
-        var configuration = AppleConfiguration(
+        var configuration = AppleAdapter.Configuration(
             apps: [.init(bundleID: apple.bundleId, appAppleID: apple.appAppleId)],
             environments: [.production],
             trustAnchors: try AppleTrustAnchors(der: [apple.rootCertificate])
@@ -47,7 +47,7 @@ struct Cast {
         configuration.maximumAge = nil
         let apple = try AppleAdapter(configuration)
         let google = try GooglePlayAdapter(
-            GooglePlayConfiguration(
+            GooglePlayAdapter.Configuration(
                 packageNames: [google.packageName],
                 subscriptions: [google.subscription],
                 push: .init(audience: google.audience, serviceAccountEmail: google.serviceAccountEmail)

@@ -19,7 +19,7 @@ import Testing
     private let adapter: PulledPlayAdapter
 
     init() throws {
-        let configuration = GooglePlayConfiguration(
+        let configuration = GooglePlayAdapter.Configuration(
             packageNames: ["com.example.app"],
             subscriptions: [Self.subscription],
             push: nil

@@ -29,12 +29,12 @@ struct SignedDataVerification: Sendable {
     let isSigned: Bool
     private let chains: ChainVerification
     let cache: ChainCache
-    private let certificateTime: AppleConfiguration.CertificateTime
+    private let certificateTime: AppleAdapter.Configuration.CertificateTime
     private let futureSkew: Int64
     /// In milliseconds; nil for any age.
     var maximumAge: Int64?
 
-    init(_ configuration: AppleConfiguration) throws(ConfigurationError) {
+    init(_ configuration: AppleAdapter.Configuration) throws(ConfigurationError) {
         isSigned = configuration.environments.contains(where: \.isSigned)
         do throws(SignatureError) {
             chains = try ChainVerification(

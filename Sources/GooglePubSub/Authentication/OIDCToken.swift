@@ -48,7 +48,7 @@ struct OIDCToken: Sendable {
     ///   issuer; `misdirected` for its audience; `stale` for its times; `unavailable` where the keys are.
     static func verify(
         _ headers: Delivery.Headers,
-        _ expected: GooglePlayConfiguration.Push,
+        _ expected: GooglePlayAdapter.Configuration.Push,
         keys: any KeySource,
         receivedAt: Int64
     ) async throws(DeliveryError) -> OIDCToken {
@@ -115,7 +115,7 @@ struct OIDCToken: Sendable {
 
     private static func check(
         _ payload: [UInt8],
-        _ expected: GooglePlayConfiguration.Push,
+        _ expected: GooglePlayAdapter.Configuration.Push,
         receivedAt: Int64
     ) throws(DeliveryError) {
         let claims: Claims

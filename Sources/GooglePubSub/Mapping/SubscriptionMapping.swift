@@ -1,161 +1,11 @@
 import FoundationEssentials
 import Normalizer
 
-/// The table of subscription notifications: what happened from the number, what is so from the answer.
-///
-/// Where the two agree, a row gives the event of its number. Where they do not, the notification has been overtaken,
-/// and the answer gives the event; the identities of such events come from what happened and not from the
-/// notification, so that the notification of its own that each has makes no second one. Numbers are those of the RTDN
-/// reference.
-struct SubscriptionMapping {
-    let item: PlayItem
-    /// All items of the purchase.
-    private var purchase: SubscriptionPurchase { item.purchase }
-
-    /// The events of the purchase's main item.
-    var drafts: [EventDraft] {
-        var drafts = rows
-        if let type = item.type, !type.isKnown, purchase.state.isKnown {
-            drafts.insert(unmapped("subscriptionNotification", String(type.rawValue)), at: 0)
-        }
-        if item.isMain, item.needsAcknowledgement { drafts.append(acknowledgementRequired) }
-        return drafts
-    }
-
-    private var rows: [EventDraft] {
-        switch purchase.state {
-        case .pending: return [purchasePending]
-        case .pendingPurchaseCanceled: return [purchasePendingCanceled]
-        case .active where item.reason == .question, .canceled where item.reason == .question: return asked
-        case .active: return active
-        case .canceled: return canceled
-        case .inGracePeriod: return item.type == .purchased ? [began, grace] : [grace]
-        case .onHold: return item.type == .purchased ? [began, hold] : [hold]
-        case .paused: return item.type == .purchased ? [began, paused] : [paused]
-        case .expired: return expiredRow
-        default: return [unmapped(purchase.state.rawValue, item.type.map { String($0.rawValue) })]
-        }
-    }
-}
-
-// MARK: Rows
-
-extension SubscriptionMapping {
-    private var active: [EventDraft] {
-        if item.isMain ? item.isEndedBesideOthers && item.type != .purchased : item.isOver { return endedBesideOthers }
-        switch item.type {
-        // Money went back and access stayed: the row of the voided purchase says all.
-        case nil: return []
-        // From hold, or from a pause: only what was known before tells which.
-        case .recovered?: return [renewed(recoveryCause)]
-        // An item that is replaced at its date may still be listed when its successor is charged ahead.
-        case .renewed?:
-            return item.isChargeKnown || item.isContinued ? [] : [renewed(renewalCause)]
-        // Undone since, or a commitment that runs on.
-        case .canceled?, .cancellationScheduled?:
-            return item.isCancellationScheduled ? [disabled] : []
-        // Beside the item that stands for the purchase, what was kept did not begin.
-        case .purchased?: return item.isMain || item.item.replacement?.mode != .keepExisting ? [began] : []
-        // Paid by now.
-        case .onHold?: return overtakenByCharge(.recovery(from: .hold))
-        case .inGracePeriod?: return overtakenByCharge(.recovery(from: .grace))
-        case .paused?: return overtakenByCharge(.resumption)
-        case .restarted?: return [enabled]
-        // The first is deprecated and comes beside the second; both have one identity.
-        case .priceChangeConfirmed?, .priceChangeUpdated?: return item.priceChange.map { [priceChange($0)] } ?? []
-        // The developer moved the renewal date. This is no deferred change of product.
-        case .deferred?: return [extended].compactMap(\.self)
-        // Planned, moved or dropped: the answer does not tell, and access goes on.
-        case .pauseScheduleChanged?: return [pauseScheduled]
-        // Read from a replica that lags, or about another item.
-        case .revoked?, .expired?: return []
-        case .itemsChanged?: return itemsChanged
-        // Another payment succeeded.
-        case .pendingPurchaseCanceled?: return []
-        case .priceStepUpConsentUpdated?: return item.stepUp.map { [priceChange($0)] } ?? []
-        default: return []
-        }
-    }
-
-    /// Paid up and not renewing: access goes on until the end of the period.
-    private var canceled: [EventDraft] {
-        let disabled = item.item.isPrepaid ? [] : [self.disabled]
-        switch item.type {
-        case nil: return []
-        case .expired? where item.isEndedBesideOthers, .revoked? where item.isEndedBesideOthers:
-            return endedBesideOthers
-        // Bought and canceled within moments.
-        case .purchased?: return [began] + disabled
-        case .renewed?: return item.isChargeKnown ? disabled : [renewed(renewalCause)] + disabled
-        case .recovered?: return [renewed(recoveryCause)] + disabled
-        case .deferred?: return [extended].compactMap(\.self) + disabled
-        case .itemsChanged?: return itemsChanged + disabled
-        case .expired?, .revoked?: return item.accessEnd <= item.eventTime ? [expired] : disabled
-        default: return disabled
-        }
-    }
-
-    private var expiredRow: [EventDraft] {
-        switch item.type {
-        // Money went back, and access with it.
-        case nil where item.isTakenAway, .revoked?: return [revoked]
-        case .purchased?: return [began, expired]
-        // Paid, and ended since.
-        case .renewed? where item.isRenewalOrder && !item.isChargeKnown: return [renewed(.unknown), expired]
-        default: return [expired]
-        }
-    }
-
-    /// Without a notification: what the answer shows to have happened.
-    private var asked: [EventDraft] {
-        if item.isOver {
-            // Of what renews, a charge may be moments late.
-            let hasEnded = !item.isOutlived && (!item.isMain || purchase.state == .canceled)
-            return hasEnded ? [expired] : []
-        }
-        var drafts: [EventDraft] = []
-        if item.start != nil, !item.isChargeKnown {
-            if item.isRenewalOrder, !item.isContinued {
-                drafts.append(renewed(.unknown))
-            } else if item.isMain || item.item.replacement?.mode != .keepExisting {
-                drafts.append(began)
-            }
-        }
-        // An item that is being replaced is charged at no new price.
-        if item.item.deferredReplacement == nil, let change = item.openPriceChange {
-            drafts.append(priceChange(change))
-        }
-        if purchase.state == .canceled, !item.item.isPrepaid { drafts.append(disabled) }
-        return drafts
-    }
-
-    private func overtakenByCharge(_ cause: LifecycleEvent.Renewed.Cause) -> [EventDraft] {
-        item.isRenewalOrder && !item.isOrderKnown ? [renewed(cause)] : []
-    }
-
-    /// An item whose time is over in a purchase that goes on.
-    private var endedBesideOthers: [EventDraft] {
-        switch item.type {
-        case .revoked?: [revoked]
-        case .itemsChanged?, .expired?: [expired]
-        // Taken away for this date. No notification of its own has to come.
-        case .renewed? where !item.isOutlived, .recovered? where !item.isOutlived: [expired]
-        default: []
-        }
-    }
-
-    private var itemsChanged: [EventDraft] {
-        if item.isMain { return [addOnsChanged] }
-        if item.item.isRemovalDeferred { return [disabled] }
-        return [item.isRenewalOrder ? renewed(.unknown) : started(.new)]
-    }
-}
-
 // MARK: A new token
 
 extension SubscriptionMapping {
     /// The event of a new token. The first rule that matches holds.
-    private var began: EventDraft {
+    var began: EventDraft {
         let line = item.item
         if let target = item.nextProductName { return changeScheduled(to: target) }
         guard let linked = purchase.linkedPurchaseToken, !linked.value.isEmpty else {
@@ -182,13 +32,13 @@ extension SubscriptionMapping {
         return started(.resubscribed)
     }
 
-    private var predecessorItem: SubscriptionPurchase.LineItem? { item.ancestors.first?.item }
+    var predecessorItem: SubscriptionPurchase.LineItem? { item.ancestors.first?.item }
 
-    private func replacedPlan(of replacement: SubscriptionPurchase.Replacement) -> String? {
+    func replacedPlan(of replacement: SubscriptionPurchase.Replacement) -> String? {
         predecessorItem.flatMap { $0.productID == replacement.productID ? $0.basePlanID : nil }
     }
 
-    private var productChanged: EventDraft {
+    var productChanged: EventDraft {
         let replaced =
             item.item.replacement.flatMap { replacement in
                 replacement.productID?.naming(basePlan: replacement.basePlanID ?? replacedPlan(of: replacement))
@@ -210,7 +60,7 @@ extension SubscriptionMapping {
         )
     }
 
-    private func changeScheduled(to target: String) -> EventDraft {
+    func changeScheduled(to target: String) -> EventDraft {
         let date = item.item.expiryTime
         return EventDraft(
             id: .changeScheduled(item.lineage, from: item.productName, to: target, at: date),
@@ -247,12 +97,12 @@ extension LifecycleEvent.ProductChange.Proration {
 extension SubscriptionMapping {
     /// The identity of something that no other channel can name, made from what happened: a notification that was
     /// overtaken and the one in time give one.
-    private func notified(_ what: String...) -> EventID {
+    func notified(_ what: String...) -> EventID {
         .notified(item.lineage, by: .google, notification: what.joined(separator: "/"))
     }
 
     /// The identity of something that only the notification tells.
-    private var notifiedByTime: EventID {
+    var notifiedByTime: EventID {
         notified(
             "subscription",
             item.type.map { String($0.rawValue) } ?? "",
@@ -260,14 +110,14 @@ extension SubscriptionMapping {
         )
     }
 
-    private var periodBeganID: EventID {
+    var periodBeganID: EventID {
         guard let transaction = item.transaction else {
             return .periodBegan(item.lineage, product: item.productName, start: item.period.start)
         }
         return .periodBegan(item.lineage, transaction: transaction)
     }
 
-    private func endedID(_ reason: LifecycleEvent.Expired.Reason) -> EventID {
+    func endedID(_ reason: LifecycleEvent.Expired.Reason) -> EventID {
         guard let transaction = item.transaction else {
             // A purchase without a paid order has but one period.
             return .ended(item.lineage, transaction: "", reason: reason)
@@ -275,7 +125,7 @@ extension SubscriptionMapping {
         return .ended(item.lineage, transaction: transaction, reason: reason)
     }
 
-    private func started(_ origin: LifecycleEvent.Started.Origin) -> EventDraft {
+    func started(_ origin: LifecycleEvent.Started.Origin) -> EventDraft {
         EventDraft(
             id: periodBeganID,
             event: .started(.init(origin: origin, phase: item.phase, period: item.period, price: item.price)),
@@ -283,14 +133,14 @@ extension SubscriptionMapping {
         )
     }
 
-    private func renewed(_ cause: LifecycleEvent.Renewed.Cause) -> EventDraft {
+    func renewed(_ cause: LifecycleEvent.Renewed.Cause) -> EventDraft {
         EventDraft(
             id: periodBeganID,
             event: .renewed(.init(cause: cause, phase: item.phase, period: item.period, price: item.price))
         )
     }
 
-    private var recoveryCause: LifecycleEvent.Renewed.Cause {
+    var recoveryCause: LifecycleEvent.Renewed.Cause {
         switch item.prior?.snapshot(at: item.eventTime).status {
         case .paused?: .resumption
         case .billingRetry?: .recovery(from: .hold)
@@ -300,7 +150,7 @@ extension SubscriptionMapping {
     }
 
     /// A charge in grace is reported as a renewal, too.
-    private var renewalCause: LifecycleEvent.Renewed.Cause {
+    var renewalCause: LifecycleEvent.Renewed.Cause {
         if item.isSuccessor { return .planChange }
         switch item.prior?.snapshot(at: item.eventTime).status {
         case .grace?: return .recovery(from: .grace)
@@ -310,7 +160,7 @@ extension SubscriptionMapping {
         }
     }
 
-    private var addOnsChanged: EventDraft {
+    var addOnsChanged: EventDraft {
         EventDraft(
             id: item.type == .purchased ? notified("items", "purchased") : notifiedByTime,
             event: .productChanged(
@@ -326,7 +176,7 @@ extension SubscriptionMapping {
         )
     }
 
-    private var disabled: EventDraft {
+    var disabled: EventDraft {
         let reason = item.disabledReason ?? .unknown
         var canceledAt: Date?
         if case .user(let time?, _)? = purchase.cancellation { canceledAt = time }
@@ -343,11 +193,11 @@ extension SubscriptionMapping {
         )
     }
 
-    private var enabled: EventDraft {
+    var enabled: EventDraft {
         EventDraft(id: notifiedByTime, event: .autoRenewEnabled)
     }
 
-    private var grace: EventDraft {
+    var grace: EventDraft {
         let until = item.item.expiryTime
         return EventDraft(
             id: notified("grace", purchase.pendingOrderID ?? item.transaction ?? ""),
@@ -355,14 +205,14 @@ extension SubscriptionMapping {
         )
     }
 
-    private var hold: EventDraft {
+    var hold: EventDraft {
         EventDraft(
             id: notified("hold", purchase.pendingOrderID ?? item.transaction ?? ""),
             event: .billingIssue(.init(access: .suspended))
         )
     }
 
-    private var paused: EventDraft {
+    var paused: EventDraft {
         EventDraft(
             id: endedID(.paused),
             event: .paused(.init(resumesAt: purchase.autoResumeTime)),
@@ -370,11 +220,11 @@ extension SubscriptionMapping {
         )
     }
 
-    private var pauseScheduled: EventDraft {
+    var pauseScheduled: EventDraft {
         EventDraft(id: notifiedByTime, event: .pauseScheduled(.init()), effectiveAt: item.item.expiryTime)
     }
 
-    private var extended: EventDraft? {
+    var extended: EventDraft? {
         guard let end = item.item.expiryTime, item.priorEnd != end else { return nil }
         return EventDraft(
             id: item.transaction.map { .extended(item.lineage, transaction: $0, to: end) }
@@ -383,7 +233,7 @@ extension SubscriptionMapping {
         )
     }
 
-    private func priceChange(_ change: LifecycleEvent.PriceChange) -> EventDraft {
+    func priceChange(_ change: LifecycleEvent.PriceChange) -> EventDraft {
         EventDraft(
             id: notified(
                 "price",
@@ -396,7 +246,7 @@ extension SubscriptionMapping {
         )
     }
 
-    private var expired: EventDraft {
+    var expired: EventDraft {
         EventDraft(
             id: endedID(.unknown),
             event: .expired(.init(reason: item.expiryReason, feedback: purchase.cancellationFeedback)),
@@ -404,22 +254,22 @@ extension SubscriptionMapping {
         )
     }
 
-    private var revoked: EventDraft {
+    var revoked: EventDraft {
         EventDraft(id: endedID(.unknown), event: .revoked(.init(reason: item.revocationReason)))
     }
 
-    private var purchasePending: EventDraft {
+    var purchasePending: EventDraft {
         EventDraft(id: notified("pending"), event: .purchasePending(.init(product: item.item.productID)))
     }
 
-    private var purchasePendingCanceled: EventDraft {
+    var purchasePendingCanceled: EventDraft {
         EventDraft(
             id: notified("pending_canceled"),
             event: .purchasePendingCanceled(.init(product: item.item.productID))
         )
     }
 
-    private var acknowledgementRequired: EventDraft {
+    var acknowledgementRequired: EventDraft {
         EventDraft(
             id: notified("acknowledgement"),
             event: .acknowledgementRequired(.init(deadline: item.acknowledgementDeadline)),
@@ -427,7 +277,7 @@ extension SubscriptionMapping {
         )
     }
 
-    private func unmapped(_ type: String, _ subtype: String?) -> EventDraft {
+    func unmapped(_ type: String, _ subtype: String?) -> EventDraft {
         EventDraft(id: notifiedByTime, event: .unmapped(.init(type: type, subtype: subtype)))
     }
 }

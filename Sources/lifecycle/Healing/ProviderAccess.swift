@@ -116,7 +116,7 @@ struct ProviderAccess {
         }
         let roots = String(decoding: try contents(of: reader.string("rootsFile")), as: UTF8.self)
         let appID = try reader.optionalInt64("appAppleId")
-        var configuration = AppleConfiguration(
+        var configuration = AppleAdapter.Configuration(
             apps: identifiers.map { .init(bundleID: $0, appAppleID: appID) },
             environments: Set(environments.map { $0 == .production ? .production : .sandbox }),
             trustAnchors: try AppleTrustAnchors(pem: roots)
@@ -173,7 +173,7 @@ struct ProviderAccess {
             ),
             base: base
         )
-        let configuration = GooglePlayConfiguration(packageNames: Set(names), subscriptions: [], push: nil)
+        let configuration = GooglePlayAdapter.Configuration(packageNames: Set(names), subscriptions: [], push: nil)
         let adapter = try GooglePlayAdapter(configuration, keys: nil, api: api)
         self.adapter = adapter
         apps = names

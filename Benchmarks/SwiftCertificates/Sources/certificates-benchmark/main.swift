@@ -11,7 +11,7 @@ guard let delivery = story.max(by: { $0.body.count < $1.body.count }) else { thr
 let body = Data(delivery.body)
 
 let adapter = try AppleAdapter(
-    AppleConfiguration(
+    AppleAdapter.Configuration(
         apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
         environments: [.production],
         trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])

@@ -14,7 +14,7 @@ func file(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fil
 
 let transport = try CurlTransport()
 let apple = try AppleAdapter(
-    AppleConfiguration(
+    AppleAdapter.Configuration(
         apps: [.init(bundleID: "com.example.app", appAppleID: 1_234_567_890)],
         environments: [.production, .sandbox],
         trustAnchors: AppleTrustAnchors(der: [try file("AppleRootCA-G3.cer")])
@@ -23,7 +23,7 @@ let apple = try AppleAdapter(
 let serviceAccount = try ServiceAccount(keyFile: Secret(bytes: try file("service-account.json")))
 let tokens = try ServiceAccountTokenSource(serviceAccount, transport: transport, now: { Date() })
 let google = try GooglePlayAdapter(
-    GooglePlayConfiguration(
+    GooglePlayAdapter.Configuration(
         packageNames: ["com.example.app"],
         push: .init(audience: setting("GOOGLE_AUDIENCE"), serviceAccountEmail: setting("GOOGLE_PUSH_ACCOUNT"))
     ),

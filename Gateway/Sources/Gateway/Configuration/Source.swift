@@ -117,7 +117,7 @@ package struct Source: Sendable {
             default: throw settings.error("environments", "must be production, sandbox or both")
             }
         }
-        var configuration = AppleConfiguration(
+        var configuration = AppleAdapter.Configuration(
             apps: identifiers.map { .init(bundleID: $0, appAppleID: appID) },
             environments: Set(environments.map { $0 == .production ? .production : .sandbox }),
             trustAnchors: anchors
@@ -158,14 +158,18 @@ package struct Source: Sendable {
         )
         let names = Set(try settings.list("package_names"))
         guard let subscription = settings.reader.string(forKey: "pull_subscription") else {
-            let push = GooglePlayConfiguration.Push(
+            let push = GooglePlayAdapter.Configuration.Push(
                 audience: try settings.required("audience"),
                 serviceAccountEmail: try settings.required("push_service_account")
             )
-            let configuration = GooglePlayConfiguration(packageNames: names, push: push)
+            let configuration = GooglePlayAdapter.Configuration(packageNames: names, push: push)
             return (try GooglePlayAdapter(configuration, keys: RemoteKeySource(transport: transport), api: api), nil)
         }
-        let configuration = GooglePlayConfiguration(packageNames: names, subscriptions: [subscription], push: nil)
+        let configuration = GooglePlayAdapter.Configuration(
+            packageNames: names,
+            subscriptions: [subscription],
+            push: nil
+        )
         let tokens = try ServiceAccountTokenSource(account, scopes: [.pubSub], transport: transport, now: { Date() })
         let pull = PullSettings(
             configuration: PullConfiguration(subscription: subscription),

@@ -14,7 +14,7 @@ import WireJSON
 /// Verification is synchronous, shares no lock but a short read of the chain cache, and runs on any number of threads.
 public struct AppleJWSVerifier: Sendable {
     private(set) var verification: SignedDataVerification
-    private let apps: [AppleConfiguration.App]
+    private let apps: [AppleAdapter.Configuration.App]
     private let environments: Set<AppleEnvironment>
     private let maximumUploadAge: Int64?
 
@@ -22,7 +22,7 @@ public struct AppleJWSVerifier: Sendable {
     ///
     /// - Throws: `ConfigurationError` for a configuration that would verify nothing, such as no app, no root, or an
     ///   app without `appAppleID` in Production.
-    public init(_ configuration: AppleConfiguration) throws(ConfigurationError) {
+    public init(_ configuration: AppleAdapter.Configuration) throws(ConfigurationError) {
         try configuration.validate()
         verification = try SignedDataVerification(configuration)
         apps = configuration.apps
@@ -280,7 +280,7 @@ extension AppleJWSVerifier {
 
 // Strings that decide something are compared octet for octet: `==` on `String` follows canonical equivalence.
 extension AppleJWSVerifier {
-    private func requireApp(of content: some NamingApp) throws(DeliveryError) -> AppleConfiguration.App {
+    private func requireApp(of content: some NamingApp) throws(DeliveryError) -> AppleAdapter.Configuration.App {
         try requireApp(
             content.bundleID,
             appAppleID: content.appAppleID,
@@ -296,7 +296,7 @@ extension AppleJWSVerifier {
         environment: AppleEnvironment,
         in role: StaticString,
         namesApp: Bool = true
-    ) throws(DeliveryError) -> AppleConfiguration.App {
+    ) throws(DeliveryError) -> AppleAdapter.Configuration.App {
         let named = apps.filter { $0.bundleID.hasOctets(of: bundleID) }
         guard !named.isEmpty else {
             throw misdirected("\(role): bundleId is not that of a configured app")

@@ -10,7 +10,7 @@ struct PurchaseLookup {
     private static let attempts = 3
 
     private let api: PlayDeveloperAPI
-    private let configuration: GooglePlayConfiguration
+    private let configuration: GooglePlayAdapter.Configuration
     private let packageName: String
     private let receivedAt: Date
     /// When the event happened that a notification tells of; nil where the host asks by itself.
@@ -20,7 +20,7 @@ struct PurchaseLookup {
     /// - Parameter eventTime: when the event happened that a notification tells of; nil where the host asks by itself.
     init(
         api: PlayDeveloperAPI,
-        configuration: GooglePlayConfiguration,
+        configuration: GooglePlayAdapter.Configuration,
         packageName: String,
         receivedAt: Date,
         eventTime: Date? = nil

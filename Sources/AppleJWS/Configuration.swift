@@ -1,0 +1,91 @@
+import LifecycleEvents
+
+extension AppleAdapter {
+    /// The expectations of a receiver of Apple's signed data. Nothing in a payload switches any of them off.
+    public struct Configuration: Sendable {
+        /// An app whose data is expected.
+        public struct App: Hashable, Sendable {
+            /// The bundle id.
+            public var bundleID: String
+            /// The App Store's numeric id of the app. Production data has to carry it.
+            public var appAppleID: Int64?
+
+            /// Names an app.
+            public init(bundleID: String, appAppleID: Int64? = nil) {
+                self.bundleID = bundleID
+                self.appAppleID = appAppleID
+            }
+        }
+
+        /// When the certificates of a chain have to be valid.
+        @nonexhaustive
+        public enum CertificateTime: Hashable, Sendable {
+            /// When Apple signed (`signedDate`). Old data can be verified again for ever; set a maximum age where a leaked
+            /// and expired signing key is a worry.
+            case signedDate
+            /// When the data was received.
+            case receipt
+        }
+
+        /// The apps whose data is expected.
+        public var apps: [App]
+        /// The environments whose data is expected. Signed and unsigned ones cannot be mixed.
+        public var environments: Set<AppleEnvironment>
+        /// The roots that a chain has to end in.
+        public var trustAnchors: AppleTrustAnchors
+        /// When the certificates have to be valid.
+        public var certificateTime: CertificateTime = .signedDate
+        /// How far `signedDate` may lie after the time of receipt.
+        public var maximumFutureSkew: Duration = .seconds(300)
+        /// How far `signedDate` may lie before the time of receipt; nil for any age. Apple repeats a notification for about
+        /// a week with its first signature, so anything shorter loses events. Without a limit, a signing key that was stolen and
+        /// has expired since could go on signing with an old date. Answers of Apple's servers (the channels `history` and `refetch`)
+        /// may be of any age, and what clients upload is held against ``maximumUploadAge`` instead.
+        public var maximumAge: Duration? = .seconds(14 * 86_400)
+        /// How far the `signedDate` of what a client uploads may lie before the time of receipt; nil for any age. A device hands in
+        /// what was signed when it last asked the App Store: years ago, where something was bought for good.
+        public var maximumUploadAge: Duration?
+        /// The longest body that is read, in bytes.
+        public var maximumBodyBytes: Int = 1 << 20
+        /// How many certificate chains are remembered as valid. Apple uses very few at a time.
+        public var chainCacheCapacity: Int = 32
+
+        /// Describes what to expect.
+        public init(apps: [App], environments: Set<AppleEnvironment>, trustAnchors: AppleTrustAnchors) {
+            self.apps = apps
+            self.environments = environments
+            self.trustAnchors = trustAnchors
+        }
+
+        func validate() throws(ConfigurationError) {
+            guard !apps.isEmpty else { throw ConfigurationError("configure at least one app") }
+            guard !environments.isEmpty else { throw ConfigurationError("configure at least one environment") }
+            for app in apps {
+                guard !app.bundleID.utf8.allSatisfy({ $0 <= 0x20 }) else {
+                    throw ConfigurationError("an app's bundleID must not be blank")
+                }
+                guard !environments.contains(.production) || app.appAppleID != nil else {
+                    throw ConfigurationError("app \(app.bundleID) needs its appAppleID, which Production requires")
+                }
+            }
+            guard environments.allSatisfy(\.isSigned) || !environments.contains(where: \.isSigned) else {
+                throw ConfigurationError(
+                    "Xcode and LocalTesting are unsigned and cannot be combined with Production or Sandbox"
+                )
+            }
+            for environment in environments
+            where ![.production, .sandbox, .xcode, .localTesting].contains(environment) {
+                throw ConfigurationError(
+                    "environment \(environment) must be Production, Sandbox, Xcode or LocalTesting"
+                )
+            }
+            guard [maximumFutureSkew, maximumAge, maximumUploadAge].allSatisfy({ $0.map { $0 >= .zero } ?? true })
+            else {
+                throw ConfigurationError("maximumFutureSkew, maximumAge and maximumUploadAge must not be negative")
+            }
+            guard maximumBodyBytes > 0, chainCacheCapacity > 0 else {
+                throw ConfigurationError("maximumBodyBytes and chainCacheCapacity must be positive")
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import FoundationEssentials
+import LifecycleEvents
+import SignatureCore
+
+/// The assertions of renewal info.
+final class AppleRenewalSnapshot {
+    let renewalInfo: AppleRenewalInfo
+    private let status: AppleNotification.Status?
+    private let notification: (type: AppleNotification.NotificationType, subtype: AppleNotification.Subtype?)?
+    private let assertedAt: Date
+    // Only the transaction beside it says so, where there is one.
+    private let isLatest: Bool
+    private let periodStart: Date?
+    private let retryUntil: Date?
+    private let transaction: AppleTransaction?
+    private let expiresDate: Date?
+    private let price: Money?
+
+    /// Apple's longest grace period, in seconds (App Store Connect Help, "Enable billing grace period": 3, 16 or 28 days).
+    private static let longestGrace: TimeInterval = 28 * 86_400
+
+    init(
+        renewalInfo: AppleRenewalInfo,
+        transaction: AppleTransaction?,
+        status: AppleNotification.Status? = nil,
+        notification: (type: AppleNotification.NotificationType, subtype: AppleNotification.Subtype?)? = nil,
+        assertedAt: Date? = nil
+    ) {
+        self.renewalInfo = renewalInfo
+        self.status = status
+        self.notification = notification
+        self.assertedAt = assertedAt ?? renewalInfo.signedDate
+        // `renewalDate` is the end of the latest purchase. A refund, say, may be of an earlier one.
+        isLatest = transaction?.expiresDate.map { $0 >= renewalInfo.renewalDate ?? $0 } ?? true
+        periodStart = transaction?.began(by: self.assertedAt, status)
+        retryUntil = transaction?.retryUntil
+        self.transaction = transaction
+        expiresDate = transaction?.expiresDate
+        price = transaction?.price
+    }
+
+    var facts: [Fact] {
+        var facts: [Fact] = []
+        if let terms { facts.append(.renewalIntent(Fact.RenewalIntent(terms, reason: disabledReason))) }
+        // Renewal info is a snapshot: where it names no product, none is planned any more.
+        if terms?.nextProduct == nil { facts.append(.nextProduct(Fact.NextProduct(nextProduct))) }
+        facts.append(.billing(billing))
+        facts.append(.priceChange(Fact.PriceChangeState(priceChange)))
+        return facts
+    }
+
+    var terms: RenewalTerms? {
+        renewalInfo.autoRenewStatus.map {
+            RenewalTerms(
+                willRenew: $0 == .on,
+                nextProduct: nextProduct,
+                nextPrice: renewalInfo.renewalPrice,
+                renewsAt: renewalInfo.renewalDate,
+                winBackOffers: renewalInfo.eligibleWinBackOfferIDs.isEmpty ? nil : renewalInfo.eligibleWinBackOfferIDs
+            )
+        }
+    }
+
+    /// The product that renews next. A plan that renewal info does not name stays as it is, and so does the item of a generic
+    /// product.
+    var nextProduct: String? {
+        guard let id = renewalInfo.autoRenewProductID else { return nil }
+        let isSame = transaction?.productID.hasOctets(of: id) == true
+        // A purchase without items that renews as the same product has none.
+        if let items = renewalInfo.advancedCommerce, !isSame || transaction?.sku != nil,
+            let sku = items.mainSKU(after: transaction?.sku)
+        {
+            return sku
+        }
+        let plan = renewalInfo.renewalBillingPlanType ?? (isSame ? transaction?.billingPlanType : nil)
+        return (isSame ? transaction?.sku ?? id : id).naming(plan)
+    }
+
+    /// True if Apple says that grace runs, and not until when.
+    var isGraceOpen: Bool {
+        renewalInfo.gracePeriodExpiresDate == nil && isLatest
+            && (status == .gracePeriod || notification.map { $0 == (.didFailToRenew, .gracePeriod) } ?? false)
+    }
+
+    /// The end of the grace period, where there is one: stated, or as far as any can go where Apple says that it runs and leaves
+    /// out until when. That it ran out ends it where its end was never stated.
+    var graceUntil: Date? {
+        if let stated = renewalInfo.gracePeriodExpiresDate { return stated }
+        guard let longest = expiresDate?.addingTimeInterval(Self.longestGrace) else { return nil }
+        if isGraceOpen { return longest }
+        return notification?.type == .gracePeriodExpired ? min(longest, assertedAt) : nil
+    }
+
+    private var billing: Fact.Billing {
+        let isOutstanding =
+            renewalInfo.isInBillingRetryPeriod == true || status == .billingRetry || status == .gracePeriod
+            || isGraceOpen
+        guard isOutstanding else { return Fact.Billing(.settled, periodStart: periodStart) }
+        let graceUntil = graceUntil
+        let inGrace = graceUntil.map { $0 > assertedAt } ?? false
+        return Fact.Billing(
+            inGrace ? .grace : .suspended,
+            // Of the latest purchase, whichever the transaction is; unnamed it is the last that was known by then.
+            periodStart: isLatest ? periodStart : nil,
+            graceUntil: graceUntil,
+            retryUntil: isLatest ? retryUntil : nil
+        )
+    }
+
+    private var priceChange: LifecycleEvent.PriceChange? {
+        renewalInfo.priceIncreaseStatus.map {
+            LifecycleEvent.PriceChange(
+                stage: $0 == .accepted ? .accepted : .pending,
+                old: price,
+                new: renewalInfo.renewalPrice,
+                effectiveAt: renewalInfo.renewalDate,
+                consentRequired: $0 == .pending
+            )
+        }
+    }
+
+    /// Why it will not renew. With a commitment, bills and access go on until it ends.
+    var disabledReason: LifecycleEvent.AutoRenewDisabled.Reason? {
+        if renewalInfo.autoRenewStatus == .on {
+            return renewalInfo.commitment?.autoRenewStatus == .off ? .commitment : nil
+        }
+        switch renewalInfo.expirationIntent {
+        case nil, .customerCanceled?: return .customer
+        case .billingError?: return .billing
+        case .priceIncreaseDeclined?: return .priceIncreaseDeclined
+        case .productUnavailable?: return .store
+        default: return .unknown
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import FoundationEssentials
+import Normalizer
+
+/// The table of subscription notifications: what happened from the number, what is so from the answer.
+///
+/// Where the two agree, a row gives the event of its number. Where they do not, the notification has been overtaken,
+/// and the answer gives the event; the identities of such events come from what happened and not from the
+/// notification, so that the notification of its own that each has makes no second one. Numbers are those of the RTDN
+/// reference.
+struct SubscriptionMapping {
+    let item: PlayItem
+    /// All items of the purchase.
+    var purchase: SubscriptionPurchase { item.purchase }
+
+    /// The events of the purchase's main item.
+    var drafts: [EventDraft] {
+        var drafts = rows
+        if let type = item.type, !type.isKnown, purchase.state.isKnown {
+            drafts.insert(unmapped("subscriptionNotification", String(type.rawValue)), at: 0)
+        }
+        if item.isMain, item.needsAcknowledgement { drafts.append(acknowledgementRequired) }
+        return drafts
+    }
+
+    private var rows: [EventDraft] {
+        switch purchase.state {
+        case .pending: return [purchasePending]
+        case .pendingPurchaseCanceled: return [purchasePendingCanceled]
+        case .active where item.reason == .question, .canceled where item.reason == .question: return asked
+        case .active: return active
+        case .canceled: return canceled
+        case .inGracePeriod: return item.type == .purchased ? [began, grace] : [grace]
+        case .onHold: return item.type == .purchased ? [began, hold] : [hold]
+        case .paused: return item.type == .purchased ? [began, paused] : [paused]
+        case .expired: return expiredRow
+        default: return [unmapped(purchase.state.rawValue, item.type.map { String($0.rawValue) })]
+        }
+    }
+}
+
+// MARK: Rows
+
+extension SubscriptionMapping {
+    private var active: [EventDraft] {
+        if item.isMain ? item.isEndedBesideOthers && item.type != .purchased : item.isOver { return endedBesideOthers }
+        switch item.type {
+        // Money went back and access stayed: the row of the voided purchase says all.
+        case nil: return []
+        // From hold, or from a pause: only what was known before tells which.
+        case .recovered?: return [renewed(recoveryCause)]
+        // An item that is replaced at its date may still be listed when its successor is charged ahead.
+        case .renewed?:
+            return item.isChargeKnown || item.isContinued ? [] : [renewed(renewalCause)]
+        // Undone since, or a commitment that runs on.
+        case .canceled?, .cancellationScheduled?:
+            return item.isCancellationScheduled ? [disabled] : []
+        // Beside the item that stands for the purchase, what was kept did not begin.
+        case .purchased?: return item.isMain || item.item.replacement?.mode != .keepExisting ? [began] : []
+        // Paid by now.
+        case .onHold?: return overtakenByCharge(.recovery(from: .hold))
+        case .inGracePeriod?: return overtakenByCharge(.recovery(from: .grace))
+        case .paused?: return overtakenByCharge(.resumption)
+        case .restarted?: return [enabled]
+        // The first is deprecated and comes beside the second; both have one identity.
+        case .priceChangeConfirmed?, .priceChangeUpdated?: return item.priceChange.map { [priceChange($0)] } ?? []
+        // The developer moved the renewal date. This is no deferred change of product.
+        case .deferred?: return [extended].compactMap(\.self)
+        // Planned, moved or dropped: the answer does not tell, and access goes on.
+        case .pauseScheduleChanged?: return [pauseScheduled]
+        // Read from a replica that lags, or about another item.
+        case .revoked?, .expired?: return []
+        case .itemsChanged?: return itemsChanged
+        // Another payment succeeded.
+        case .pendingPurchaseCanceled?: return []
+        case .priceStepUpConsentUpdated?: return item.stepUp.map { [priceChange($0)] } ?? []
+        default: return []
+        }
+    }
+
+    /// Paid up and not renewing: access goes on until the end of the period.
+    private var canceled: [EventDraft] {
+        let disabled = item.item.isPrepaid ? [] : [self.disabled]
+        switch item.type {
+        case nil: return []
+        case .expired? where item.isEndedBesideOthers, .revoked? where item.isEndedBesideOthers:
+            return endedBesideOthers
+        // Bought and canceled within moments.
+        case .purchased?: return [began] + disabled
+        case .renewed?: return item.isChargeKnown ? disabled : [renewed(renewalCause)] + disabled
+        case .recovered?: return [renewed(recoveryCause)] + disabled
+        case .deferred?: return [extended].compactMap(\.self) + disabled
+        case .itemsChanged?: return itemsChanged + disabled
+        case .expired?, .revoked?: return item.accessEnd <= item.eventTime ? [expired] : disabled
+        default: return disabled
+        }
+    }
+
+    private var expiredRow: [EventDraft] {
+        switch item.type {
+        // Money went back, and access with it.
+        case nil where item.isTakenAway, .revoked?: return [revoked]
+        case .purchased?: return [began, expired]
+        // Paid, and ended since.
+        case .renewed? where item.isRenewalOrder && !item.isChargeKnown: return [renewed(.unknown), expired]
+        default: return [expired]
+        }
+    }
+
+    /// Without a notification: what the answer shows to have happened.
+    private var asked: [EventDraft] {
+        if item.isOver {
+            // Of what renews, a charge may be moments late.
+            let hasEnded = !item.isOutlived && (!item.isMain || purchase.state == .canceled)
+            return hasEnded ? [expired] : []
+        }
+        var drafts: [EventDraft] = []
+        if item.start != nil, !item.isChargeKnown {
+            if item.isRenewalOrder, !item.isContinued {
+                drafts.append(renewed(.unknown))
+            } else if item.isMain || item.item.replacement?.mode != .keepExisting {
+                drafts.append(began)
+            }
+        }
+        // An item that is being replaced is charged at no new price.
+        if item.item.deferredReplacement == nil, let change = item.openPriceChange {
+            drafts.append(priceChange(change))
+        }
+        if purchase.state == .canceled, !item.item.isPrepaid { drafts.append(disabled) }
+        return drafts
+    }
+
+    private func overtakenByCharge(_ cause: LifecycleEvent.Renewed.Cause) -> [EventDraft] {
+        item.isRenewalOrder && !item.isOrderKnown ? [renewed(cause)] : []
+    }
+
+    /// An item whose time is over in a purchase that goes on.
+    private var endedBesideOthers: [EventDraft] {
+        switch item.type {
+        case .revoked?: [revoked]
+        case .itemsChanged?, .expired?: [expired]
+        // Taken away for this date. No notification of its own has to come.
+        case .renewed? where !item.isOutlived, .recovered? where !item.isOutlived: [expired]
+        default: []
+        }
+    }
+
+    private var itemsChanged: [EventDraft] {
+        if item.isMain { return [addOnsChanged] }
+        if item.item.isRemovalDeferred { return [disabled] }
+        return [item.isRenewalOrder ? renewed(.unknown) : started(.new)]
+    }
+}

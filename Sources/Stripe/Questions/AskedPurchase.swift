@@ -1,0 +1,105 @@
+public import FoundationEssentials
+public import LifecycleEvents
+
+extension StripeAdapter {
+    /// Stripe's list of events, for a journal's `backfill(from:)`; nil without ``Configuration/lookup``.
+    ///
+    /// - Parameter account: the connected account; nil for the account of the key.
+    public func history(of account: String? = nil) -> StripeEventHistory? {
+        setup.client.map { StripeEventHistory(self, $0, account: account) }
+    }
+
+    /// Looks up the Checkout session that a customer comes back from, and takes the answer through all steps.
+    ///
+    /// Identities are those of Stripe's own events, so the first to arrive is the news. A session that is not completed
+    /// gives no event.
+    ///
+    /// - Parameters:
+    ///   - checkoutSession: the session's id, which is unproven. The result names its owner.
+    ///   - account: the connected account that it belongs to; nil for our own.
+    ///   - receivedAt: the time of the look-up, limited by Stripe's own statement of its time.
+    /// - Throws: `DeliveryError`, never authentic. `malformed` for an id of an impossible form, without a request, and
+    ///   for an answer that cannot be read; `misdirected` if Stripe does not know it under our key, and for the other
+    ///   mode or another account; `unavailable` if Stripe could not be asked. No error says anything about a purchase.
+    public func receive(
+        checkoutSession: String,
+        account: String? = nil,
+        receivedAt: Date
+    ) async throws(DeliveryError) -> Normalization {
+        try normalize(
+            try await resolve(checkoutSession, of: .checkoutSession, account: account, receivedAt: receivedAt)
+        )
+    }
+
+    /// Looks up a subscription, and takes the answer through all steps.
+    ///
+    /// Facts state what is true now. Past changes become the events that Stripe's own notifications would give, as far
+    /// as the subscription and its latest invoice identify them.
+    ///
+    /// - Parameters:
+    ///   - subscription: the subscription's id.
+    ///   - account: the connected account that it belongs to; nil for our own.
+    ///   - receivedAt: the time of the look-up, limited by Stripe's own statement of its time.
+    /// - Throws: as ``receive(checkoutSession:account:receivedAt:)``.
+    public func receive(
+        subscription: String,
+        account: String? = nil,
+        receivedAt: Date
+    ) async throws(DeliveryError) -> Normalization {
+        try normalize(try await resolve(subscription, of: .subscription, account: account, receivedAt: receivedAt))
+    }
+
+    /// Asks Stripe about a subscription or a session of Checkout.
+    ///
+    /// - Throws: `DeliveryError` as ``receive(checkoutSession:account:receivedAt:)``.
+    public func resolve(
+        _ id: String,
+        of kind: StripePurchase.Kind,
+        account: String? = nil,
+        receivedAt: Date
+    ) async throws(DeliveryError) -> Authenticated<StripePurchase> {
+        do throws(DeliveryError) {
+            var purchase = try StripePurchase(kind, id, account: account == configuration.ownAccount ? nil : account)
+            let question = StripeNotification(asking: purchase)
+            try checkAccount(of: question)
+            guard let client = setup.client else {
+                throw DeliveryError(.unavailable, "no look-up is configured: set Configuration.lookup")
+            }
+            let answered = try await answered(question, by: client)
+            guard answered.isLive != nil else {
+                throw DeliveryError(.malformed, "the answer does not say whether it is live")
+            }
+            try checkAddressee(of: answered)
+            purchase.answers = answered.answers
+            return Authenticated(
+                purchase,
+                receivedAt: receivedAt,
+                channel: .refetch,
+                evidence: Origin.Evidence(.tls),
+                digest: BodyDigest(of: answered.answers[LookupRequest.object]?.body ?? [])
+            )
+        } catch {
+            throw error.unproven
+        }
+    }
+
+    /// Maps the answers to canonical events.
+    ///
+    /// - Throws: `DeliveryError` with `malformed` where a date, amount or identifier is not of its documented form.
+    public func normalize(_ resolved: Authenticated<StripePurchase>) throws(DeliveryError) -> Normalization {
+        do throws(DeliveryError) {
+            return try normalize(resolved.map { StripeNotification(asking: $0) })
+        } catch {
+            throw error.unproven
+        }
+    }
+}
+
+extension DeliveryError {
+    /// The same error of something that was never a delivery of Stripe's.
+    fileprivate var unproven: DeliveryError {
+        var error = self
+        error.isAuthentic = false
+        return error
+    }
+}
