@@ -80,9 +80,9 @@ enum ExitStatus {
     static let meanings: [(code: Int32, meaning: String)] = [
         (ExitCode.success, "done"),
         (.differs, "a case, a comparison or a story differs, credits or purchases are missing, or a history has a gap"),
-        (.validationFailure, "wrong usage, also a file that cannot be read or an account source that does not exist"),
-        (.rejected, "data was refused: a delivery, a line that is no event, a log that was changed"),
-        (.nothingFound, "nothing is known: the input has no event, or no purchase belongs to the account"),
+        (.validationFailure, "wrong usage, including an unreadable file and an unknown account source"),
+        (.rejected, "data was refused: a delivery, a line without an event, a log that was changed"),
+        (.nothingFound, "nothing found: the input has no event, or no purchase belongs to the account"),
         (.unavailable, "a provider or a database could not be reached"),
         (.cannotWrite, "output could not be written"),
     ].map { ($0.0.rawValue, $0.1) }
