@@ -6,7 +6,7 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-// A package of its own, so that nobody who depends on the libraries builds it. It sees what users see: public API only.
+// A package of its own, so that clients of the libraries do not build it. Like users, it sees only the public API.
 let package = Package(
     name: "Benchmarks",
     dependencies: [.package(name: "swift-lifecycle-events", path: "..")],

@@ -13,7 +13,7 @@ var state = SubscriptionState(purchase)
 
 func time(_ text: String) -> Date { (try? Date("\(text)T00:00:00Z", strategy: .iso8601)) ?? .distantPast }
 
-/// What an adapter makes of the notification of a paid period.
+/// The adapter's result for the notification of a paid period.
 @MainActor func buy(_ product: String, _ transaction: String, from start: String, until end: String, for price: Int64) {
     let period = ServicePeriod(start: time(start), end: time(end))
     let charge = Price(Money(ExactDecimal(price), "USD"), .charged)

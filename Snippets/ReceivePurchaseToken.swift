@@ -1,4 +1,4 @@
-// Takes the token of a purchase of Google Play's that an app uploads, for whoever is signed in.
+// Takes the uploaded token of a Google Play purchase, for the signed-in user.
 
 import Foundation
 import GooglePubSub

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-// Apart from the other benchmarks, which then resolve no Swift package of anybody else's.
+// Apart from the other benchmarks, which then resolve no foreign Swift package.
 let package = Package(
     name: "Refetch",
     dependencies: [

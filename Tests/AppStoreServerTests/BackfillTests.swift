@@ -21,7 +21,7 @@ import Testing
         return (world, try story.map { try apple.delivery($0, receivedAt: World.start) })
     }
 
-    /// What a journal knows, and what it reported.
+    /// A journal's knowledge, and its reports.
     struct Outcome: Equatable {
         var states: [SubscriptionState] = []
         var events: Set<EventID> = []

@@ -13,7 +13,7 @@ import Testing
         var body: String
     }
 
-    /// What a call sends, where Apple answers with this.
+    /// The request of a call, if Apple gives this answer.
     func sent(
         answering body: String = "{}",
         status: Int = 200,

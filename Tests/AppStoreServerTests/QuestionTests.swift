@@ -86,7 +86,7 @@ import Testing
             #expect(state.access(at: time).isGranted, "month \(month)")
         }
         #expect(try await journal.verify().findings == [])
-        // What Apple says again is known.
+        // Apple's repeated answer is known.
         #expect(try await journal.refetch(Self.lineage, with: [client])?.filter(\.isNews) == [])
         await curl.shutdown()
     }

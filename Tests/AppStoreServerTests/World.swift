@@ -104,7 +104,7 @@ extension AppleSimulator.Transaction {
     }
 }
 
-/// What a call throws, where it throws.
+/// The error that a call throws, if it throws.
 func failure<Value>(_ call: () async throws(AppStoreServerError) -> Value) async -> AppStoreServerError? {
     do throws(AppStoreServerError) {
         _ = try await call()

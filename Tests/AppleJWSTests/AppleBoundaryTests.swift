@@ -33,7 +33,7 @@ struct AppleBoundaryTests {
             #expect(code == .misdirected)
             #expect(acknowledgement.decision == .reject && acknowledgement.status == 401)
         }
-        // What is ours and cannot be read is kept.
+        // A delivery of ours that cannot be read is kept.
         let unread = try cases.delivery(
             "SUBSCRIBED",
             "INITIAL_BUY",

@@ -15,7 +15,7 @@ struct AppleClaimTests {
     private static let ada = Account("57f8a9b2-3d0e-4f0c-9b58-1f1f2d0a6c11", .appAccountToken)
     private static let bob = Account("8b1e0f5a-91c4-47d2-8a3e-6a5f4c3b2d10", .appAccountToken)
 
-    /// What a device keeps of the first month, signed some days after it began, and uploads later still.
+    /// A device's copy of the first month, signed some days after it began, and uploaded later still.
     private func upload(signed: Double, token: String? = nil, isShared: Bool = false) throws -> Normalization {
         var transaction = AppleFixture.month()
         transaction.appAccountToken = token
@@ -121,7 +121,7 @@ struct AppleClaimTests {
             }
             #expect(stored == ledger.states)
         }
-        // Whom the store names too has made no claim against it.
+        // An account that the store names too has made no claim against it.
         let confirmed = StoreStatement.claim(of: lineage, by: Self.ada, at: day(claimedAt))
         for results in [[claimed, named], [named, claimed]] {
             var ledger = ledger(results)

@@ -73,7 +73,7 @@ struct AppleItemRefundTests {
         events.compactMap { if case .refunded(let refund) = $0.event { refund.scope } else { nil } }
     }
 
-    /// What is left of 100 credits for `coins` or `basic` once events are known, in the order given and in the reverse.
+    /// The rest of 100 credits for `coins` or `basic` once events are known, in the order given and in the reverse.
     private func balance(_ events: [NormalizedEvent]) -> [Int64] {
         let policy = CreditPolicy(["coins": .init(credits: 100), "basic": .init(credits: 100)])
         return [events, events.reversed()].map { order in

@@ -4,7 +4,7 @@ import NotificationSimulator
 import Normalizer
 import Testing
 
-/// What other implementations get wrong, on the same input.
+/// Mistakes of other implementations, on the same input.
 @Suite("Pitfalls")
 struct ApplePitfallTests {
     private let fixture: AppleFixture

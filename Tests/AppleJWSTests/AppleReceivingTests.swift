@@ -78,7 +78,7 @@ struct AppleReceivingTests {
                 },
                 receivedAt: notification.signedDate
             ).events
-            // What only the notification's type tells: an end, a refund undone, that retry is over.
+            // Only the notification's type shows these: an end, an undone refund, the end of retries.
             let told: Set<LifecycleEvent.Kind> = [.expired, .refundReversed]
             if !told.contains(webhook.kind), webhook.facts.allSatisfy({ $0.kind != .nextProduct }) {
                 let facts = uploaded.flatMap(\.facts)

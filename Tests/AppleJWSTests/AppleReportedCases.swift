@@ -91,7 +91,7 @@ struct AppleReportedCases {
         )
     }
 
-    /// The state that results come to, which is the same in the order given, the reverse, and with each of them told first.
+    /// The state of results: the same in the order given, the reverse, and with each of them first.
     func state(_ results: [Normalization]) throws -> SubscriptionState {
         var orders = [results, results.reversed()]
         for index in results.indices { orders.append([results[index]] + results) }

@@ -10,7 +10,7 @@ struct AppleRestoreTests {
     let start = AppleFixture.start
     func day(_ days: Double) -> Date { start.addingTimeInterval(days * 86_400) }
 
-    /// A host that keeps what it was told.
+    /// A host that keeps the events.
     private struct Host {
         let fixture: AppleFixture
         let policy = CreditPolicy(["pro": .init(credits: 100), "lifetime": .init(credits: 500)])

@@ -4,7 +4,7 @@ import NotificationSimulator
 import Normalizer
 import Testing
 
-/// What a client uploads was genuinely signed, and the client chooses what to upload, when, and beside what.
+/// A client's uploads are genuinely signed, but the client chooses what to upload, when, and next to what.
 @Suite("Uploads of old and new things together", .timeLimit(.minutes(5)))
 struct AppleUploadTests {
     /// A story whose notifications a ledger took in, and what the simulator signs for a client of its customer.
@@ -200,7 +200,7 @@ struct AppleUploadTests {
         #expect(try told.snapshot().willRenew == false)
     }
 
-    /// Whoever asks Apple for the status of a subscription, or is sent it by a device, gets two signatures, moments apart.
+    /// An answer about the status of a subscription, or a device's upload, has two signatures, moments apart.
     @Test(
         "renewal info that was signed just before the first transaction that is heard of is about its period",
         arguments: [-60_000, -5, 0, 5] as [Double]

@@ -20,7 +20,7 @@ struct CommandLineRun {
         let process = Process()
         process.executableURL = executable
         process.arguments = arguments
-        // Files rather than pipes: a full pipe would stop the process while nobody reads it.
+        // Files rather than pipes: a full pipe without a reader would stop the process.
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("run-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -77,7 +77,7 @@ struct SimulateCommandTests {
         #expect(!run.errors.isEmpty)
     }
 
-    /// What came, with what was answered.
+    /// The received requests, with their answers.
     private final class Inbox: Sendable {
         private let requests = Locked([LoopbackServer.Request]())
         private let refusals: Int

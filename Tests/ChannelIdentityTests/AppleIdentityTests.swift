@@ -72,7 +72,7 @@ struct AppleIdentityTests {
             for event in try upload(notification) {
                 #expect(event.origin.channel == .clientUpload)
                 guard known.contains(event.id) else {
-                    // Its notification told of something else, such as a migration, and carried the same facts.
+                    // Its notification reported something else, such as a migration, and carried the same facts.
                     #expect(posted.contains { $0.kind == .notice && $0.transaction == event.transaction })
                     continue
                 }

@@ -7,10 +7,10 @@ import RevenueCatEvents
 import Testing
 import VectorGenerator
 
-/// What Google Play's notification of something, and the resources that it makes one ask for, say.
+/// A notification of Google Play, with the resources that it makes one look up.
 struct Hint {
     var notification: String
-    /// Ends of paths, and what is to be found there.
+    /// Ends of paths, and the resources found there.
     var resources: [String: String]
     var at: Int64
 }
@@ -20,15 +20,15 @@ struct Step {
     var name: String
     var hints: [Hint]
     var webhooks: [RevenueCatSimulator.Event]
-    /// Whether the end that comes with it follows from something else that is told.
+    /// True if the end that comes with it follows from another report.
     var isEndEchoed = false
-    /// Whether one channel tells with it what the other tells at another step.
+    /// True if one channel reports here what the other reports at another step.
     var isToldAtAnotherTime = false
 
     var at: Int64 { hints.map(\.at).min() ?? 0 }
 }
 
-/// A story that Google Play tells, and that RevenueCat tells of the same orders.
+/// A story that both Google Play and RevenueCat report, about the same orders.
 struct PlayStory: CustomTestStringConvertible {
     var name: String
     var steps: [Step]

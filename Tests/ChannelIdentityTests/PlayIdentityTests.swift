@@ -5,7 +5,7 @@ import ShadowComparison
 import Testing
 import VectorGenerator
 
-/// What a backend does with events: it acts on news, and once on each identity.
+/// A backend that acts on news, once on each identity.
 struct Backend {
     var ledger = AccountLedger()
     var acts: [NormalizedEvent] = []
@@ -40,7 +40,7 @@ struct Backend {
 }
 
 extension NormalizedEvent {
-    /// Whether the store gives the fact a name that every channel knows.
+    /// True if the store gives the fact a name that every channel knows.
     var isShared: Bool {
         switch kind {
         case .started, .renewed, .productChanged, .expired, .revoked, .paused, .refunded, .chargeback, .extended,
@@ -93,7 +93,7 @@ struct PlayIdentityTests {
     @Test("interleaved, every fact acts once, whichever channel is first", arguments: PlayStory.subscriptions)
     func interleaved(_ story: PlayStory) async throws {
         let channels = try await PlayChannels(story)
-        // Where something else took access away already, the end of the period may be told as an echo.
+        // If access had already ended, the end of the period may be reported as an echo.
         var echoes: Set<EventID> = []
         for (step, events) in zip(story.steps, channels.steps) where step.isEndEchoed {
             for event in events.google + events.relayed where event.kind == .expired || event.kind == .revoked {
@@ -129,7 +129,7 @@ struct PlayIdentityTests {
             var ledger = AccountLedger()
             var told: Set<EventID> = []
             for event in delivered where ledger.apply(event).disposition != .duplicate { told.insert(event.id) }
-            // Where the link between two names is lost, each of them is told, under one id.
+            // If the link between two names is lost, each of them is reported, under one id.
             for event in delivered where event.isShared && !echoes.contains(event.id) {
                 #expect(told.contains(event.id), "round \(round): \(event.kind) by \(event.provider)")
             }

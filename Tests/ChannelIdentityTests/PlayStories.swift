@@ -397,7 +397,7 @@ extension PlayStory {
             ],
             isToldAtAnotherTime: true
         )
-        // RevenueCat knows no hold: its end is told when the grace period ends, and this is that end.
+        // RevenueCat knows no hold: it reports the end when the grace period ends, and this is that end.
         let givenUp = Step(
             name: "given up",
             hints: [

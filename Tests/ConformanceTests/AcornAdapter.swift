@@ -10,7 +10,7 @@ extension Store {
     static let acorn: Store = "acorn"
 }
 
-/// A provider that nobody has heard of, made with what anybody can use: it imports `Normalizer` and nothing else of ours.
+/// An unknown provider, made with public means: it imports `Normalizer` and nothing else of ours.
 ///
 /// Its deliveries carry a checksum over secret and body. That stands for a signature and is none; a real adapter has the
 /// code checked by a library of cryptography.
@@ -23,7 +23,7 @@ struct AcornAdapter: ProviderAdapter {
         var start: Double
         var end: Double
         var at: Double
-        /// Whether its end is lost when it is written, which is one of the mistakes, or its moment, which is another.
+        /// True if its end is lost when it is written, which is one of the mistakes, or its moment, which is another.
         var isLossy: Bool?
         var isUndated: Bool?
 
@@ -39,7 +39,7 @@ struct AcornAdapter: ProviderAdapter {
         }
     }
 
-    /// What an adapter may get wrong.
+    /// Possible mistakes of an adapter.
     enum Mistake: CaseIterable {
         case none, trustsAnybody, readsAnything, callsForgeriesAuthentic, leaksBody, forgetsEvidence, numbersEvents
         case refusesUnknown, guessesType, losesType, losesTimes, givesUp, changesEventsUnreachable

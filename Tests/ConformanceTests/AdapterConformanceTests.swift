@@ -12,7 +12,7 @@ import Stripe
 import Testing
 import WireJSON
 
-/// The checks that anybody can run against an adapter, run against an imaginary one, right and wrong.
+/// The public checks of an adapter, run against an imaginary one, right and wrong.
 @Suite struct AcornConformanceTests {
     private static let secret = "an acorn's secret"
 

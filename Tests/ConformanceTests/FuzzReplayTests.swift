@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    /// What no promise is worth unless it can be seen to be broken: seeds get past what refuses, where they should.
+    /// A promise is worth something only if a breach would show: seeds get past refusals, where they should.
     @Test(arguments: FuzzTarget.allCases)
     func seeds(_ target: FuzzTarget) throws {
         let all = target.seeds()

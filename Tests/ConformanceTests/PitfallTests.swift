@@ -8,7 +8,7 @@ import NotificationSimulator
 import ReceiverConfiguration
 import Testing
 
-/// Pitfalls of `docs/pitfalls.md` that are nobody's in particular.
+/// Pitfalls of `docs/pitfalls.md` that belong to no single module.
 @Suite struct CrossCuttingPitfallTests {
     private func outcome(_ id: String) async throws -> VectorOutcome {
         let vector = try #require(Corpus.vectors.first { $0.id == id }, "no vector \(id)")

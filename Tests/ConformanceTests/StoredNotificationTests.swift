@@ -5,7 +5,7 @@ import RevenueCatEvents
 import Stripe
 import Testing
 
-/// What a queue or a database gives back damaged.
+/// Values that a queue or a database gives back damaged.
 @Suite("Stored notifications")
 struct StoredNotificationTests {
     struct Damaged: Sendable, CustomTestStringConvertible {

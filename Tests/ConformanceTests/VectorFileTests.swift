@@ -50,7 +50,7 @@ struct VectorFileTests {
         #expect(ids.count > 2000)
     }
 
-    /// Whoever has vectors of their own writes each line out.
+    /// Vectors of other people have each line written out.
     @Test("a line that says everything itself is the same case", arguments: providers)
     func inline(_ provider: Provider) async throws {
         for path in try CommittedVectors.paths(of: provider) {

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    /// OpenSSL's own security level refuses TLS 1.1 as well, on some systems; here it is told not to.
+    /// On some systems OpenSSL's own security level refuses TLS 1.1, too; this test turns that off.
     @Test(arguments: [false, true])
     func oldTLSIsRefusedWhateverTheSystemAllows(isSecure: Bool) throws {
         let authority = try TestAuthority()

@@ -31,7 +31,7 @@ extension Loopback {
         @Test func manyRequestsShareOneHTTP2Connection() async throws {
             let count = 60
             let tls = LoopbackServer.TLS(try Loopback.identity.get(), offersHTTP2: true)
-            // It answers nobody until all are there: without multiplexing this would not end.
+            // It answers no request until all are there: without multiplexing this would not end.
             let server = try LoopbackServer(tls) { connection in
                 var streams: [UInt32] = []
                 while let event = connection.next() {
@@ -94,7 +94,7 @@ extension Loopback {
             }
         }
 
-        /// Where the network loses a connection nobody is told, and what is sent on it is never answered.
+        /// If the network loses a connection, neither side learns of it, and a request on it is never answered.
         @Test(arguments: [false, true])
         func connectionThatHasGoneSilentIsNotUsedAgain(isInUse: Bool) async throws {
             let unanswered = Milestone()
@@ -118,7 +118,7 @@ extension Loopback {
             #expect(server.acceptedConnections == accepted)
         }
 
-        /// As many as are begun while somebody still waits on the silent one.
+        /// As many as are begun while a request still waits on the silent one.
         @Test func requestsBesideASilentConnectionShareAnother() async throws {
             let unanswered = Milestone()
             let server = try Self.silentServer(unanswered)
@@ -160,7 +160,7 @@ extension Loopback {
             var given = 0
             while given < 10 {
                 let task = Task { try await transport.send(server.request()).status }
-                // Only with the silent connection is anybody impatient: a slow machine may take long over a new one.
+                // Only with the silent connection do we lose patience: a slow machine may take long over a new one.
                 let patience = Task {
                     try await Task.sleep(for: .milliseconds(400))
                     if server.acceptedConnections == 1 { task.cancel() }
@@ -173,7 +173,7 @@ extension Loopback {
             #expect(server.acceptedConnections == 2)
         }
 
-        /// One that answers somebody is not silent, however long another waits.
+        /// A connection that answers some requests is not silent, however long another one waits.
         @Test func connectionThatAnswersOthersOutlivesWhoGivesUp() async throws {
             let tls = LoopbackServer.TLS(try Loopback.identity.get(), offersHTTP2: true)
             let unanswered = Milestone()
@@ -229,7 +229,7 @@ extension Loopback {
             let transport = try Loopback.transport()
             let request = try server.request(timeout: .seconds(5))
             do {
-                // What was not begun is begun again elsewhere, or said to be lost.
+                // A request that was not begun is begun again elsewhere, or reported as lost.
                 #expect(try await transport.send(request).body == (isAnswered ? [1] : [2]))
             } catch {
                 #expect(!isAnswered && error.code == .connectionLost)
@@ -415,7 +415,7 @@ extension Loopback {
     }
 }
 
-/// What the kernel knows of this process.
+/// The kernel's view of this process.
 enum Process {
     static var sockets: Int { entries("/proc/self/fd").count { isSocket("/proc/self/fd/\($0)") } }
     static var threads: Int { entries("/proc/self/task").count }

@@ -5,7 +5,7 @@ import LoopbackServer
 import Testing
 
 extension Loopback {
-    /// Who is talked to: certificates, names, versions, proxies.
+    /// The peer: certificates, names, versions, proxies.
     @Suite struct TrustTests {
         struct Impostor: CustomTestStringConvertible, Sendable {
             var testDescription: String

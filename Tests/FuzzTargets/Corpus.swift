@@ -7,7 +7,7 @@ import WireJSON
 
 /// The test vectors, and the keys that theirs are signed with.
 package enum Corpus {
-    /// What is to be found nowhere in an error.
+    /// A text that must not appear in any error.
     static let canary = "c4n4ry-0123456789"
 
     package static let vectors: [Vector] = {

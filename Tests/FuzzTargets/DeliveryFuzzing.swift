@@ -70,7 +70,7 @@ enum DeliveryFuzzing {
         try? ObjectReader(vector.config).optionalString("kind")
     }
 
-    /// One octet of what is proven changes, and nobody signs.
+    /// Changes one octet of the proven part, without signing again.
     private static func alter(
         _ delivery: Delivery,
         _ vector: Vector,
@@ -82,7 +82,7 @@ enum DeliveryFuzzing {
         let place = Int(octets[0]) << 16 | Int(octets[1]) << 8 | Int(octets[2])
         let change = octets[3] == 0 ? 1 : octets[3]
         var altered = delivery
-        // What is pulled is proven by the connection, and what is uploaded by nothing: there is no proof to alter.
+        // The connection proves a pulled message, and nothing proves an upload: there is no proof to alter.
         guard !["pull", "upload"].contains(kind(vector)) else { return .refused }
         if SignedDelivery.coversBody(vector) {
             guard !delivery.body.isEmpty else { return .refused }
@@ -224,7 +224,7 @@ struct SignedDelivery {
         layout = .google(envelope: envelope, data: data)
     }
 
-    /// Whether the proof covers the body.
+    /// True if the proof covers the body.
     static func coversBody(_ vector: Vector) -> Bool {
         switch vector.provider {
         case .google: false

@@ -18,18 +18,18 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case pubsub
     /// The `Authorization` header of a push; or header and claims of a token, one a line, which are then signed.
     case oidc
-    /// What the Play Developer API answers, behind an octet that says what was asked about.
+    /// The Play Developer API's answers, behind an octet that names the question.
     case play
     /// Edits of a genuine delivery of any provider, which is then signed again.
     case deliveries
     /// Edits of stored events, or of stored states.
     case states
 
-    /// What one input came to.
+    /// The outcome of one input.
     public struct Run: Sendable {
-        /// What was promised and is not so; nil where every promise holds.
+        /// The broken promise; nil if every promise holds.
         public var violation: String?
-        /// Whether the input got past everything that refuses.
+        /// True if the input got past all refusals.
         public var isAccepted: Bool
         /// The processor time of the longest single call into the package, in nanoseconds; what judges it is not counted.
         public var slowestCall: Int64
@@ -78,7 +78,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     }
 }
 
-/// Whether an input was taken.
+/// The reader's verdict on an input.
 enum Outcome {
     case accepted, refused
 }

@@ -50,7 +50,7 @@ private struct PlayWorld {
 
 }
 
-/// Once the token holds, no body is anybody else's.
+/// Once the token holds, every body is from Google.
 enum EnvelopeFuzzing {
     private static let adapter = PlayWorld.shared.adapter()
 
@@ -84,7 +84,7 @@ enum EnvelopeFuzzing {
 enum TokenFuzzing {
     private static let adapter = PlayWorld.shared.adapter()
     private static let body = Corpus.vectors.first { $0.id.hasPrefix("google/matrix/") }?.body ?? []
-    /// What was signed by a key that the receiver trusts, without the signature.
+    /// Data that a trusted key signed, without the signature.
     private static let signed: [String] = Corpus.headers(.google, "Authorization").compactMap { value in
         let token = value.split(separator: " ").last.map(String.init) ?? value
         guard let dot = token.lastIndex(of: ".") else { return nil }
@@ -212,7 +212,7 @@ enum PlayFuzzing {
         let notified = try outcome(of: resolution, isAuthentic: true, &meter) { (value) throws(DeliveryError) in
             try adapter.normalize(value)
         }
-        // The same answers to somebody who has uploaded the token.
+        // The same answers for an uploaded token.
         let kind: GooglePurchase.Kind = content.hasPrefix("\"oneTime") ? .product : .subscription
         let purchase = meter {
             CallingThread.result { () throws(DeliveryError) in

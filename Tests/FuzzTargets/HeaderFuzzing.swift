@@ -42,7 +42,7 @@ private struct Codes {
         times.enumerated().map { index, time in "t=\(time),v1=" + String(UnicodeScalar(UInt8(index + 1))) }
     }
 
-    /// Whether a header has a code that may be accepted, beside its time.
+    /// True if a header has an acceptable code, next to its time.
     func hold(_ header: String) -> Bool {
         zip(Self.times, texts).prefix(3).contains { time, code in
             header.contains(code) && header.contains("\(time)")
@@ -51,7 +51,7 @@ private struct Codes {
 }
 
 extension Outcome {
-    /// What a receiver made of a delivery that it got twice.
+    /// A receiver's outcome for a delivery that it got twice.
     static func of<Value>(
         _ first: Result<Value, DeliveryError>,
         _ second: Result<Value, DeliveryError>

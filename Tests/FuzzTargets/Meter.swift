@@ -19,7 +19,7 @@ struct Meter {
     }
 }
 
-/// Runs asynchronous code that waits for nobody to its end, on the thread that calls.
+/// Runs asynchronous code that never waits to its end, on the calling thread.
 final class CallingThread: TaskExecutor {
     private let jobs = Mutex<[UnownedJob]>([])
 

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Normalizer
 
-/// What holds for every event that any adapter gives.
+/// Properties of every event of every adapter.
 enum Promises {
     static func check(_ normalization: Normalization) throws(Violation) {
         let decoded = try sound("a result does not survive its own JSON") {

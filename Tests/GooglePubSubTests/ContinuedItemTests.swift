@@ -117,7 +117,7 @@ struct ContinuedItemTests {
         }
     }
 
-    /// The renewal was never told of, so that of its period no more is known than the end that the change puts to it.
+    /// The renewal was never reported, so only the end that the change sets is known of its period.
     @Test("a change at once gives access, also when the renewal before it is not known", arguments: [[0, 1], [1, 0]])
     func changeAfterUnknownRenewal(order: [Int]) throws {
         let bought = Vectors.purchase("ACTIVE").with {
@@ -172,7 +172,7 @@ struct ContinuedItemTests {
         return old
     }
 
-    /// What each chapter adds, in the order given.
+    /// The news of each chapter, in the order given.
     private static func told(_ chapters: [Normalization]) -> (ledger: AccountLedger, news: [NormalizedEvent]) {
         var ledger = AccountLedger()
         var news: [NormalizedEvent] = []

@@ -259,7 +259,7 @@ struct EmulatorTests {
     }
 }
 
-/// What an endpoint did with the pushes that came.
+/// An endpoint's treatment of its pushes.
 private final class PushLog: Sendable {
     let acted = Locked<[String: Int]>([:])
     let failures = Locked<[String]>([])

@@ -8,7 +8,7 @@ import VectorGenerator
 
 @testable import GooglePubSub
 
-/// What other implementations get wrong, on the same input, from the message to the state.
+/// Mistakes of other implementations, on the same input, from the message to the state.
 @Suite("Google pitfalls", .timeLimit(.minutes(5)))
 struct GooglePitfallTests {
     typealias Vectors = GoogleVectors
@@ -54,7 +54,7 @@ struct GooglePitfallTests {
         return try await adapter().outcome(ofPulled: message, receivedAt: Play.date(time))
     }
 
-    /// What a number comes to with a purchase.
+    /// The events of a number with a purchase.
     private func events(
         _ number: Int,
         _ purchase: Vectors.Purchase,
@@ -400,7 +400,7 @@ struct GooglePitfallTests {
             let failed = try await outcome(Vectors.hint(13))
             #expect(Acknowledgement(for: failed, provider: .google).decision == .retryLater)
         }
-        // A purchase without its state can be read by nobody, today or tomorrow.
+        // A purchase without its state is unreadable, today and tomorrow.
         on(Self.token, "{}")
         let unreadable = try await outcome(Vectors.hint(13))
         #expect(Acknowledgement(for: unreadable, provider: .google).decision == .acceptAndQuarantine)

@@ -45,7 +45,7 @@ enum Play {
         .init(resource, key, PlayAnswer(.found, status: 200, body: Array(json.utf8)))
     }
 
-    /// What a subscription's notification comes to.
+    /// The result of a subscription's notification.
     static func map(
         _ number: Int,
         _ purchase: Vectors.Purchase,

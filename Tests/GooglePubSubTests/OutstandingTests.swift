@@ -61,7 +61,7 @@ struct OutstandingTests {
         #expect(outstanding.count == 1)
         #expect(due(.seconds(55)).isEmpty)
         #expect(due(.seconds(56)) == ["a"])
-        // What comes again counts from then on, and is as old as it was.
+        // A repeated message counts from then on, and keeps its age.
         #expect(admit(&outstanding, "a", "again", now: .seconds(56)) == .repeated)
         #expect(due(.milliseconds(61_999)).isEmpty)
         #expect(due(.seconds(100)) == ["again"])

@@ -170,7 +170,7 @@ struct PlayDeveloperAPITests {
         #expect(transport.requests.isEmpty)
     }
 
-    /// What comes back for good, and after how many requests.
+    /// The final answers, with the number of requests.
     @Test(
         arguments: [
             (error(400, "invalid"), .invalid, 1), (error(404, "notFound"), .notFound, 1),

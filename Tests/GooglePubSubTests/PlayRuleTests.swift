@@ -128,7 +128,7 @@ struct PlayRuleTests {
             #expect(state.contradictions.isEmpty)
             #expect(!state.access(at: Play.date(Self.start + 2 * Self.day)).isGranted)
         }
-        // What is sold as an add-on comes after what is not.
+        // Add-ons come after all other products.
         let named = try ResolutionMapping(
             resolved: Play.resolved(
                 Vectors.hint(2, at: Self.start),
@@ -206,7 +206,7 @@ struct PlayRuleTests {
         #expect(Self.affected(past) == [false])
     }
 
-    /// What a refund says of the current period.
+    /// A refund's effect on the current period.
     private static func affected(_ events: [NormalizedEvent]) -> [Bool?] {
         events.compactMap { event -> Bool?? in
             if case .refunded(let refund) = event.event { .some(refund.affectsCurrentPeriod) } else { nil }

@@ -23,7 +23,7 @@ struct PubSubAPITests {
         try await api.pull(100, timeout: .seconds(90), maximumBytes: 16 << 20)
     }
 
-    /// What became of a request: nothing for success, or the failure's case and cause.
+    /// The outcome of a request: nothing for success, or the failure's case and cause.
     func outcome(_ request: (PubSubAPI) async throws(PubSubAPI.Failure) -> Void, _ api: PubSubAPI) async -> String? {
         do throws(PubSubAPI.Failure) {
             try await request(api)
@@ -54,7 +54,7 @@ struct PubSubAPITests {
 
     typealias Answers = PlayDeveloperAPITests
 
-    /// What is answered with in the end, and after how many requests to pull and to acknowledge.
+    /// The final answer, with the number of requests to pull and to acknowledge.
     @Test(
         arguments: [
             (Answers.error(401, "authError"), "denied", 2, 2),

@@ -50,7 +50,7 @@ private final class PullProcess: Sendable {
 
 /// Google as a process pulls from it: Pub/Sub without TLS, as an emulator is, and token endpoint and Play API with.
 private final class PlayedGoogle: Sendable {
-    /// What Pub/Sub was told.
+    /// The requests to Pub/Sub.
     struct Told: Sendable, Hashable {
         var verb: String
         var ids: [String]
@@ -200,7 +200,7 @@ struct PullCommandTests {
         #expect(events.first?.origin.channel == .refetch)
 
         let told = google.log.all
-        // What is about another app is left to whoever takes it.
+        // A message about another app is left to its own receiver.
         let acknowledged = told.filter { $0.verb == "acknowledge" }
         #expect(acknowledged.flatMap(\.ids).sorted() == ["0", "1", "3"])
         #expect(told.contains { $0.verb == "modifyAckDeadline" && $0.ids == ["2"] })
@@ -295,7 +295,7 @@ struct PullCommandTests {
         #expect(google.log.all.map(\.verb) == ["modifyAckDeadline"])
     }
 
-    /// What was being written when the machine went down was not acknowledged, and comes again.
+    /// A line that was being written when the machine went down was not acknowledged, and comes again.
     @Test("goes on behind a line that was torn off, and not within it", arguments: ["{\"torn", "{}\n", ""])
     func tornLines(_ written: String) throws {
         let google = try PlayedGoogle(

@@ -6,7 +6,7 @@ import NormalizerTesting
 import Testing
 import WireJSON
 
-/// What becomes of ids when Pub/Sub does not take a request that names them.
+/// The fate of ids in a request that Pub/Sub refuses.
 extension PullWorkerTests {
     private static func ids(_ request: HTTPTransportRequest) -> [String] {
         (try? ObjectReader(parsing: request.body).strings("ackIds")) ?? []
@@ -172,7 +172,8 @@ extension PullWorkerTests {
         #expect(isHeld.withLock { $0 } == true)
     }
 
-    /// Whoever stops a process waits for seconds, and then ends it. An acknowledgement that can still be sent by then is.
+    /// A supervisor waits a few seconds before it kills a process. Acknowledgements are sent if they still can be by
+    /// then.
     @Test(arguments: [(Duration.seconds(3), true), (.seconds(15), false)])
     func stopWaitsForATokenOnlySoLong(_ delay: Duration, _ isTold: Bool) async throws {
         subscription.publish(["a"])
@@ -190,7 +191,7 @@ extension PullWorkerTests {
                 try await clock.sleep(for: delay)
                 isGiven.withLock { $0 = true }
             } catch {
-                // Canceled: nobody waits for the token any more.
+                // Canceled: the token is not needed any more.
             }
             return token
         }

@@ -164,7 +164,7 @@ struct PullWorkerTests {
         )
     }
 
-    /// Moves the clock whenever somebody but the worker's own ticking waits on it.
+    /// Moves the clock when a task other than the worker's own ticking waits on it.
     func driveClock() -> Task<Void, Never> {
         let clock = clock
         return Task {
@@ -472,7 +472,7 @@ struct PullWorkerTests {
         #expect(subscription.state.withLock { $0.returned } == ["b"])
     }
 
-    /// Handlers that wind down are at work: their messages are held, and each is told of as soon as it is dealt with.
+    /// Handlers that wind down still work: their messages are held, and each is answered as soon as it is done.
     @Test func cancellationKeepsWhatIsInHandUntilItIsDealtWith() async throws {
         subscription.publish(["quick", "slow"])
         let worker = try worker()
@@ -498,7 +498,7 @@ struct PullWorkerTests {
         #expect(subscription.state.withLock { $0.acknowledged } == ["quick", "slow"])
     }
 
-    /// Whether the subscription comes to a state while so much time goes on.
+    /// True if the subscription reaches a state within so much time.
     func becomes(
         within time: Duration = .seconds(10),
         _ isSo: @Sendable (ScriptedSubscription.State) -> Bool
@@ -508,7 +508,7 @@ struct PullWorkerTests {
             clock.advance(by: time / 1000)
             try? await Task.sleep(for: .milliseconds(1))
         }
-        // What was due by then may take a busy machine a while longer.
+        // Due work may take a busy machine a while longer.
         for _ in 0..<1000 {
             if subscription.state.withLock({ isSo($0) }) { return true }
             try? await Task.sleep(for: .milliseconds(20))
@@ -689,7 +689,7 @@ struct PullWorkerTests {
         #expect(reports.count { $0 == .trouble(.acknowledge, "connectionFailed") } == 1)
     }
 
-    /// What nobody can read is kept and then acknowledged, or it would come for as long as Pub/Sub keeps it.
+    /// An unreadable message is kept and then acknowledged. Otherwise it would come as long as Pub/Sub keeps it.
     @Test func unreadableMessagesAreHandedOverAndAcknowledged() async throws {
         let transport = StubTransport()
         let good = Google.base64(Array("x".utf8))
@@ -737,7 +737,7 @@ struct PullWorkerTests {
         #expect(try ids(":modifyAckDeadline") == ["2"])
     }
 
-    /// Given back at once, a message that nobody can deal with yet would come again at once, and so on.
+    /// A message that cannot be handled yet would come again at once if it were given back at once.
     @Test func leavesAMessageAloneForLongerEachTime() async throws {
         subscription.publish(["a"])
         _ = try await run(worker(), until: 9) { _ in .redeliver }

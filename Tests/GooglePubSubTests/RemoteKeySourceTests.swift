@@ -36,7 +36,7 @@ struct RemoteKeySourceTests {
         }
     }
 
-    /// Lets a fetch begin that nobody waits for.
+    /// Lets a fetch begin without waiting for it.
     func yield() async { for _ in 0..<100 { await Task.yield() } }
 
     @Test func fetchesFromGoogleAndKeeps() async throws {
@@ -54,7 +54,7 @@ struct RemoteKeySourceTests {
         #expect(transport.requests.first?.maximumResponseBytes == JSONWebKeySet.maximumBytes)
         clock.advance(by: .seconds(1))
         #expect(await code("current") == nil)
-        // Whoever asks for a key that is not there yet waits for the renewal.
+        // A request for a key that is not there yet waits for the renewal.
         #expect(await code("next") == nil)
         #expect(transport.requests.count == 2)
         clock.advance(by: .seconds(3600))
@@ -113,7 +113,7 @@ struct RemoteKeySourceTests {
         #expect(transport.requests.count == 2)
     }
 
-    /// Whoever asks again waits; those who come meanwhile do not, as long as known keys are used at all.
+    /// The request that asks again waits; others do not meanwhile, as long as known keys are used at all.
     @Test func anOutageIsWaitedForByOneAtATime() async throws {
         let answer = try Self.answer(["current"])
         transport.on(.any, times: 1) { (_) throws(HTTPTransportError) in answer }
@@ -202,7 +202,7 @@ struct RemoteKeySourceTests {
         #expect(transport.requests.count == 1)
     }
 
-    /// Whoever calls the endpoint chooses the id.
+    /// The caller of the endpoint chooses the id.
     @Test func unknownIDsCauseOneFetchAMinute() async throws {
         transport.on(.any, respond: try Self.answer(["current"]))
         #expect(await code("current") == nil)
@@ -243,7 +243,7 @@ struct RemoteKeySourceTests {
         #expect(await code("current") == nil)
         clock.advance(by: .seconds(7199))
         #expect(await code("current") == nil)
-        // Not refused for good: nobody knows whether Google has such a key by now.
+        // Not refused for good: Google may have such a key by now.
         #expect(await code("next") == .unavailable)
         // Nor is what is known less good while a failure is too new to ask again.
         let requests = transport.requests.count
@@ -332,7 +332,7 @@ struct RemoteKeySourceTests {
         #expect(GooglePubSubStatus.of(error) == 503)
     }
 
-    /// What cannot be right is refused without asking anybody.
+    /// An impossible token is refused without a request.
     @Test func refusesBeforeFetching() async throws {
         let adapter = try GooglePlayAdapter(Google.configuration(), keys: source, api: nil)
         let unsigned = try Google.token(header: #"{"alg":"none","kid":"current"}"#)

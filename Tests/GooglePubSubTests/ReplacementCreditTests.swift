@@ -15,7 +15,7 @@ struct ReplacementCreditTests {
         "pro:monthly": .init(credits: 500, price: Money(ExactDecimal(20), "EUR")),
     ])
 
-    /// What is left of credits with an end, and of those without.
+    /// The rest of credits with an end, and of those without.
     struct Host {
         var ledger = AccountLedger()
         private var now = Date.distantPast
@@ -157,7 +157,7 @@ struct ReplacementCreditTests {
         }
         host.handle(try Play.map(13, old, at: changedAt + 2500).events)
         #expect((host.left, host.bought) == (500, 0))
-        // What the change takes the place of may be listed for a while, and its time need not be over.
+        // A replaced item may be listed for a while, and its time need not be over.
         let basic = Self.item("basic", order: 1, until: end + 30 * Self.day).with { $0.order? += "..0" }
         let left = planned.items[0].with { $0.extra["deferredItemReplacement"] = nil }
         let renewed = planned.with { $0.items = listsOld ? [left, basic] : [basic] }
@@ -178,7 +178,7 @@ struct ReplacementCreditTests {
         #expect((snapshot.product, snapshot.willRenew) == ("basic:monthly", true))
     }
 
-    /// Whoever was out of order for a day hears of the change when the renewal after it has been charged already.
+    /// After a day of outage, a host hears of the change when the renewal after it has been charged already.
     @Test(
         "a change that is told of after a renewal was charged does not take the renewal's credits",
         arguments: [
@@ -292,7 +292,7 @@ struct ReplacementCreditTests {
         #expect((host.left, host.bought) == (200, 0))
     }
 
-    /// Pub/Sub keeps no order: what was paid for may be told of after the change that leaves it as it is.
+    /// Pub/Sub keeps no order: a payment may be reported after the change that leaves it as it is.
     @Test(
         "what was paid for pays out, also where a change for its end is told of first",
         arguments: [nil, 0],

@@ -252,7 +252,7 @@ struct ResolutionTests {
         #expect(try await resolve(outstanding, adapter()).subscription()?.outcome == .found)
     }
 
-    /// What waited in a queue of ours is as old as Google says, and not as new as when it was received.
+    /// A message that waited in our own queue is as old as Google says, not as new as its receipt.
     @Test func windowIsMeasuredByGooglesTime() async throws {
         var late = Self.subscription("ACTIVE")
         late.headers = ["Date": "Thu, 28 May 2026 20:30:40 GMT"]
@@ -376,7 +376,7 @@ struct ResolutionTests {
         #expect(try await resolve(Self.voided(type), never).lookups.map(\.resource) == asked.filter { $0 != .order })
     }
 
-    /// What was void is still there, or paid in full, as far as this server knows.
+    /// To this server, the voided purchase is still there, or paid in full.
     @Test func answersFromBeforeARefundDoNotCount() async throws {
         let running = Self.subscription(
             "ACTIVE",

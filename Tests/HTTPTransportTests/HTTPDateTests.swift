@@ -6,7 +6,7 @@ import Testing
         arguments: [
             ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Thu, 28 May 2026 20:26:40 GMT", 1_780_000_000),
             ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777), ("Sun Nov  6 08:49:37 1994", 784_111_777),
-            // What RFC 850 wrote in two digits lies in the years from 1970 on.
+            // RFC 850's years of two digits lie in the years from 1970 on.
             ("Thursday, 01-Jan-70 00:00:00 GMT", 0), ("Tuesday, 01-Jan-69 00:00:00 GMT", 3_124_224_000),
             ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800),
             // A leap year every four years, but not every hundred, but every four hundred.

@@ -3,11 +3,11 @@ import LifecycleJournal
 import NormalizerTesting
 import Testing
 
-/// What one customer can bring about at will, as often as they like.
+/// Acts that one customer can repeat at will.
 @Suite("A customer who does one thing again and again costs the same each time", .timeLimit(.minutes(5)))
 struct HostileCustomerTests {
     enum Life: String, CaseIterable {
-        /// Changes the plan on Play, which a relay tells as another purchase each time.
+        /// Changes the plan on Play, which a relay reports as another purchase each time.
         case planChanges
         /// Goes by one more name each time.
         case aliases

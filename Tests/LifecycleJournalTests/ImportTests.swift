@@ -88,7 +88,7 @@ struct ImportTests {
         }
         #expect(try await journal.outbox.next(1000, lease: .seconds(60)).isEmpty)
         #expect(try await journal.verify().findings == [])
-        // What the provider notifies of later is known, and was no news.
+        // The provider's later notification is known, and no news.
         guard case .stated(let again) = try await apple.ask(LineageQuestion(Self.lineage(2), askedAt: Self.start))
         else {
             Issue.record("unknown")

@@ -23,7 +23,7 @@ struct StripeLife {
         }
     }
 
-    /// What comes of all of it.
+    /// The ledger of all deliveries.
     func ledger() async throws -> AccountLedger {
         var ledger = AccountLedger()
         for delivery in deliveries { _ = ledger.apply(try await adapter.receive(delivery)) }
@@ -436,7 +436,7 @@ struct PartlySigned: ProviderAdapter {
     }
 }
 
-/// Proves like the other, and can ask nobody.
+/// Proves like the other, and cannot reach the provider.
 struct UnreachableAdapter: ProviderAdapter {
     typealias Notification = StripeNotification
     typealias Resolved = StripeNotification

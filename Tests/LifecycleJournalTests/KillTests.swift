@@ -90,7 +90,7 @@ struct KillTests {
         }
     }
 
-    /// What twelve customers' lives come to.
+    /// The lines of twelve customers' lives.
     private static func lines() async throws -> [LogLine] {
         var lines: [LogLine] = []
         for customer in 0..<12 {

@@ -21,7 +21,7 @@ struct NameTests {
         return journal
     }
 
-    /// What each purchase is called: its lineage, and the transactions of its events.
+    /// The names of each purchase: its lineage, and the transactions of its events.
     private func names(_ journal: Journal) async throws -> [String: Set<SubscriptionID>] {
         var names: [String: Set<SubscriptionID>] = [:]
         for (_, line) in try await journal.lines() {
@@ -117,7 +117,7 @@ struct NameTests {
         func rows() async throws -> [JournalRecord] {
             try await storage.read { try await $0.records(JournalSelection(limit: 1000), in: .delivery) }
         }
-        // A refund that names no customer is of nobody that could be erased.
+        // A refund that names no customer belongs to no account that could be erased.
         let others = try await rows()
         #expect(others.count < life.deliveries.count)
         for delivery in life.deliveries { #expect(await journal.accept(delivery, with: life.adapter).status == 200) }

@@ -25,7 +25,7 @@ final class PostgresServer: Sendable {
     /// The one that all tests share which leave it as it is.
     static func shared() async throws -> PostgresServer { try await started.value }
 
-    /// Who has to show a password, `right`.
+    /// The role that has to give a password, `right`.
     static let guarded = "guarded"
 
     // A socket's path has at most 107 octets, and a folder for temporary files may have a long name.
@@ -35,8 +35,8 @@ final class PostgresServer: Sendable {
     private let isNeeded = Pipe()
 
     init() async throws {
-        // Each line that is read starts the server; nothing comes any more when nobody holds the other end of the pipe. Signals
-        // to the whole group must not end the shell before the server.
+        // Each line that is read starts the server. When the other end of the pipe is closed, no line comes any more.
+        // Signals to the whole group must not end the shell before the server.
         let script = """
             trap '' INT TERM HUP; cd /tmp && PATH=\(Self.binaries ?? ""):$PATH && umask 077 && mkdir \(folder) || exit 1
             initdb -D \(folder)/data -U lifecycle --auth=trust --no-sync -E UTF8 --locale=C >\(folder)/log 2>&1 || exit 1

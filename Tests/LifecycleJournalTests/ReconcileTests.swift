@@ -164,7 +164,7 @@ struct ReconcileTests {
         #expect(reports.map(\.open) == [1, 1, 1, 1, 1, 1, 1, 0])
         #expect(reports.map(\.exhausted) == [0, 0, 0, 0, 0, 0, 0, 1])
         #expect(reports.allSatisfy { $0.unknown == 1 })
-        // What is stated later raises another question.
+        // A later statement raises another question.
         try await journal.apply(Self.renewed)
         time.advance(100 * Self.day)
         #expect(try await journal.questions(at: time.now).count == 1)
@@ -268,7 +268,7 @@ struct ReconcileTests {
         #expect(try await sealed.questions(at: time.now) == [])
         try await sealed.refetch(Self.lineage, with: [answerer])
         #expect(answerer.asked.last?.handle == nil)
-        // What is delivered again is known, and brings the token not back.
+        // A repeated delivery is known, and does not bring the token back.
         try await sealed.upload(stated)
         try await sealed.refetch(Self.lineage, with: [answerer])
         #expect(answerer.asked.last?.handle == nil)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Normalizer
 
-/// What a host ends up with that keeps one ledger, a balance for each lineage, and one of what was bought.
+/// A host that keeps one ledger, a balance for each lineage, and one of one-time purchases.
 @Suite("What an account ends up with")
 struct AccountStories {
     static let policy = CreditPolicy([

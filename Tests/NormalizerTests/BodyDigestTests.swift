@@ -18,7 +18,7 @@ import Testing
         #expect(origin(delivery.bodyDigest).digest == Self.text)
     }
 
-    /// Whether it was read before makes no difference to a value.
+    /// A value is the same if it was read before or not.
     @Test func isEqualHoweverItCameAbout() throws {
         let unread = origin(BodyDigest(of: Self.body))
         let other = origin(BodyDigest(of: Self.body))

@@ -70,7 +70,7 @@ struct CreditPropertyTests {
         return statements
     }
 
-    /// What any order and any repetition makes of a reading.
+    /// The effect of any order and any repetition on a reading.
     private static func disturbance<Reading: Equatable>(
         _ life: GeneratedCreditLife,
         seed: UInt64,
@@ -124,7 +124,7 @@ struct CreditPropertyTests {
         }
     }
 
-    /// What a host comes to that adds credits up as it hears of periods, and takes them off as it hears of refunds.
+    /// A host that adds credits when it hears of periods, and takes them off when it hears of refunds.
     @Test("a balance that reacts to what arrives depends on the order, and is found out")
     func reaction() {
         let found = (1...50).contains { seed in
@@ -184,7 +184,7 @@ struct CreditPropertyTests {
 
     /// The money that a merchant has kept of each payment, as an accountant reckons it, and what it pays for.
     private struct KeptMoney {
-        /// What each payment pays for.
+        /// The credits that each payment pays for.
         private(set) var credits: [Double] = []
         private(set) var changes = 0
 

@@ -401,7 +401,7 @@ struct CreditStatementTests {
         #expect(life.balance(on: 4) == 300)
         life.buy("pro", "3", from: 18, until: 48, for: 20)
         #expect(life.balance(on: 19) == 300 + 375)
-        // What was used although its money went back is set off.
+        // Refunded credits that were used are set off.
         #expect(life.balance(used: [(450, 1)], on: 4) == 0)
         #expect(life.balance(used: [(450, 1)], on: 19) == 375 - 150)
     }

@@ -70,7 +70,7 @@ struct GeneratedCreditLife: Codable {
     static let hour: Int64 = 3_600_000
     static let day: Int64 = 24 * hour
     static let origin: Int64 = 1_775_001_600_000
-    /// What a product costs, and how many days a period of it has.
+    /// The price of a product, and the days of its period.
     static let products: [(name: String, cents: Int64, days: Int64)] = [
         ("basic", 1000, 30), ("pro", 2000, 30), ("max", 5000, 30), ("year", 20_000, 365),
     ]
@@ -299,7 +299,7 @@ extension GeneratedCreditLife {
             paid.trial = true
             paid.end = start + 7 * Self.day
         } else if store == .stripe {
-            // What was set off is not in the charge.
+            // The charge does not include the set-off.
             let setOff = before.map { before in
                 (before.trial == true ? 0 : cents / 3) * (before.end - start) / (before.end - before.start)
             }

@@ -108,7 +108,8 @@ struct LapsedGraceTests {
         statement(name, at: days, of: lineage, [.billing(.init(.grace, graceUntil: day(end)))])
     }
 
-    /// What is heard of an older failed charge takes nothing from the newer one that such a state knows alone.
+    /// A late statement about an older failed charge takes nothing from the newer one, the only one that such a state
+    /// knows.
     @Test(
         "does not end grace that goes on, in a state that was stored before grace was remembered",
         arguments: [31.0, 47]

@@ -31,7 +31,7 @@ struct LogLineTests {
         facts: [.period(.init(period(0), product: "pro", phase: .regular, transaction: "in_1"))],
         origin: origin("invoice.paid")
     )
-    /// The second month, which a look-up shows and no notification told.
+    /// The second month, which a look-up shows and no notification reported.
     private static let statement = StoreStatement(
         subscription: lineage,
         provider: .stripe,

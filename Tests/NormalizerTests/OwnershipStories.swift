@@ -173,7 +173,7 @@ struct OwnershipStories {
         return event
     }
 
-    /// Who can guess an app user id can buy under it, and then restore what they bought as themselves.
+    /// An attacker who can guess an app user id can buy under it, and then restore the purchase under their own.
     static let takeover = [
         owned("year", .appStore, by: Account("victim", .appUserID)),
         owned("week", .appStore, by: Account("victim", .appUserID), at: 30),
@@ -190,7 +190,7 @@ struct OwnershipStories {
         arguments: [
             ([], [], 2), ([("week", "attacker")], ["week"], 1),
             ([("week", "attacker"), ("year", "victim")], ["week"], 0), ([("year", "victim")], [], 1),
-            // What is named for one and then for the other is whose it was named for last.
+            // A purchase that is named for one and then for the other belongs to the last.
             ([("year", "attacker"), ("year", "victim")], [], 1),
         ] as [([(String, String)], [String], Int)]
     )
@@ -223,7 +223,7 @@ struct OwnershipStories {
             #expect(Self.lineages("u2", ledger, at: 9) == [])
             #expect(Self.lineages("u1", ledger, at: 11) == ["GPA.1"])
             #expect(Self.lineages("u2", ledger, at: 11) == ["year"])
-            // Whoever asked before has to ask again then.
+            // A host that asked earlier has to ask again then.
             let access = ledger.access(of: .init("u1", .appUserID), at: AccountStories.day(9))
             #expect(access.nextTransition == AccountStories.day(10))
         }
@@ -314,7 +314,7 @@ struct OwnershipStories {
         let moved = Self.ledger(story + [Self.moved(["u1"], ["u3"], at: 20, store: .unknown)])
         for name in names { #expect(Self.stores(name.id, moved) == []) }
         #expect(Self.stores("u3", moved) == [.rcBilling, .appStore])
-        // What somebody else claims stays a conflict, and one name, or names of different sources, link nothing.
+        // Another account's claim stays a conflict, and one name, or names of different sources, link nothing.
         let claimed = Self.ledger(story + [Self.owned("W1", .rcBilling, by: Account("u4", .appUserID), at: 5)])
         let access = claimed.access(of: Account.Identifier("u4", .appUserID), at: AccountStories.day(100))
         #expect(access.conflicts.map(\.claimed.id) == ["u4"])

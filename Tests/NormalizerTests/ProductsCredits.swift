@@ -211,7 +211,7 @@ struct ProductsCredits {
         )
     }
 
-    /// A change to the product, at once, told of a while after it took effect.
+    /// An immediate change to the product, reported a while after it took effect.
     private static func changes(
         _ name: String,
         from old: String,

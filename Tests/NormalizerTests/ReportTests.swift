@@ -74,7 +74,7 @@ struct ReportTests {
         }
     }
 
-    /// Of what goes to and fro, how often it did cannot be told from some of the steps. What a host acts upon last is so.
+    /// Some of the steps do not reveal how often a setting went back and forth. The last applied one is always true.
     @Test("in every order and whatever is lost, the last that is applied of what goes to and fro is so")
     func toAndFro() {
         let steps = [

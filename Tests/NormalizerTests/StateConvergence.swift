@@ -222,7 +222,7 @@ extension AccountLedger {
     }
 }
 
-/// What many implementations do: drop a statement that is older than the newest one of its lineage.
+/// Many implementations do this: they drop a statement that is older than the newest one of its lineage.
 private struct DropIfOlder: Knowledge {
     var ledger = AccountLedger()
     var newest: [SubscriptionID: Date] = [:]
@@ -235,7 +235,7 @@ private struct DropIfOlder: Knowledge {
     }
 }
 
-/// Whether every order of the events, with repetitions, leads to the same knowledge.
+/// True if every order of the events, with repetitions, leads to the same knowledge.
 private func converges<K: Knowledge>(_ events: [NormalizedEvent], as: K.Type, seed: UInt64) -> Bool {
     var reference = K()
     for event in events { reference.learn(event) }
@@ -328,7 +328,7 @@ struct StateConvergence {
         }
     }
 
-    /// What must be so of every state, however senseless its facts.
+    /// Properties of every state, however senseless its facts.
     private func check(_ state: SubscriptionState, _ seed: UInt64) {
         _ = state.contradictions
         var moment = Date(millisecondsSince1970: 0)

@@ -176,7 +176,7 @@ struct StatePurchaseTests {
         #expect(granted([purchase], by: listed(.consumable)) == [false, false])
         #expect(granted([purchase], by: listed(.nonRenewing, days: 30)) == [true, true])
         #expect(granted([purchase], by: listed(.nonRenewing, days: 2)) == [false, false])
-        // What the store states itself stays.
+        // The store's own statement stays.
         #expect(granted([Self.bought(.nonConsumable, until: nil)], by: listed(.consumable)) == [true, true])
         #expect(
             granted([Self.bought(.nonRenewing, until: Self.day(30))], by: listed(.nonRenewing, days: 2)) == [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Normalizer
 
-/// What an event turns out to be in the light of what was known.
+/// The refinement of an event by earlier knowledge.
 @Suite("What an event is to a state")
 struct StateRefinementTests {
     private static func told(
@@ -48,7 +48,7 @@ struct StateRefinementTests {
         #expect(applied.event.event == .renewed(.init(cause: cause, phase: phase, period: Self.period(30, 60))))
     }
 
-    /// What somebody found by looking, with a period beside it so that a price and a product have something to follow.
+    /// The result of a look-up, with a period next to it so that a price and a product have something to follow.
     private static func found(_ fact: Fact, at days: Double, by provider: Provider = .apple) -> StoreStatement {
         StoreStatement(
             subscription: SubscriptionID(store: .appStore, environment: .production, id: "L1"),
@@ -107,7 +107,7 @@ struct StateRefinementTests {
             $0.apply(after)
             for event in [stated, relayed] { dispositions.append($0.apply(event).disposition) }
         }
-        // The one that was told of is known, however often it is looked up.
+        // The reported one is known, however often it is looked up.
         #expect(dispositions == [.applied, .duplicate, .duplicate, .duplicate])
         let toldFirst = state {
             #expect($0.apply(relayed).disposition == .applied)

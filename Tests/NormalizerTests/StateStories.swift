@@ -102,7 +102,7 @@ extension Story {
         return ledger
     }
 
-    /// What differs from an expectation; empty when nothing does.
+    /// The differences from an expectation; empty without any.
     func differences(_ expectation: Expectation, _ ledger: AccountLedger) -> [String] {
         var differences: [String] = []
         func compare<Value: Equatable>(_ name: String, _ actual: Value, _ expected: Value) {

@@ -65,7 +65,7 @@ struct AddOnTests {
         #expect(bought.map(\.subscription) == [Self.base, Self.addOn])
     }
 
-    /// What RevenueCat's guide calls different introductory periods: each product is charged by its own.
+    /// RevenueCat's guide calls these different introductory periods: each product is charged by its own.
     private func told(
         _ type: String,
         _ phase: String,

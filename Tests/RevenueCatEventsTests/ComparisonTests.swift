@@ -187,7 +187,7 @@ struct ComparisonTests {
             #expect(comparison.isAgreement, "\(comparison)")
             #expect(comparison.withoutCounterpart.contains { $0.id == end.id })
         }
-        // Whoever tells of no failed charge is told of an end that the other has missed.
+        // A side without the failed charge gets an end that the other has missed.
         let silent = channels.relayed.filter { $0.kind != .billingIssue } + [end]
         #expect(ChannelComparison(silent, channels.apple).onlyFirst.contains { $0.id == end.id })
     }

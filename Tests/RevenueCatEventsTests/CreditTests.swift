@@ -111,7 +111,7 @@ struct CreditTests {
             let host = RefundTests.Host(try Self.events([basic] + order), Self.policy)
             #expect(host.balance == 375 + 200)
         }
-        // What the announcement lets infer of the old period gives nothing; its purchase, when it comes last, does.
+        // The announcement's inference about the old period gives nothing; its purchase, when it comes last, does.
         let late = RefundTests.Host(try Self.events([announced, began, basic, began, basic]), Self.policy)
         #expect(late.balance == 375 + 200)
     }

@@ -22,7 +22,7 @@ struct CustomerQuestionTests {
         return question
     }
 
-    /// What a state says that has the answer alone.
+    /// The access that a state has from the answer alone.
     static func hasAccess(_ answer: LineageAnswer) -> Bool? {
         guard case .stated(let results) = answer else { return nil }
         var ledger = AccountLedger()

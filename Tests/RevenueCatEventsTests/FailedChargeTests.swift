@@ -12,7 +12,7 @@ private let day: Int64 = 86_400_000
 
 private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
-/// What several webhooks say of one failed charge, and of one refund.
+/// Several webhooks about one failed charge, and about one refund.
 @Suite("Failed charges, and ends that one webhook leaves out")
 struct FailedChargeTests {
     typealias Period = RevenueCatSimulator.Period

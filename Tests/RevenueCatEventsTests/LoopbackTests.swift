@@ -39,7 +39,7 @@ struct LoopbackTests {
         }
     }
 
-    /// What becomes of the webhook, and how often RevenueCat was asked.
+    /// The outcome of the webhook, and the number of questions to RevenueCat.
     static func outcome(
         timeout: Duration = .seconds(5),
         identity: TestAuthority.Identity? = nil,

@@ -10,7 +10,7 @@ private let day: Int64 = 86_400_000
 
 private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
-/// What published receivers of such webhooks get wrong, beside the traps of RevenueCat's own types.
+/// Mistakes of published receivers of such webhooks, next to the traps of RevenueCat's own types.
 @Suite("Pitfalls")
 struct PitfallTests {
     let traps = TrapTests()

@@ -418,7 +418,7 @@ struct PurchaseLookupTests {
         #expect(newer.price?.role == .list)
     }
 
-    // MARK: What is not told
+    // MARK: Unstated members
 
     @Test("without the store's transaction there is no identity, and nothing is asserted")
     func anonymous() async throws {

@@ -7,7 +7,7 @@ import Testing
 /// A refund of Apple's and its reversal, which RevenueCat tells at other moments and with an expiration beside.
 @Suite("One refund, two channels")
 struct RefundTests {
-    /// What a host does that keeps a unique index on events.
+    /// A host that keeps a unique index on events.
     struct Host {
         var ledger = AccountLedger()
         var acts: [NormalizedEvent] = []
@@ -24,7 +24,7 @@ struct RefundTests {
             }
         }
 
-        /// What is left ten minutes after the last thing that was told.
+        /// The balance ten minutes after the last report.
         var balance: Int64 {
             let time = acts.map { $0.receivedAt + 600 }.max() ?? .distantPast
             return CreditStatement(of: ledger.states, under: policy, uses: [], at: time).balance

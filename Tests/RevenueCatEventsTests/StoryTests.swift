@@ -14,7 +14,7 @@ private let day: Int64 = 86_400_000
 
 private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
-/// What a story has come to at one moment, whatever order its webhooks arrived in.
+/// The outcome of a story at one moment, in any order of its webhooks.
 struct StoryOutcome: Sendable, CustomTestStringConvertible {
     var story: String
     var lineage: SubscriptionID
@@ -271,7 +271,7 @@ struct StoryTests {
         }
     }
 
-    /// What the webhooks of a story are in the light of those before.
+    /// The events of a story's webhooks, refined by those before.
     private func refined(_ name: String) throws -> [LifecycleEvent] {
         var ledger = AccountLedger()
         return try Self.events(try Self.story(name)).map { ledger.apply($0).event.event }

@@ -80,7 +80,7 @@ struct SuccessionTests {
         }
     }
 
-    /// What was charged by the middle of the old month leaves 5.00 of 10.00, and 15.00 of 20.00 pay for 375 of 500.
+    /// The charge for half of the old month leaves 5.00 of 10.00, and 15.00 of 20.00 pay for 375 of 500.
     @Test("its credits are those of one change at half the month, in every order")
     func credits() throws {
         let moment = t0 + (t1 - t0) / 2

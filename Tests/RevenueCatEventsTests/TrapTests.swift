@@ -16,7 +16,7 @@ private let day: Int64 = 86_400_000
 
 private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
-/// What RevenueCat's webhooks are easily misread as, one test a trap.
+/// The ways in which RevenueCat's webhooks are easily misread, one test a trap.
 @Suite("Traps")
 struct TrapTests {
     typealias Event = RevenueCatSimulator.Event
@@ -351,7 +351,7 @@ struct TrapTests {
         #expect(ledger.access(of: Account.Identifier("u2", .appUserID), at: date(t0 + 2 * day)).decision.isGranted)
     }
 
-    /// A purchase on the web by somebody who has not said who they are.
+    /// A purchase on the web by an anonymous customer.
     var webPurchase: Event {
         event(
             "INITIAL_PURCHASE",

@@ -54,7 +54,7 @@ struct TwoChannelTests {
         return channels
     }
 
-    /// What RevenueCat makes of a notification of Apple's.
+    /// RevenueCat's webhooks for a notification of Apple's.
     static func webhooks(
         for notification: AppleNotification,
         replacing previous: String?
@@ -131,7 +131,7 @@ struct TwoChannelTests {
                 )
             ]
         case (.revoke, _):
-            // What a member loses looks like a refund of nothing.
+            // A member's loss looks like a refund of nothing.
             return [
                 event(
                     "CANCELLATION",
@@ -146,7 +146,7 @@ struct TwoChannelTests {
         }
     }
 
-    /// What a backend does: it acts on news, and once on each identity.
+    /// A backend that acts on news, once on each identity.
     static func acts(on events: [NormalizedEvent]) -> (acts: [NormalizedEvent], ledger: AccountLedger) {
         var ledger = AccountLedger()
         var seen: Set<EventID> = []

@@ -1,6 +1,6 @@
 /// The grammar of RFC 8259 with our refusals, written for clarity alone: the recursive way, one function a production.
 ///
-/// The reader's verdicts are compared with its verdicts on documents nobody wrote by hand.
+/// The reader's verdicts are compared with its verdicts on generated documents.
 package struct ReferenceGrammar {
     private let bytes: [UInt8]
     private var position = 0

@@ -32,7 +32,7 @@ import Testing
         #expect(failure { () throws(SignatureError) in try CompactJWS(longest + [97]) }?.kind == .limit)
     }
 
-    /// What may be between the texts and around them without being noticed: nothing.
+    /// No octet may stand between the texts and around them unnoticed.
     @Test(arguments: ["\n", " ", "=", "\"", "\0", "+", "/", "\u{feff}", "~"])
     func junkIsRefused(_ junk: String) throws {
         let key = try SigningKey(.p256, seed: Seed("jws"), label: "k")

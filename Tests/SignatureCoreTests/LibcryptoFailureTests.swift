@@ -12,8 +12,7 @@ private func takesOne() -> Bool {
     supply.wrappingSubtract(1, ordering: .relaxed).oldValue > 0
 }
 
-/// What fails in libcrypto, in a process of its own, ends in an error: nothing traps, and no proof holds that was not
-/// checked.
+/// A failure in libcrypto, in a process of its own, ends in an error: nothing traps, and no unchecked proof holds.
 @Suite("libcrypto that fails")
 struct LibcryptoFailureTests {
     /// Everything that libcrypto proves, each with what it needs.

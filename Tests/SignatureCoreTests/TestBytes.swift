@@ -11,7 +11,7 @@ func hexadecimal(_ bytes: [UInt8]) -> String {
 
 func base64URL(_ text: String) throws(SignatureError) -> [UInt8] { try Base64URL.decode(text.utf8.span) }
 
-/// What a call threw; nil when it returned.
+/// The error that a call threw; nil when it returned.
 func failure<Value>(_ call: () throws(SignatureError) -> Value) -> SignatureError? {
     do throws(SignatureError) {
         _ = try call()

@@ -1,16 +1,16 @@
 /// The credits of one customer, reckoned from payments in the order in which they are made.
 struct CreditTruth: Hashable {
-    /// What is left of what a payment gave.
+    /// The rest of a payment's credits.
     struct Lot: Hashable {
         var payment: Int
         var full: Int64
         var left: Int64
         var isLasting = false
-        /// What of it was taken by the last refund, which may be undone.
+        /// The part that the last refund took, which may be undone.
         var taken: Int64 = 0
     }
 
-    /// A payment of which a part pays for what an earlier one gave.
+    /// A payment of which a part pays for an earlier payment's credits.
     struct SetOff: Hashable {
         var earlier: Int
         var part: Int128
@@ -21,26 +21,26 @@ struct CreditTruth: Hashable {
     private var setOffs: [Int: SetOff] = [:]
     private var spent: [Int64: Int64] = [:]
 
-    /// What is left of the current period's.
+    /// The rest of the current period's credits.
     var left: Int64 { lots.reduce(0) { $0 + ($1.isLasting ? 0 : $1.left) } }
-    /// What was bought or carried over.
+    /// Credits that were bought or carried over.
     var bought: Int64 { lots.reduce(0) { $0 + ($1.isLasting ? $1.left : 0) } }
 
-    /// A period pays out. What was used since it began is used of it, also where the payment came later.
+    /// A period pays out. Credits used since it began are used of it, even if the payment came later.
     mutating func give(_ credits: Int64, for payment: Int, from start: Int64) {
         lapse()
         let used = spent.reduce(0) { $0 + ($1.key >= start ? $1.value : 0) }
         lots.append(Lot(payment: payment, full: credits, left: max(0, credits - used)))
     }
 
-    /// What was bought for good.
+    /// A one-time purchase of credits.
     mutating func buy(_ credits: Int64, for payment: Int) {
         lots.append(Lot(payment: payment, full: credits, left: credits, isLasting: true))
     }
 
     mutating func lapse() { lots.removeAll { !$0.isLasting } }
 
-    /// What is left stays when another product takes the place.
+    /// The rest stays when another product takes the place.
     mutating func carryOver() { for index in lots.indices { lots[index].isLasting = true } }
 
     /// A third of what there is.

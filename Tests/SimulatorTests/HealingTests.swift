@@ -55,7 +55,7 @@ struct HealingTests {
                 let healed = try await Self.states(lossy)
                 let known = Set(healed.flatMap(\.lineages))
                 for state in try await Self.states(whole) where state.access(at: time.now).isGranted {
-                    // What was bought under a name that no notification has brought cannot be asked about.
+                    // A purchase under a name that no notification has brought cannot be asked about.
                     let granting = PeriodTimeline(state).granting(at: time.now.millisecondsSince1970)
                     guard granting.map({ !known.isDisjoint(with: $0.lineages) }) ?? true else { continue }
                     #expect(

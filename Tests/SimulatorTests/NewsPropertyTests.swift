@@ -5,7 +5,7 @@ import Testing
 
 @testable import Normalizer
 
-/// A host acts on what a state says is news. Which facts it is told of must not depend on the order in which they come.
+/// A host acts on what a state calls news. Its news must not depend on the order of arrival.
 @Suite("News of every story")
 struct NewsPropertyTests {
     static let rounds = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 100 : 4
@@ -36,7 +36,7 @@ struct NewsPropertyTests {
         }
     }
 
-    /// How often a host heard of a fact, was told of it, and was told to act.
+    /// How often a host heard of a fact, had it as news, and acted.
     struct Count {
         var told = 0
         var applied = 0
@@ -63,7 +63,7 @@ struct NewsPropertyTests {
         }
         var counts: [Key: Count] = [:]
         for (event, count) in heard {
-            // What an id has told is told, whatever else the event says by then.
+            // An id is reported once, whatever else the event says by then.
             let isTold = seen.contains(event.id)
             counts[Key(event, ledger), default: Count()].told += isTold ? 1 : 0
             counts[Key(event, ledger), default: Count()].applied += count.applied
@@ -172,7 +172,7 @@ struct NewsPropertyTests {
 }
 
 extension SubscriptionState {
-    /// The values of its periods and of what holds for the purchase as a whole, whoever states them.
+    /// The values of its periods and of the purchase as a whole, without their sources.
     fileprivate var values: [String] {
         periods.values.map { "\($0.fact)" }.sorted() + ends.values.map { "\($0.value)" }.sorted()
             + registers.values.map { "\(String(describing: $0.intent?.value))" }.sorted()

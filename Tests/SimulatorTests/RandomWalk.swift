@@ -13,9 +13,9 @@ struct RandomWalk {
     private(set) var times: [Int64] = []
     let start: Int64
     private(set) var isOfGooglePlay: Bool
-    /// Whether RevenueCat relays Google Play.
+    /// True if RevenueCat relays Google Play.
     private let isOfGooglePlayRelay: Bool
-    /// Whether it has what few customers do, too.
+    /// True if it also has the acts of few customers.
     private let isRare: Bool
 
     private var random: SplitMix64
@@ -124,7 +124,7 @@ struct RandomWalk {
         }
     }
 
-    /// What may become of a subscription that is paid for; each provider's own rules narrow it.
+    /// The possible fates of a paid subscription; each provider's own rules narrow them.
     private mutating func active() {
         let has = { [provider, isOfGooglePlayRelay] (act: Story.Act) in
             guard act.absence(at: provider) == nil else { return false }
@@ -145,7 +145,7 @@ struct RandomWalk {
         let pick = Int.random(in: 0..<100, using: &random)
         guard isWithin else { return atEnd() }
         switch pick {
-        // Whether Google Play lets a planned change be canceled, and how it lists it then, is not documented.
+        // Google Play does not document if a planned change can be canceled, nor how it is listed then.
         case 0..<12 where truth.willRenew && (provider != .google || truth.next == nil):
             take(.cancel, at: within) { ($0.willRenew, $0.isMisunderstood) = (false, false) }
         case 0..<30 where !truth.willRenew:
@@ -262,7 +262,7 @@ struct RandomWalk {
         }
     }
 
-    /// What was used of the old period has been paid for; the rest of its price is set off.
+    /// The used part of the old period has been paid for; the rest of its price is set off.
     private mutating func change(_ act: Story.Act, to plan: Story.Plan, at time: Int64) {
         take(act, at: time) { [provider] in
             $0.credits.carryOver()
@@ -291,7 +291,8 @@ struct RandomWalk {
     }
 
     private mutating func refund(at time: Int64) {
-        // Of a period charged ahead on Google Play, the purchase ends with the refund, and nobody says of the one before.
+        // If a period that was charged ahead on Google Play is refunded, the purchase ends, and the one before is not
+        // reported.
         guard truth.paid > 0, truth.start <= time || provider != .google, !truth.wasRestored, truth.itemsSince < 2
         else {
             return
@@ -444,14 +445,14 @@ struct RandomWalk {
     private mutating func ended() {
         let soonest = now + gap
         let latest = truth.spans.map(\.end).max() ?? soonest
-        // Whoever still has access by a period that was refunded ahead waits for its end.
+        // A customer who still has access by a period that was refunded ahead waits for its end.
         let first = max(soonest, latest)
         subscribe(at: chance(30) ? first : moment(from: first, to: first + 40 * Self.day), first: false)
     }
 }
 
 extension Truth {
-    /// Stripe charges what is left of the price once the rest of the old one is set off, in whole cents.
+    /// Stripe charges the difference once the rest of the old price is set off, in whole cents.
     fileprivate mutating func changeAtStripe(to plan: Story.Plan, at time: Int64, _ unused: Int128, of length: Int128) {
         let (earlier, old) = (payment, worth)
         let listed = self.plan.price
@@ -464,7 +465,7 @@ extension Truth {
             payout = Int64(Int128(plan.credits) * cents * 10_000_000 / worth)
             credits.setOff(earlier, unused, of: length, against: payment)
         } else {
-            // What is set off is worth more than what is new: then there is no payment to refund.
+            // The set-off is worth more than the new product, so there is no payment to refund.
             (paid, payments[payments.count - 1], payout) = (0, 0, 0)
             credits.takeBack(earlier, max(0, left - worth), of: old, isNet: false)
             credits.setOff(earlier, min(left, worth), of: old, against: payment)
@@ -477,7 +478,7 @@ extension Truth {
 // MARK: What few customers do
 
 extension RandomWalk {
-    /// Whether something out of the ordinary happened.
+    /// True if something out of the ordinary happened.
     private mutating func somethingRare() -> Bool {
         if truth.standing == .none { return subscribePending() }
         let end: Int64 =

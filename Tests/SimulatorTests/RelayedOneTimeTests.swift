@@ -23,7 +23,7 @@ struct RelayedOneTimeTests {
         var bought = try #require(
             try await Simulators.play(story, .revenuecat).events.first { $0.kind == .oneTimePurchased }
         )
-        // As it is told where the product gives an entitlement.
+        // As it is reported if the product gives an entitlement.
         if case .oneTimePurchased(var purchase) = bought.event {
             purchase.type = .nonConsumable
             bought.event = .oneTimePurchased(purchase)

@@ -10,7 +10,7 @@ struct RelayedTruth: HTTPTransport {
 
     /// - Parameter time: in milliseconds since 1970.
     init(_ truth: Truth, at time: Int64, account: String, _ walk: RandomWalk) {
-        // What is charged ahead is not shown before it begins, but for how far the pay reaches.
+        // A period that is charged ahead is not shown before it begins, except for the end of the payment.
         let isAhead = truth.start > time
         let shown = isAhead ? truth.granting(at: time) : truth.spans.last
         var members: [String: Any] = [

@@ -32,7 +32,7 @@ struct StoredRowsTests {
             return (applied, state)
         }
 
-        /// What an account has, whatever its purchases are called by now.
+        /// An account's access, under the present names of its purchases.
         func access(of account: Account.Identifier, at time: Date) throws -> AccessDecision {
             try ledger(linkedTo: accounts[account] ?? []).access(of: account, at: time).decision
         }

@@ -34,7 +34,7 @@ struct ThinStripe: StorySimulator {
         ]
         var notification = notification
         notification.content = (try? JSONSerialization.data(withJSONObject: content)).map(Array.init) ?? []
-        // What the simulator serves by itself is as new, and has what is expanded.
+        // The simulator's own resources are as new, and have the expanded members.
         if !notification.resources.contains(where: { $0.path == url + query }),
             var resource = notification.resources.first
         {

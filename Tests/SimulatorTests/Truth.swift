@@ -2,9 +2,10 @@ import Foundation
 import NotificationSimulator
 import Normalizer
 
-/// What is so of one customer, in plain terms: what was paid for and until when, and how many credits that should have left.
+/// The truth about one customer, in plain terms: the paid products with their ends, and the credits that should be
+/// left.
 ///
-/// It is reckoned from what people do, and from nothing that a provider says or the library makes of it.
+/// It is reckoned from people's acts, never from a provider's statement or the library's result.
 struct Truth: Hashable {
     /// A stretch of access to a plan.
     struct Span: Hashable {
@@ -28,13 +29,13 @@ struct Truth: Hashable {
 
     var standing = Standing.none
     var plan = Story.Plan.basicMonthly
-    /// What the current period cost, in thousandths.
+    /// The price of the current period, in thousandths.
     var paid: Int64 = 0
-    /// What the plan costs without an offer.
+    /// The price of the plan without an offer.
     var price: Int64 = 0
-    /// What each period cost.
+    /// The price of each period.
     var payments: [Int64] = []
-    /// Whether a relay took a renewal for a change of mind.
+    /// True if a relay took a renewal for a change of mind.
     var isMisunderstood = false
     /// The period that was paid for last.
     var start: Int64 = 0
@@ -44,36 +45,36 @@ struct Truth: Hashable {
     var willRenew = false
     var next: Story.Plan?
     var nextPrice: Int64?
-    /// Whether the current period was refunded, and the refund undone: a second time has the identity of the first.
+    /// True if the current period was refunded, and the refund undone: a second time has the identity of the first.
     var wasRestored = false
     /// How many of the last two purchases do not renew.
     var itemsSince = 0
-    /// What gives access, in order; a later one takes the place of an earlier one.
+    /// The stretches of access, in order; a later one takes the place of an earlier one.
     var spans: [Span] = []
-    /// What a family member has.
+    /// A family member's access.
     var shared: Span?
 
-    /// What the current period gave when it began.
+    /// The credits that the current period gave when it began.
     var payout: Int64 = 0
     /// How many purchases of coins are paid for.
     var coinSales = 0
     var isPartlyRefunded = false
     var credits = CreditTruth()
-    /// Whether a period begins before it is paid for.
+    /// True if a period begins before it is paid for.
     var waitsForCharge = false
-    /// What was charged for the current period, in thousandths, once the rest of the one before was set off.
+    /// The charge for the current period, in thousandths, once the rest of the one before was set off.
     var charged: Int64 = 0
-    /// What the current period is worth, in billionths.
+    /// The worth of the current period, in billionths.
     var worth: Int128 = 0
     var outstanding: [Outstanding] = []
 
     /// The credits of a pack of coins.
     static let coins: Int64 = 100
 
-    /// What gives access at a moment, as things stand.
+    /// The stretch that gives access at a moment, as things stand.
     func granting(at time: Int64) -> Span? { spans.last { $0.start <= time && time < $0.end } }
 
-    /// What is left of the subscription's credits.
+    /// The rest of the subscription's credits.
     func counted(at time: Int64) -> Int64 { granting(at: time) == nil ? 0 : credits.left }
 
     /// The payment for the current period.
@@ -150,7 +151,7 @@ extension Story.Plan {
         return Int64((later ?? date).timeIntervalSince1970) * 1000 + start % 1000
     }
 
-    /// What it is called in a state.
+    /// Its name in a state.
     func name(at provider: Provider, ofGooglePlay: Bool = false) -> String {
         switch provider {
         case .stripe: "prod_\(product)"

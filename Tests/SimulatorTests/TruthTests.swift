@@ -4,7 +4,7 @@ import NotificationSimulator
 import StoryReceiving
 import Testing
 
-/// Whether the state is true, and not merely the same in every order.
+/// Shows that the state is true, and not merely the same in every order.
 @Suite("Truth")
 struct TruthTests {
     /// A few lives in the ordinary run, many in the long one.
@@ -194,7 +194,7 @@ extension TruthTests {
 }
 
 extension TruthTests {
-    /// Credits are left out: a change of product is stated, and told by types that the simulator has not.
+    /// Without credits: a change of product is stated, and reported by types that the simulator lacks.
     @Test("access and renewal are right for who hears thin events of Stripe alone")
     func thinEvents() async throws {
         for isRare in [false, true] {
@@ -206,7 +206,7 @@ extension TruthTests {
 }
 
 extension TruthTests {
-    /// As the adapter is configured unless told otherwise. When a charge ahead of time begins to count, orders alone tell.
+    /// The adapter's default configuration. Only orders show when a charge ahead of time begins to count.
     @Test("so they are where no paid order is asked for", arguments: [nil, .ahead, .instead] as [Looking?])
     func withoutOrders(_ looking: Looking?) async throws {
         for isRare in [false, true] {

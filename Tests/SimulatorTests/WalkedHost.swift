@@ -27,12 +27,12 @@ enum Telling: CaseIterable {
 
 /// A host that does what `docs/model.md` says, walked through a life.
 struct WalkedHost {
-    /// What neither Google Play nor Stripe says of what is bought once.
+    /// The types of one-time products, which neither Google Play nor Stripe states.
     private static let catalog = ProductCatalog(
         [],
         oneTimeProducts: coins.map { ProductCatalog.OneTimeProduct(id: $0, type: .consumable) }
     )
-    /// What coins are called at each provider.
+    /// The names of coins at each provider.
     private static let coins = ["coins", "prod_coins", "com.example.app.coins"]
 
     private let policy: CreditPolicy
@@ -43,7 +43,7 @@ struct WalkedHost {
     private var account: Account.Identifier?
     private var transferredAt = Date.distantPast
     private var formerAccounts: [Account.Identifier] = []
-    /// What is shared with the family, in the order in which it was first heard of: shared again, it has another name.
+    /// Shared purchases, in the order in which they were first heard of: shared again, one has another name.
     private var shared: [SubscriptionID] = []
 
     private let catalog: ProductCatalog?
@@ -85,10 +85,10 @@ struct WalkedHost {
             case .reverseRefund: return false
             // A family member's purchase is spoken of when the sharing ends, and else when it would renew.
             case .stopSharing: return false
-            // What Google Play says of another matter leaves out when the period began; its end is taken then from what was
-            // known before, which this host does not hand in.
+            // Google Play's answer about another matter leaves out the beginning of the period. Its end is then taken
+            // from earlier knowledge, which this host does not pass in.
             case .extend where walk.provider == .google: return false
-            // Nobody speaks of a subscription of Stripe's that is over.
+            // Stripe reports nothing about a subscription that is over.
             case .refund, .expire: return walk.provider != .stripe
             default: return playback.taken[$0].notification.step > 0
             }
@@ -148,7 +148,7 @@ struct WalkedHost {
             }
             guard late.isEmpty else { continue }
             let now = max(walk.times[step], taken.map { $0.delivery.receivedAt.millisecondsSince1970 }.max() ?? 0)
-            // What becomes known of a period after its successor has begun pays nothing out.
+            // A period that becomes known after its successor has begun pays nothing out.
             if let what = host.difference(to: truth, at: now, walk, isComplete: false) {
                 return "\(walk.provider.rawValue), seed \(walk.seed), step \(step + 1): \(what)"
                     + walk.steps(through: step) + log
@@ -176,7 +176,7 @@ struct WalkedHost {
     static func askingRelay(_ walk: RandomWalk) -> Look {
         { host, playback, index, time, _ in
             let step = playback.taken[index].notification.step
-            // What is bought once is no subscription to ask about.
+            // A one-time purchase is no subscription to ask about.
             if case .buy = walk.story.steps[step].act { return }
             guard let event = playback.taken[index].result.events.first, let lineage = event.subscription,
                 host.ledger[lineage]?.hasPurchase != true, !host.shared.contains(lineage), let account = host.account,
@@ -302,10 +302,10 @@ struct WalkedHost {
         return nil
     }
 
-    /// What this host was told, and not who only listens, or the other way round.
+    /// News of this host that a mere listener does not have, or the other way round.
     private func newsDifference(to listener: WalkedHost) -> String? {
-        // A change that is planned and made in one moment was made when the relay is asked; and who asks knows sooner than by
-        // a relay's word that renewal was turned off.
+        // A change that is planned and made in one moment was made when the relay is asked. A look-up also shows
+        // earlier than a relay's webhook that renewal was turned off.
         let missing = listener.news.filter {
             news[$0.key] == nil && !(isRelayed && $0.value == .productChangeScheduled)
         }
@@ -327,7 +327,7 @@ struct WalkedHost {
                 shared.append(lineage)
             }
             if account == nil, !shared.contains(where: { $0 == event.subscription }) {
-                // What a sale has for a reference, a subscription has not.
+                // A sale has this reference, a subscription does not.
                 for case .owner(let owner) in event.facts where owner.source != .clientReferenceID {
                     account = Account.Identifier(owner.id, owner.source)
                 }
@@ -370,7 +370,7 @@ struct WalkedHost {
         account.map { ledger.states(of: [$0], in: .production) } ?? []
     }
 
-    /// What is left of credits with an end, and of those without.
+    /// The rest of credits with an end, and of those without.
     private func credits(at time: Date) -> (ending: Int64, lasting: Int64) {
         let own = ledger.states.filter { state in !shared.contains { state.lineages.contains($0) } }
         let open = CreditStatement(of: own, under: policy, uses: uses, at: time).grants
@@ -380,7 +380,7 @@ struct WalkedHost {
         )
     }
 
-    /// What was granted, for people.
+    /// The grants, for people.
     private func grants(at time: Date) -> String {
         CreditStatement(of: ledger.states, under: policy, uses: uses, at: time).grants.map {
             let until = $0.until.map { RFC3339.string($0.millisecondsSince1970) } ?? "-"
@@ -444,7 +444,7 @@ struct WalkedHost {
         return snapshotDifference(to: truth, time, walk)
     }
 
-    /// What gives access for as long as nobody says that it is used up.
+    /// A purchase that gives access as long as it is not stated as used up.
     private func presumed(_ truth: Truth, _ walk: RandomWalk) -> String? {
         guard catalog == nil, truth.coinSales > 0 else { return nil }
         switch walk.provider {
@@ -489,11 +489,11 @@ struct WalkedHost {
 }
 
 extension SubscriptionState {
-    /// Whether it is of what was bought once, which has a lineage of its own.
+    /// True if it is of a one-time purchase, which has a lineage of its own.
     fileprivate var hasPurchase: Bool { purchases.isEmpty == false }
 }
 
-/// What a device hands in together.
+/// The parts of a device's upload.
 enum Upload: CaseIterable {
     case transaction, withRenewalInfo
     /// A transaction as it was signed some time ago, and perhaps not the last, and renewal info that was signed since.
@@ -501,7 +501,7 @@ enum Upload: CaseIterable {
 }
 
 extension RandomWalk {
-    /// What happened, for people.
+    /// The steps, for people.
     fileprivate func steps(through last: Int) -> String {
         zip(times, story.steps).prefix(last + 1)
             .map { time, step in
@@ -523,10 +523,10 @@ extension Story.Act {
 }
 
 extension Story.Act {
-    /// Whether what is told of it says how the subscription stands.
+    /// True if its report states the subscription's standing.
     fileprivate func isAboutSubscription(at provider: Provider) -> Bool {
         switch self {
-        // Told by a schedule, which knows phases and no period.
+        // Reported by a schedule, which knows phases and no period.
         case .schedulePause: provider != .stripe
         case .buy, .disputeCharge, .winDispute, .loseDispute, .refund, .renewEarly, .requestRefund, .reverseRefund,
             .shareWithFamily, .stopSharing, .declineRefund:

@@ -419,7 +419,7 @@ struct LookupTests {
             #expect(result.noChange?.statement?.subscription == PitfallTests.lineage)
             #expect(Acknowledgement(for: .success(result), provider: .stripe).decision == .acceptAndQuarantine)
         }
-        // What its prorations are for is told by the update beside it, and what they came to by the invoice.
+        // The update next to it reports the purpose of its prorations, and the invoice their amount.
         var change = Self.longInvoice()
         change.reason = "subscription_update"
         let result = try StripeTests.adapter().take(Self.told("invoice.paid", change, version))
@@ -499,7 +499,7 @@ struct LookupTests {
         let quiet = try await receive(adapter, told(shown, previous: previous))
         #expect(quiet.kinds == [])
         #expect(quiet.noChange?.reason == .unchanged)
-        // Without anybody to ask it is kept.
+        // Without a look-up it is kept.
         let kept = try StripeTests.adapter().take(told(shown))
         #expect(kept.noChange?.reason == .needsLookup)
         #expect(kept.noChange?.statement?.subscription == PitfallTests.lineage)

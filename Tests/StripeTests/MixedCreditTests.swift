@@ -27,7 +27,7 @@ struct MixedCreditTests {
             for event in result.events { _ = state.apply(event) }
         }
 
-        /// What is left, and how much of it without an end.
+        /// The balance, and the part of it without an end.
         func credits(on days: Int64) -> [Int64] {
             let statement = CreditStatement(of: state, under: policy, uses: uses, at: date(created + days * day))
             return [

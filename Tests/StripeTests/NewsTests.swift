@@ -210,7 +210,7 @@ struct NewsTests {
         var state = SubscriptionState(PitfallTests.lineage)
         #expect(first.map { state.apply($0).disposition } == [.applied])
         var unrecovered = state
-        // Where nobody paid, access had ended before.
+        // Without a payment, access had ended before.
         #expect(last.map { unrecovered.apply($0).disposition } == [.duplicate])
         for statement in try adapter.take(paid, at: created + day).statements { state.apply(statement) }
         #expect(state.access(at: date(created + 2 * day)).isGranted)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Pauses that end")
 struct PauseTests {
-    /// What is heard of once the pause is over.
+    /// The news after the pause.
     enum Sequel: CaseIterable {
         case nothing, invoiceToldLate, changeOfQuantity
     }

@@ -4,7 +4,7 @@ import Normalizer
 import Stripe
 import Testing
 
-/// What published implementations get wrong. Each name says which mistake is not ours.
+/// Mistakes of published implementations. Each name says which mistake is not ours.
 @Suite("Stripe pitfalls")
 struct PitfallTests {
     static let lineage = SubscriptionID(store: .stripe, environment: .production, id: "sub_1")

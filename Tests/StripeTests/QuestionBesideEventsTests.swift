@@ -5,7 +5,7 @@ import Normalizer
 import Stripe
 import Testing
 
-// What a question leaves of the news and the state of events that come beside it.
+// The effect of a question on the news and the state of events that come next to it.
 extension QuestionTests {
     typealias Change = (inout StripeAdapter.Configuration) -> Void
 

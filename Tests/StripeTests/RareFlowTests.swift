@@ -6,7 +6,7 @@ import Normalizer
 import Stripe
 import Testing
 
-/// What few subscriptions go through, and what their customers have paid for then.
+/// Flows of few subscriptions, and the periods that their customers have paid for.
 @Suite("Stripe, rare but real")
 struct RareFlowTests {
     typealias Taken = (body: [UInt8], time: Int64)
@@ -427,7 +427,7 @@ struct RareFlowTests {
         for order in [Self.month, Self.month.reversed()] {
             let host = try Host(adapter(), [first] + order)
             #expect(host.kinds == ["started", "renewed"])
-            // What is left of the year stays, and the month pays out.
+            // The rest of the year stays, and the month pays out.
         }
     }
 

@@ -11,14 +11,14 @@ struct SameSecondTests {
     static let start = created
     static let act = created + 40 * day
 
-    /// What happens to a subscription in one second, after the second month began.
+    /// Changes of a subscription in one second, after the second month began.
     struct Act: CustomTestStringConvertible, Sendable {
         let name: String
         var collection: StripeAdapter.Policy.CollectionPauseAccess = .keeps
-        /// What the subscription is before.
+        /// The subscription before them.
         var before: @Sendable (inout StripeSubscription) -> Void = { _ in }
         let steps: [@Sendable (inout StripeSubscription) -> Void]
-        /// What of the invoice comes in the same second.
+        /// The invoice's event in the same second.
         var invoice: String?
 
         var testDescription: String { name }
@@ -148,7 +148,7 @@ struct SameSecondTests {
 
     @Test("that leave open which came last are a contradiction, worth a question")
     func undecided() throws {
-        // What led from the one to the other is missing.
+        // The step that led from the one to the other is missing.
         let first = RareFlowTests.active(.basic)
         let (pro, year) = (RareFlowTests.active(.pro), RareFlowTests.active(.basicNew))
         let steps = [pro, year].enumerated().map { number, after -> RareFlowTests.Taken in

@@ -30,7 +30,7 @@ struct SilentTests {
         let result = try await adapter.receive(try simulator().delivery(body, receivedAt: date(created + 2)))
         #expect(result.kinds == [])
         #expect(result.noChange?.reason == .stale)
-        // What the object shows is stated all the same.
+        // The object is still stated.
         #expect(result.noChange?.statement?.facts.isEmpty == false)
     }
 

@@ -6,8 +6,8 @@ import Normalizer
 import Stripe
 import Testing
 
-/// What Stripe says beside the bare fact: how far a dispute has come, why a subscription ended, who pays by invoice, which
-/// features a customer has.
+/// Stripe's details next to the bare fact: the stage of a dispute, the reason for an end, payment by invoice, a
+/// customer's features.
 @Suite("Details that Stripe states")
 struct StatedDetailTests {
     // MARK: Disputes
@@ -82,7 +82,7 @@ struct StatedDetailTests {
         let portal = try ended(details("null", feedback: "\"too_expensive\""))
         #expect(portal?.reason == .customer)
         #expect(portal?.feedback == "too_expensive")
-        // What the customer wrote is the customer's.
+        // The customer's words are private.
         #expect("\(String(describing: portal))".contains("words of the customer") == false)
     }
 

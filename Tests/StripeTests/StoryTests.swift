@@ -126,7 +126,7 @@ struct StoryTests {
                 let first = state.apply(event).disposition
                 if first == .applied { news.append(event.kind.rawValue) }
                 #expect(state.apply(event).disposition != .applied, "\(event.origin.type)")
-                // The update to `past_due` repeats what the invoice has told.
+                // The update to `past_due` repeats the invoice's report.
                 #expect(first == .applied || event.kind == .billingIssue, "\(event.origin.type) \(event.kind)")
             }
         }

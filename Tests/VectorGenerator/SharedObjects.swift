@@ -42,7 +42,7 @@ struct SharedObjects {
         return best
     }
 
-    /// What has to be said of an object beside its base; nil where it cannot be said, since null takes a member away.
+    /// The changes that make an object of its base; nil if they cannot be expressed, since null takes a member away.
     private static func changes(from base: JSONValue, to object: JSONValue) throws -> [(name: String, value: String)]? {
         let (base, object) = (try base.object(), try object.object())
         var result: [(name: String, value: String)] = []

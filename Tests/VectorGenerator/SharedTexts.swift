@@ -13,7 +13,7 @@ struct SharedTexts {
         case encoded(String, [Part])
     }
 
-    /// What is too short is not worth a name.
+    /// Shorter texts are not worth a name.
     private static let shortest = 60
     private static let shortestWord = 100
 
@@ -25,7 +25,7 @@ struct SharedTexts {
     ///   - fields: the values of all header fields.
     init(bodies: [[Part]], fields: [String]) {
         var counts: [[Part]: (count: Int, order: Int)] = [:]
-        /// Whether it is the first of its kind.
+        /// True if it is the first of its kind.
         func count(_ text: [Part]) -> Bool {
             let order = counts.count
             counts[text, default: (0, order)].count += 1
@@ -80,7 +80,7 @@ struct SharedTexts {
         return only
     }
 
-    /// What a name stands for.
+    /// The definition of a name.
     private func definition(_ text: [Part]) -> JSONText {
         switch text.first {
         case .word(let word) where text.count == 1: return .string(word)
@@ -120,7 +120,7 @@ struct SharedTexts {
 
     // MARK: Reading
 
-    /// What a text is made of: the parts of a compact JWS and the data of a message are encodings of other texts.
+    /// The parts of a text: those of a compact JWS and the data of a message are encodings of other texts.
     static func parts(of text: String) -> [Part] {
         var parts: [Part] = []
         var plain: [UInt8] = []
@@ -174,7 +174,7 @@ struct SharedTexts {
         }
     }
 
-    /// What a word encodes, where it is JSON and the encoding of it is the word again.
+    /// The decoded word, if it is JSON and encodes to the same word.
     private static func decoded(_ word: ArraySlice<UInt8>) -> Part? {
         let octets = Array(word)
         guard octets.starts(with: "ey".utf8) || octets.starts(with: "W".utf8) else { return nil }

@@ -17,7 +17,7 @@ struct SharingWriter {
         var events: [JSONValue]
     }
 
-    /// What an API answers, and its body apart.
+    /// An API's answer, with its body apart.
     private struct Answer {
         var envelope: JSONValue
         var body: (name: String, value: String)?

@@ -62,7 +62,7 @@ func refusal(_ text: String, limits: JSONLimits = JSONLimits()) -> JSONError? {
     refusal(Array(text.utf8), limits: limits)
 }
 
-/// What reading a sound document throws.
+/// The error of reading a sound document.
 func failure<Value>(_ read: () throws(JSONError) -> Value) -> JSONError.Reason? {
     do throws(JSONError) {
         _ = try read()

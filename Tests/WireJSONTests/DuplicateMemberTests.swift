@@ -81,7 +81,7 @@ import WireJSON
         return now() - start
     }
 
-    /// Whoever calls an endpoint chooses the names, before anything is proven.
+    /// The caller of an endpoint chooses the names, before anything is proven.
     @Test(arguments: [6, 7, 120, 121], ["", "\\u0078"])
     func namesOfOneFingerprintCostLittleMoreThanOthers(_ count: Int, _ escape: String) {
         let filler = String(repeating: "x", count: 1_000_000 / count - 40)

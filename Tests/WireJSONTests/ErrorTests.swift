@@ -1,7 +1,7 @@
 import Testing
 import WireJSON
 
-/// What goes into a log must not carry what came in.
+/// Log texts must not carry received content.
 @Suite struct ErrorTests {
     /// Occurs in no message of ours.
     private static let marker = "Zq7#x9"

@@ -2,8 +2,8 @@ import SchemaSupport
 import Testing
 import WireJSON
 
-/// Documents nobody wrote: what the reader says has to be what the plain grammar says, and what it accepts has to be
-/// readable to the last octet.
+/// Generated documents: the reader's verdict must be the plain grammar's, and an accepted document must be readable to
+/// the last octet.
 @Suite struct FuzzTests {
     private static let seed = Array(
         #"{"id":"evt_1","é":[1,-2.50e+3,0.1,{"a\u0062":"\ud83d\ude00é\n","b":""}],"t":true,"f":false,"z":null,"o":{"😀":"€"}}"#

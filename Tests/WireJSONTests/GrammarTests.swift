@@ -54,7 +54,7 @@ import WireJSON
     }
 }
 
-/// What the platform's decoder made of a document.
+/// The platform decoder's reading of a document.
 private struct DecodedTree: Decodable {
     let tree: Tree
 

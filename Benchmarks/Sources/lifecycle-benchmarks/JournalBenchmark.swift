@@ -60,7 +60,7 @@ struct JournalBenchmark {
 
     private func journal(_ storage: some JournalStorage) -> Journal { Journal(storage, now: { Date() }) }
 
-    /// What the App Store sends of so many customers' lives.
+    /// The App Store's deliveries of so many customers' lives.
     private func deliveries(_ customers: Int, _ name: String) throws -> [Delivery] {
         let simulator = subjects.appleSimulator
         return try (0..<customers).flatMap { customer in

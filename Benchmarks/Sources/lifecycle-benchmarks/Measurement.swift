@@ -1,7 +1,7 @@
 import AllocationCount
 import Foundation
 
-/// What is measured: so many runs of it, one after the other.
+/// Measured work: so many runs, one after the other.
 struct Work {
     let run: (_ times: Int) async throws -> Void
 
@@ -9,7 +9,7 @@ struct Work {
         run = { times in for _ in 0..<times { try once() } }
     }
 
-    /// What may wait takes an allocation and a few calls of the runtime for each run, also where it never does.
+    /// Work that may wait costs an allocation and a few runtime calls for each run, even if it never waits.
     init(waiting once: @escaping () async throws -> Void) {
         run = { times in for _ in 0..<times { try await once() } }
     }
@@ -17,7 +17,7 @@ struct Work {
 
 /// Times pieces of work in turn, A B C A B C …, so that all meet the same machine.
 ///
-/// What is taken is the processor time of this process, so that what else the machine does counts little.
+/// It takes the processor time of this process, so that the rest of the machine matters little.
 struct Measurement {
     /// Seconds for one run of each piece, by piece and round.
     private(set) var seconds: [[Double]]

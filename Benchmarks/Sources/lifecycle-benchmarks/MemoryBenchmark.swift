@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a process takes in memory, at its peak, that goes through very many deliveries of all providers.
+/// The peak memory of a process that handles very many deliveries of all providers.
 struct MemoryBenchmark {
     let subjects: Subjects
 

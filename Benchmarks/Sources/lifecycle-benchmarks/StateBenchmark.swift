@@ -1,7 +1,7 @@
 import Foundation
 import Normalizer
 
-/// What it costs to apply one event to a state, against the length of the history behind it.
+/// The cost of applying one event to a state, against the length of its history.
 struct StateBenchmark {
     private static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "1")
     private static let start = Date(timeIntervalSince1970: 1_000_000_000)

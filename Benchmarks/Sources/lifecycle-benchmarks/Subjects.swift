@@ -16,7 +16,7 @@ struct Subject<Adapter: ProviderAdapter>: Sendable {
         _ = try await adapter.authenticate(delivery)
     }
 
-    /// Proves, decodes and maps, and asks nobody.
+    /// Proves, decodes and maps, without look-ups.
     func normalize() async throws {
         let resolved = try await adapter.resolve(try await adapter.authenticate(delivery))
         try check(try adapter.normalize(resolved))
@@ -30,7 +30,7 @@ struct Subject<Adapter: ProviderAdapter>: Sendable {
     }
 }
 
-/// What is measured of a subject.
+/// The measured works of a subject.
 struct SubjectWorks {
     let authenticate: Work
     let normalize: Work
@@ -76,7 +76,7 @@ extension Subject {
     }
 }
 
-/// What is measured of each provider.
+/// The subject of each provider.
 struct Subjects {
     static let root = Peer.folder.deletingLastPathComponent()
 

@@ -62,7 +62,7 @@ public struct Gateway: Sendable {
     var router: Router<BasicRequestContext> {
         let router = Router()
         let tokens = configuration.tokens
-        // What was pulled is proven by the connection alone: from outside nothing may come there.
+        // Only the connection proves pulled messages, so no request from outside may use their source.
         let hooks = adapters.filter { name, _ in !configuration.sources.contains { $0.name == name && $0.pull != nil } }
         HookRoutes(
             intake: intake,

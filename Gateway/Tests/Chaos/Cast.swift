@@ -28,7 +28,7 @@ struct Cast {
 
     private var simulators: [any StorySimulator] { [apple, google, revenueCat, stripe] }
 
-    /// What a customer's life makes each provider send.
+    /// The notifications of each provider about a customer's life.
     func notifications(of customer: String) throws -> [(any StorySimulator, SimulatedNotification)] {
         let story = Story(customer, Story.life.title, Story.life.steps)
         return try simulators.flatMap { simulator in
@@ -71,7 +71,7 @@ struct Cast {
     }
 }
 
-/// What the Play Developer API says of every purchase, without a network.
+/// The Play Developer API's answers about every purchase, without a network.
 struct PlayAnswers: HTTPTransport, Codable {
     private(set) var answers: [String: Data] = [:]
 

@@ -11,14 +11,14 @@ import NotificationSimulator
 import PostgresJournal
 import SQLiteJournal
 
-// What Scripts/chaos is made of:
+// The commands of Scripts/chaos:
 //
-// deliveries FOLDER CUSTOMERS NAME    writes what the providers send of so many customers, and what comes of it
+// deliveries FOLDER CUSTOMERS NAME    writes the providers' deliveries of so many customers, and their outcome
 // keys                                prints how receivers of Stripe and RevenueCat are configured
 // serve FOLDER                        is the gateway, with settings from the environment, and the keys of the simulator
-// bare                                is the same server, which keeps the bytes and does nothing with them
-// check FOLDER                        looks at what a database has of these deliveries
-// post CONNECTIONS CUSTOMERS NAME     posts as fast as it is answered, and prints how fast that was
+// bare                                is the same server, but only stores the bytes
+// check FOLDER                        compares a database with these deliveries
+// post CONNECTIONS CUSTOMERS NAME     posts as fast as it is answered, and prints the rate
 let arguments = CommandLine.arguments.dropFirst()
 let environment = ProcessInfo.processInfo.environment
 let cast = try Cast(seed: "chaos")

@@ -5,7 +5,7 @@ import NotificationSimulator
 import SignatureCore
 import SignatureIssuing
 
-/// Whether it is for us, and whether what is nested belongs together.
+/// Deliveries for us or for others, and nested parts that do or do not belong together.
 enum AppleIdentityCases {
     typealias World = AppleVectorWorld
     typealias Mapping = AppleMappingCases

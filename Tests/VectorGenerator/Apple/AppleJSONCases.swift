@@ -27,7 +27,7 @@ enum AppleJSONCases {
         func refused(_ id: String, _ text: String, tier: String = "should") throws -> AppleCase {
             try refused(id, Array(text.utf8), tier: tier)
         }
-        /// The payload with something in a member that nobody reads.
+        /// The payload with a value in an unread member.
         func unread(_ value: String) -> String { "\(plain.dropLast()),\"unread\":\(value)}" }
         let utf16 = plain.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] }
         return [

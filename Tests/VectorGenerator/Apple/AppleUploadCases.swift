@@ -3,7 +3,7 @@ import FoundationEssentials
 import Normalizer
 import NotificationSimulator
 
-/// What a client uploads: proven by the same rules, with the identities that the webhook would give.
+/// A client's uploads: proven by the same rules, with the identities that the webhook would give.
 enum AppleUploadCases {
     typealias World = AppleVectorWorld
     typealias Mapping = AppleMappingCases

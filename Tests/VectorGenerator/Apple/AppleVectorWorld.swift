@@ -5,7 +5,7 @@ import NotificationSimulator
 import SignatureCore
 import SignatureIssuing
 
-/// What the cases have in common: certificates, times, and the payloads that they change.
+/// The common parts of the cases: certificates, times, and the payloads that they change.
 struct AppleVectorWorld {
     /// A month, 2026-01-01 … 2026-02-01.
     static let start: Int64 = 1_767_225_600_000

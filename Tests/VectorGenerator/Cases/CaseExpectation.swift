@@ -3,7 +3,8 @@ import NotificationSimulator
 import Normalizer
 import WireJSON
 
-/// What a case has to come to, stated by hand: from what is sent and from the provider's documentation, not from the mapping.
+/// The expected outcome of a case, stated by hand: from the delivery and the provider's documentation, not from the
+/// mapping.
 struct CaseExpectation {
     private enum Outcome {
         case reject(String, isAuthentic: Bool?)
@@ -12,7 +13,7 @@ struct CaseExpectation {
     }
 
     private let outcome: Outcome
-    /// Whether the details of the events are stated whole, so that they say nothing else.
+    /// True if the details of the events are stated whole, without further members.
     private let isWhole: Bool
     private let anomalies: [String]
 

@@ -11,7 +11,7 @@ struct CaseFile {
     private let provider: Provider
     private let cases: [Case]
 
-    /// What a case says, once its body and its answers are put together.
+    /// A case, once its body and its answers are put together.
     private struct Case {
         var id: String
         var members: JSONObject
@@ -114,7 +114,7 @@ struct CaseFile {
         return config
     }
 
-    /// What the provider answers: to a GET with 200 and the usual headers, unless the case says otherwise.
+    /// The provider's answer: to a GET with 200 and the usual headers, unless the case says otherwise.
     private static func answer(
         _ value: JSONValue,
         _ resources: JSONMembers,
@@ -142,7 +142,7 @@ struct CaseFile {
     }
 }
 
-/// What is sent: an object, which is another one with edits or a whole one; or a text or octets as they are.
+/// The sent body: an object, which is another one with edits or a whole one; or a text or octets as they are.
 enum CaseBody {
     case object(JSONText)
     case text(String)

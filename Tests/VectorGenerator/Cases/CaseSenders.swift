@@ -3,7 +3,7 @@ import NotificationSimulator
 import SignatureCore
 import WireJSON
 
-/// What a case says of its delivery.
+/// A case's delivery.
 struct CaseDelivery {
     var body: CaseBody
     var config: JSONMembers

@@ -7,7 +7,7 @@ extension GoogleVectors {
         "PENDING_PURCHASE_CANCELED", "UNSPECIFIED",
     ]
 
-    /// What each number comes to in the first six states; in the others no number matters.
+    /// The outcome of each number in the first six states; in the others no number matters.
     private static let table: [(number: Int, cells: [String])] = [
         (1, ["recovered", "recovered off", "grace", "hold", "paused", "expired"]),
         (2, ["renewed", "renewed off", "grace", "hold", "paused", "renewed? expired"]),
@@ -108,7 +108,7 @@ extension GoogleVectors {
     private static func expected(_ word: String, _ number: Int, _ state: String) -> Expected {
         switch word {
         case "renewed": Expected("renewed", #"{"cause":"scheduled","phase":"regular"}"#)
-        // Paid for another period, and ended before we asked: what it was, nobody can tell any more.
+        // Paid for another period, and ended before we asked: its cause is unknown by then.
         case "renewed?": Expected("renewed", #"{"cause":"unknown","phase":"regular"}"#)
         case "recovered": Expected("renewed", #"{"cause":"recovery","phase":"regular"}"#)
         case "recovered:hold": Expected("renewed", #"{"cause":"recovery_from_hold"}"#)

@@ -1,6 +1,6 @@
 import ConformanceVectors
 
-// What a new token stands for.
+// The meanings of a new token.
 extension GoogleVectors {
     /// A purchase of a moment ago.
     private static func bought(_ item: Item = Item(order: order), _ change: (inout Purchase) -> Void = { _ in })

@@ -42,7 +42,7 @@ extension GoogleVectors {
             "refundEvent": JSON.object(["eventTime": JSON.time(fresh - second), "refundReason": "\"OTHER\""])
         ]
 
-        // What does not show yet what the number says.
+        // Answers that do not show yet what the number says.
         let lagging: [(number: Int, states: [String])] = [
             (1, ["IN_GRACE_PERIOD", "ON_HOLD", "PAUSED", "EXPIRED", "PENDING"]),
             (2, ["IN_GRACE_PERIOD", "ON_HOLD", "PAUSED", "EXPIRED", "PENDING"]),
@@ -79,7 +79,7 @@ extension GoogleVectors {
             )
         }
 
-        // What shows it, and what can only have come after it.
+        // Answers that show it, and those that can only have come after it.
         let shown: [(number: Int, state: String, kinds: [String])] = [
             (1, "ACTIVE", ["renewed"]), (2, "CANCELED", ["renewed", "auto_renew_disabled"]),
             (3, "CANCELED", ["auto_renew_disabled"]), (3, "EXPIRED", ["expired"]), (5, "ON_HOLD", ["billing_issue"]),

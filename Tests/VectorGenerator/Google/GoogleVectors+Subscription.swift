@@ -1,7 +1,7 @@
 import ConformanceVectors
 import Normalizer
 
-// What happens to a subscription between its beginning and its end, beyond the table of numbers and states.
+// Changes of a subscription between its beginning and its end, beyond the table of numbers and states.
 extension GoogleVectors {
     static func subscriptionCases() -> [Case] {
         var cases: [Case] = []

@@ -2,7 +2,7 @@ import ConformanceVectors
 import GooglePubSub
 import Normalizer
 
-// Tokens that an app uploads: nobody has vouched for them, and Google alone says what they are.
+// Tokens that an app uploads: they are unproven, and only Google says what they are.
 extension GoogleVectors {
     static func uploadCases() -> [Case] {
         var cases: [Case] = []

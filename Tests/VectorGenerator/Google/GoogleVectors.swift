@@ -8,8 +8,8 @@ import WireJSON
 
 /// Our test vectors for Google Play: the same bytes each time.
 ///
-/// What a case is expected to come to, kinds and details, is written beside it by hand. The whole events come from the
-/// mapping, and a case whose mapping says anything else is an error rather than a new expectation.
+/// The expectation of a case, kinds and details, is written next to it by hand. The whole events come from the mapping,
+/// and a case whose mapping gives anything else is an error rather than a new expectation.
 package enum GoogleVectors {
     /// One file of `TestVectors/google`.
     package struct File: Sendable {
@@ -51,7 +51,7 @@ package enum GoogleVectors {
 // MARK: Cases
 
 extension GoogleVectors {
-    /// What a case comes to.
+    /// The outcome of a case.
     enum Expectation {
         /// Accepted, with these events in this order, each with at least these members of its detail.
         case events([Expected])
@@ -77,9 +77,9 @@ extension GoogleVectors {
     struct Case {
         var id: String
         var why: String
-        /// What the message says.
+        /// The content of the message.
         var notification: String = ""
-        /// Recorded answers; nil where nobody is asked.
+        /// Recorded answers; nil without a look-up.
         var http: [String]?
         var config: [String: String] = [:]
         var expect: Expectation

@@ -108,7 +108,7 @@ extension StripeStated {
 
     static let invoices: [String: [Event]] = plainInvoices.reduce(into: [:]) { stated, entry in
         let (name, events) = entry
-        // What costs nothing was paid by nothing.
+        // A free period has no payment.
         guard case .array(let facts)? = events.first?["facts"], name != "invoice/renewal-credit" else {
             stated[name] = events
             return
@@ -186,7 +186,7 @@ extension StripeStated {
 // MARK: Refunds and disputes
 
 extension StripeStated {
-    /// A payment whose invoice nobody named is a lineage of its own.
+    /// A payment without a named invoice is a lineage of its own.
     private static func paid(
         _ kind: JSONText,
         _ id: EventID,
@@ -324,7 +324,7 @@ extension StripeStated {
                 ]
             )
         ],
-        // What came on top, with which nothing is left of the payment. What the invoice is for is not known, so the fact
+        // The second refund, which leaves nothing of the payment. The purpose of the invoice is unknown, so the fact
         // names the payment, as a sale by Checkout is named.
         "payment/charge-second-part": [
             paid(

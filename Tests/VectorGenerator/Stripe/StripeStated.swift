@@ -3,30 +3,30 @@ import FoundationEssentials
 import Normalizer
 import NotificationSimulator
 
-// What the events of chosen cases have to say, by hand: from the objects as the cases describe them and from
-// `docs/stripe.md`, not from the mapping. The generator stops where the mapping says anything else, so that a mistake in
+// Expected members of the events of chosen cases, by hand: from the objects as the cases describe them and from
+// `docs/stripe.md`, not from the mapping. The generator stops if the mapping gives anything else, so that a mistake in
 // it cannot become an expectation. Identities are derived from their published components.
 package enum StripeStated {
     /// The members that an event has to have at least.
     typealias Event = JSONMembers
 
-    /// What the events of a case have to say, where it is stated.
+    /// The expected events of a case, if they are stated.
     static func events(of id: String) -> [Event]? {
         byCase[id] ?? byCase[plain(id)]
     }
 
-    /// A case without the shape that it is told in.
+    /// A case without the shape of its object.
     static func plain(_ id: String) -> String {
         id.replacing("/2020/", with: "/").replacing("/endive/", with: "/")
     }
 
-    /// By case, without the shape that it is told in, unless what it has to say differs with it.
+    /// By case, without the shape of its object, unless the events differ with it.
     static let byCase: [String: [Event]] = [
         subscriptions, schedules, invoices, payments, sales, others, thin, questions,
     ]
     .reduce(into: [:]) { $0.merge($1) { first, _ in first } }
 
-    /// Why a case has no event, where it is not that nothing has changed.
+    /// The reason that a case has no event, if it is not that nothing has changed.
     static func reason(of id: String) -> Normalization.NoChange.Reason {
         let plain = plain(id)
         return reasons.first { $0.value.contains(plain) }?.key ?? .unchanged
@@ -45,7 +45,7 @@ package enum StripeStated {
         ],
     ]
 
-    /// Whether a case's events are stated by hand.
+    /// True if a case's events are stated by hand.
     package static func isStated(_ id: String) -> Bool {
         events(of: id.hasPrefix("stripe/") ? String(id.dropFirst(7)) : id) != nil
     }

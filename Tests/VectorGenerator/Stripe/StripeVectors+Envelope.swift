@@ -4,7 +4,7 @@ import NotificationSimulator
 import Stripe
 
 extension StripeVectors {
-    /// Bodies that are signed, and say nothing, nonsense, or something for somebody else.
+    /// Signed bodies that are empty, nonsense, or for another receiver.
     static func envelopeCases() throws -> [Case] {
         let customer: JSONText = ["id": "cus_1", "object": "customer"]
         let event = simulator(.endive).event("customer.created", id: "evt_1", created: created, object: customer)

@@ -3,7 +3,7 @@ import Normalizer
 import NotificationSimulator
 import Stripe
 
-// Purchases that the host asks about: nobody has vouched for the id, and Stripe alone says what it is.
+// Purchases that the host asks about: the id is unproven, and only Stripe says what it is.
 extension StripeVectors {
     static func questionCases() throws -> [Case] {
         hostileQuestions() + subscriptionQuestions() + sessionQuestions()

@@ -4,7 +4,7 @@ import NotificationSimulator
 import Stripe
 
 extension StripeVectors {
-    /// The shapes that every subscription and invoice case is told in.
+    /// The shapes of every subscription and invoice case.
     static let versions: [(name: String, version: StripeSimulator.Version)] = [
         ("2020", .v2020), ("endive", .endive),
     ]

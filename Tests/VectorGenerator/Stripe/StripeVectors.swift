@@ -8,9 +8,9 @@ import WireJSON
 
 /// Our test vectors for Stripe, made from the simulator: the same bytes each time.
 ///
-/// What a case is expected to come to is written by hand: the kinds of its events beside it; in `StripeStated` what
-/// the events of chosen cases say, and why a case has none. The whole events come from the mapping, and a case whose
-/// mapping says anything else is an error rather than a new expectation.
+/// The expectation of a case is written by hand: the kinds of its events next to it; in `StripeStated` the members of
+/// the events of chosen cases, and the reason that a case has none. The whole events come from the mapping, and a case
+/// whose mapping gives anything else is an error rather than a new expectation.
 package enum StripeVectors {
     /// One file of `TestVectors/stripe`.
     package struct File: Sendable {
@@ -57,7 +57,7 @@ package enum StripeVectors {
     static let now = (created + 2) * 1000
     static let day: Int64 = 86_400
 
-    /// What a case comes to.
+    /// The outcome of a case.
     enum Expectation {
         /// Accepted, with events of these kinds in this order.
         case events([String])

@@ -85,7 +85,7 @@ struct AsyncHTTP: RefetchClient {
         guard response.status == .ok, response.headers.first(name: "Date") != nil else {
             throw Failure(description: "status \(response.status)")
         }
-        // What is mapped afterwards are octets.
+        // The mapping needs octets.
         return Array(buffer: body).count
     }
 

@@ -3,7 +3,7 @@ import Synchronization
 
 let concurrency = 64
 
-/// Gives out numbers to whoever asks.
+/// Gives out numbers in order.
 private final class Counter: Sendable {
     private let value = Atomic(0)
     func next() -> Int { value.wrappingAdd(1, ordering: .relaxed).oldValue }
@@ -90,10 +90,10 @@ func compare(_ target: Target, requests: Int, rounds: Int) async throws {
     )
 }
 
-/// Fails where descriptors or memory grow with the number of requests.
+/// Fails if descriptors or memory grow with the number of requests.
 func growth(_ target: Target, requests: Int) async throws {
     let client = try Curl(target)
-    // What is kept for later is there after a while: connections, caches, threads.
+    // Connections, caches and threads are kept for later, and are all there after a while.
     try await load(client, requests: max(requests / 5, 5000))
     let before = ProcessUsage.now
     try await load(client, requests: requests)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What this process has used; the server is another one.
+/// The resources used by this process; the server is another one.
 struct ProcessUsage {
     /// User and system time, in seconds.
     let processorTime: Double

@@ -26,7 +26,7 @@ struct SwiftStack {
         func remember(_ key: Certificate.PublicKey, of chain: Chain) { keys[chain] = key }
     }
 
-    /// What JWTKit decodes while it verifies.
+    /// The payload that JWTKit decodes while it verifies.
     private struct Nothing: JWTPayload {
         func verify(using algorithm: some JWTAlgorithm) {}
     }

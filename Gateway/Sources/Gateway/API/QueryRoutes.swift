@@ -211,7 +211,7 @@ struct QueryRoutes: Sendable {
     }
 }
 
-/// Whom a request is about, in which world, and when.
+/// The account of a request, its environment, and the time.
 struct Question {
     var account: Account.Identifier
     var environment: StoreEnvironment

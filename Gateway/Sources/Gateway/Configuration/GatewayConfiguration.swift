@@ -8,7 +8,7 @@ import Normalizer
 public struct SettingError: Error, CustomStringConvertible {
     /// The setting, as it is called in the file.
     public var setting: String
-    /// What is wrong with it, and what it has to be. It never holds a value.
+    /// The problem, and the expected value. It never shows a value.
     public var message: String
 
     /// `setting: message`
@@ -20,9 +20,9 @@ public struct SettingError: Error, CustomStringConvertible {
     }
 }
 
-/// What a gateway does, read from a file and the environment, and checked before anything is served.
+/// The settings of a gateway, read from a file and the environment, and checked before it serves anything.
 public struct GatewayConfiguration: Sendable {
-    /// Where news is posted, and how the receiver knows that it is from here.
+    /// The address for news, and the signature that proves it to the receiver.
     struct Destination: Sendable {
         var url: HTTPSURL
         var signature: WebhookSignature

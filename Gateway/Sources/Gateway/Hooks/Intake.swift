@@ -1,10 +1,10 @@
 import LifecycleJournal
 import Normalizer
 
-/// How deliveries are taken in, whichever way they came.
+/// Takes deliveries in, from hooks and pulls alike.
 struct Intake: Sendable {
     let journal: Journal
-    /// Whether a delivery is answered when it is proven and kept, and looked up by a worker.
+    /// True to answer a delivery when it is proven and kept, and let a worker look it up.
     let answersAtOnce: Bool
 
     func take(_ delivery: Delivery, _ adapter: some ProviderAdapter, as source: String) async -> Acknowledgement {

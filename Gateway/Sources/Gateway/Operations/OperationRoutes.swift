@@ -5,7 +5,7 @@ import LifecycleJournal
 import Logging
 import Normalizer
 
-/// `/health`, `/ready` and `/metrics`: what whoever runs the gateway asks.
+/// `/health`, `/ready` and `/metrics`: for those who operate the gateway.
 struct OperationRoutes: Sendable {
     let journal: Journal
     let registry: PrometheusRegistry

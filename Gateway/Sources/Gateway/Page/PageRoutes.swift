@@ -76,7 +76,7 @@ struct PageRoutes: Sendable {
         return lines.isEmpty ? try await journal.lines(of: try await journal.lineages(named: query)) : lines
     }
 
-    /// What was sent about purchases, and what the gateway answered.
+    /// The deliveries about purchases, with the gateway's answers.
     private func deliveries(about lines: [LogLine]) async throws -> ReportTable? {
         guard !lines.isEmpty, journal.options.deliveryRetention != nil else { return nil }
         var table = ReportTable(columns: ["Received", "Source", "Answer", "Came to", "Bytes"])
