@@ -115,7 +115,7 @@ extension Story.Act {
         case .requestRefund, .declineRefund: "requests for refunds are not told"
         case .refund(_, .half): "refunds of a part are not told apart"
         case .disputeCharge, .winDispute, .loseDispute: "chargebacks are not told"
-        case .endGrace: "grace that ends is told as the expiry"
+        case .endGrace: "the end of grace is reported as the expiry"
         default: nil
         }
     }

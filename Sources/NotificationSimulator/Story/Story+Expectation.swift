@@ -88,10 +88,10 @@ extension Plot.Scene {
         case .upgrade, .crossgrade, .downgrade, .topUp:
             return (act.kinds + [.acknowledgementRequired, .expired], replaced)
         case .endGrace: return ([.billingIssue], "account hold begins")
-        case .refund where endsSubscription: return ([.refunded, .revoked], "the end of access is told by itself")
+        case .refund where endsSubscription: return ([.refunded, .revoked], "the end of access is reported separately")
         case .disputeCharge: return ([.refundRequested], "the developer is asked for a view")
         case .loseDispute where endsSubscription:
-            return ([.chargeback, .revoked], "the end of access is told by itself")
+            return ([.chargeback, .revoked], "the end of access is reported separately")
         default: return nil
         }
     }
@@ -99,17 +99,17 @@ extension Plot.Scene {
     private var revenueCat: Wording? {
         switch act {
         case .subscribe where before != nil && after?.plan.billing != .prepaid:
-            return ([.renewed], "whoever comes back within a group of the App Store goes on with the same purchase")
+            return ([.renewed], "a return within an App Store group continues the same purchase")
         case .failCharge(let grace):
-            let why = "a failed charge is told as a cancellation, too"
+            let why = "a failed charge is reported as a cancellation, too"
             return grace == nil
                 ? ([.billingIssue, .autoRenewDisabled, .expired], "\(why), and without grace as the end")
                 : ([.billingIssue, .autoRenewDisabled], why)
-        case .expire where before?.state == .hold: return ([], "the failed charge was told as the end")
+        case .expire where before?.state == .hold: return ([], "the failed charge was reported as the end")
         case .upgrade: return ([.productChangeScheduled, .renewed], "the change is announced, and then charged")
         case .crossgrade: return apple
         case .topUp: return ([.started, .expired], "every top-up is a purchase of its own")
-        case .refund where endsSubscription: return ([.refunded, .expired], "the end of access is told by itself")
+        case .refund where endsSubscription: return ([.refunded, .expired], "the end of access is reported separately")
         case .stopSharing: return ([.expired], "the member's purchase ends like any other")
         default: return nil
         }
@@ -118,8 +118,8 @@ extension Plot.Scene {
     private var stripe: Wording? {
         switch act {
         case .renew where before?.nextPlan != nil:
-            return ([.productChanged, .renewed], "a planned change and its payment are told apart")
-        case .upgrade, .crossgrade: return ([.productChanged, .notice], "the invoice of a change tells what it cost")
+            return ([.productChanged, .renewed], "a planned change and its payment are reported separately")
+        case .upgrade, .crossgrade: return ([.productChanged, .notice], "the invoice of a change reports its price")
         case .endGrace: return ([.expired], "a subscription that is unpaid gives no access, and a payment revives it")
         case .refund where endsSubscription:
             return ([.refunded, .expired], "a refund ends nothing; the merchant ends the subscription")

@@ -209,7 +209,7 @@ extension Story {
         ),
         Story(
             "price-declined",
-            "A price rises that needs consent, and nobody answers.",
+            "A price rises that needs consent, and gets no answer.",
             [
                 boughtBasic, Step(.after(.days(5)), .raisePrice(to: 9990, needsConsent: true)),
                 Step(.atPeriodEnd, .expire(.priceDeclined)),
