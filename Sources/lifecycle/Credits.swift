@@ -7,7 +7,7 @@ import Normalizer
 struct Credits: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract:
-            "Prints the credits that events come to: what was granted, what ended, what was used, and what is left.",
+            "Prints the credits that follow from events: granted, ended, used and left.",
         discussion: """
             The order and the number of the events do not matter. The policy is a JSON object such as \
             {"allowances": {"pro": {"credits": 500, "price": {"amount": "20.00", "currency": "USD"}, "every": "month"}}, \

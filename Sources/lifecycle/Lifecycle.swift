@@ -7,7 +7,7 @@ import Foundation
 struct Lifecycle: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lifecycle",
-        abstract: "Verifies what app stores and payment providers send, and maps it to canonical events.",
+        abstract: "Verifies notifications of app stores and payment providers, and maps them to canonical events.",
         discussion: """
             On a terminal the answers are for people, and into a pipe they are JSON Lines. Long work shows on a terminal \
             how far it is. A time is RFC 3339; a date alone is its midnight in UTC.

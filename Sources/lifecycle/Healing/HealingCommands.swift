@@ -5,10 +5,10 @@ import LifecycleJournal
 
 /// Which provider is asked, and with what.
 struct ProviderOptions: ParsableArguments {
-    @Option(help: "Who is asked: apple, google, revenuecat or stripe.")
+    @Option(help: "The provider to ask: apple, google, revenuecat or stripe.")
     var provider: String
 
-    @Option(help: ArgumentHelp("How the provider is asked, as a JSON file.", valueName: "file"))
+    @Option(help: ArgumentHelp("The configuration for asking the provider, a JSON file.", valueName: "file"))
     var config: String
 
     func access() throws -> ProviderAccess { try ProviderAccess(Provider(rawValue: provider), path: config) }
@@ -18,7 +18,7 @@ struct ProviderOptions: ParsableArguments {
 struct PreflightCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "preflight",
-        abstract: "Checks the credentials for a provider, and says what is wrong.",
+        abstract: "Checks the credentials for a provider, and names each problem.",
         discussion: ProviderAccess.help
             + "\n\nExit status: 69 where the provider refuses the credentials or cannot be asked."
     )
@@ -41,19 +41,19 @@ struct PreflightCommand: AsyncParsableCommand {
 struct BackfillCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backfill",
-        abstract: "Takes in what a provider sent while your server was down, and asks about what is still open.",
+        abstract: "Takes in events from while your server was down, and asks about open questions.",
         discussion: """
-            Reads the provider's own memory (Apple's notifications of 180 days, Stripe's events and Google Play's voided \
-            purchases of 30), from where it was read last, and then asks about every purchase that is due, as `lifecycle reconcile` \
-            does. Where the provider has forgotten a part, and of RevenueCat, which remembers nothing, all its purchases are asked \
-            about.
+            Reads the provider's own memory from the last position (Apple keeps notifications for 180 days, Stripe events and \
+            Google Play voided purchases for 30), and then asks about every purchase that is due, as `lifecycle reconcile` does. If \
+            the provider has forgotten a part, it asks about all purchases of the provider. RevenueCat has no memory, so all of its \
+            purchases are asked about.
 
-            Every line of output is a JSON object; progress goes to standard error. It may be broken off and run again at any \
+            Every line of output is a JSON object; progress goes to standard error. You can interrupt it and run it again at any \
             time.
 
             \(ProviderAccess.help)
 
-            Exit status: 1 where the provider has forgotten a part, 69 where it could not be asked.
+            Exit status: 1 if the provider has forgotten a part, 69 if it could not be asked.
             """
     )
 
@@ -61,7 +61,7 @@ struct BackfillCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
 
     @Option(
-        help: ArgumentHelp("Where to begin a history that was never read before, \(Moment.form).", valueName: "time"),
+        help: ArgumentHelp("The beginning for a history that was never read, \(Moment.form).", valueName: "time"),
         transform: Moment.init
     )
     var since: Moment?
@@ -109,20 +109,20 @@ struct BackfillCommand: AsyncParsableCommand {
 struct ReconcileCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reconcile",
-        abstract: "Asks a provider about every purchase that cannot be the whole story.",
+        abstract: "Asks a provider about every purchase with an open question.",
         discussion: """
-            Such as one whose period ran out without a word. Prints what came of it as a JSON object.
+            An example is a purchase whose period ended without a notification. Prints the result as a JSON object.
 
             \(ProviderAccess.help)
 
-            Exit status: 69 where the provider could not be asked, or refused the credentials.
+            Exit status: 69 if the provider could not be asked, or refused the credentials.
             """
     )
 
     @OptionGroup var options: ProviderOptions
     @OptionGroup var database: DatabaseOptions
 
-    @Flag(help: "Asks about all purchases of the provider, whatever is open about them.")
+    @Flag(help: "Ask about all purchases of the provider, due or not.")
     var all = false
 
     func run() async throws {
@@ -146,7 +146,7 @@ struct RefetchCommand: AsyncParsableCommand {
         discussion: """
             \(ProviderAccess.help)
 
-            Exit status: 66 where the provider does not know the purchase, 69 where it could not be asked.
+            Exit status: 66 if the provider does not know the purchase, 69 if it could not be asked.
             """
     )
 
@@ -158,7 +158,9 @@ struct RefetchCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard let lineage = SubscriptionID(purchase) else {
-            throw ValidationError("\(purchase) is not store/environment/id")
+            throw ValidationError(
+                "a purchase is store/environment/id, such as app_store/production/2000000123456789, not \(purchase)"
+            )
         }
         let access = try options.access()
         let journal = try await database.journal()

@@ -9,19 +9,20 @@ import Stripe
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Takes over the purchases that you had before you had a journal. Nothing of it is news.",
+        abstract: "Imports the purchases that you had before you had a journal. None of them is news.",
         discussion: """
-            Stripe's subscriptions are listed by Stripe. For the others, give a file with a purchase on each line:
+            Stripe lists its subscriptions itself. For Apple and Google, give a file with one purchase on each line:
 
-              apple    a transaction id, and `sandbox` behind a comma where it is a test purchase
-              google   a purchase token, `subscription` or `product`, and the package where there are several, with commas between
+              apple    TRANSACTION, or TRANSACTION,sandbox for a test purchase
+              google   TOKEN,subscription or TOKEN,product; with several apps TOKEN,subscription,PACKAGE
 
-            It goes on where it was broken off, as long as the file has the same name and lines. Prints a report as a JSON object: what \
-            the provider does not know is in `missing`. Set LIFECYCLE_SEALING_KEY, or Google Play cannot be asked again later.
+            After an interruption, run it again with the same file: it continues where it stopped. Prints a report as a JSON object; \
+            `missing` lists purchases that the provider does not know. Set LIFECYCLE_SEALING_KEY, or Google Play cannot be asked \
+            again later.
 
             \(ProviderAccess.help)
 
-            Exit status: 1 where a purchase is missing or was refused, 69 where the provider could not be asked.
+            Exit status: 1 if a purchase is missing or was refused, 69 if the provider could not be asked.
             """
     )
 
@@ -75,7 +76,9 @@ struct ImportCommand: AsyncParsableCommand {
                 .map { $0.trimmingCharacters(in: .whitespaces) }
             guard let question = question(parts, access) else {
                 // The line has a purchase token, which is not shown.
-                throw ValidationError("\(file): line \(index + 1) is not a purchase of \(access.provider)")
+                throw ValidationError(
+                    "\(file): line \(index + 1) is no purchase of \(access.provider), see `lifecycle help import`"
+                )
             }
             questions.append(question)
         }

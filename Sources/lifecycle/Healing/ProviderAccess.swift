@@ -62,7 +62,7 @@ struct ProviderAccess {
         do {
             let reader = try ObjectReader(parsing: contents(of: path))
             guard let members = Self.members[provider] else {
-                throw ValidationError("--provider is none of apple, google, revenuecat, stripe")
+                throw ValidationError("--provider must be apple, google, revenuecat or stripe")
             }
             try reader.refuseMembers(otherThan: members.union(Self.common))
             try self.init(provider, reader)
@@ -111,7 +111,7 @@ struct ProviderAccess {
             switch name {
             case "production": .production
             case "sandbox": .sandbox
-            default: throw ValidationError("environments are production, sandbox or both")
+            default: throw ValidationError("environments must be production, sandbox or both")
             }
         }
         let roots = String(decoding: try contents(of: reader.string("rootsFile")), as: UTF8.self)
