@@ -3,14 +3,14 @@ public import FoundationEssentials
 public import HTTPTransport
 public import LifecycleEvents
 
-/// Apple's App Store Server API: what your backend asks when a notification was lost, a customer restores a purchase, or
-/// Apple wants an answer.
+/// Apple's App Store Server API, for when a notification was lost, a customer restores a purchase, or Apple wants an
+/// answer.
 ///
-/// Every signed payload in an answer passes the same verifier as a webhook and becomes the same facts, under the same event
-/// ids. So what you read here converges with what notifications brought, in any order.
+/// Every signed payload in an answer passes the same verifier as a webhook and becomes the same facts, under the same
+/// event ids. So an answer and the notifications converge, in any order.
 ///
-/// The client keeps to Apple's rates for each endpoint, waits as long as `Retry-After` asks, and repeats what is safe to
-/// repeat. Share one value among all workers of a process.
+/// The client keeps to Apple's rates for each endpoint, waits as long as `Retry-After` asks, and repeats safe requests.
+/// Share one value among all workers of a process.
 ///
 /// Apple's documentation: <https://developer.apple.com/documentation/appstoreserverapi>.
 public struct AppStoreServer: Sendable {
@@ -71,7 +71,7 @@ public struct AppStoreServer: Sendable {
         }
     }
 
-    /// Proves what Apple signed, and maps it.
+    /// Proves Apple's signatures, and maps the signed data.
     public let adapter: AppleAdapter
     /// How to ask.
     public let configuration: Configuration
@@ -89,10 +89,10 @@ public struct AppStoreServer: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: the app, its environments and keys.
-    ///   - adapter: verifies what the answers hold. Its configuration must expect the app and the environments.
+    ///   - adapter: verifies the answers. Its configuration must expect the app and the environments.
     ///   - transport: sends the requests.
     ///   - clock: takes the waits between attempts and for Apple's rates.
-    ///   - now: the time of day, which goes into the token of a request and is the time of receipt of an answer.
+    ///   - now: the time of day, for the token of a request and as the time of receipt of an answer.
     /// - Throws: `ConfigurationError` for a blank bundle id, no environment, or a host that is not a DNS name.
     public init(
         _ configuration: Configuration,
@@ -137,9 +137,9 @@ extension AppStoreServer {
         var isIdempotent = true
     }
 
-    /// Asks the named server; where none is named, each configured one until it knows the purchase.
+    /// Asks the named server; without a name, each configured one until it knows the purchase.
     ///
-    /// - Returns: the body of the answer, and who gave it.
+    /// - Returns: the body of the answer, and its server.
     func ask(
         _ call: Call,
         in environment: Environment?

@@ -22,11 +22,11 @@ public struct AppStoreServerError: Error, Sendable {
         /// Apple knows no such transaction, order or test. It says nothing about access: recent transactions can be unknown
         /// for a while, and an id can belong to the other environment.
         public static let notFound: Code = "not_found"
-        /// Too many requests; ``AppStoreServerError/retryAt`` says when to go on, where Apple does.
+        /// Too many requests. ``AppStoreServerError/retryAt`` says when to continue, if Apple states it.
         public static let rateLimited: Code = "rate_limited"
         /// Apple or the network is out of order at the moment.
         public static let unavailable: Code = "unavailable"
-        /// The answer is not the documented JSON, or what is signed in it does not verify.
+        /// The answer is not the documented JSON, or its signed data does not verify.
         public static let unreadable: Code = "unreadable"
         /// The task was canceled.
         public static let canceled: Code = "canceled"

@@ -14,7 +14,7 @@ public struct Preflight: Sendable, Hashable {
 
         /// The credentials are accepted, and Apple delivered a test notification to your URL.
         public static let delivered: Finding = "delivered"
-        /// The credentials are accepted. Apple did not say in time what became of the test notification.
+        /// The credentials are accepted. Apple did not report the fate of the test notification in time.
         public static let accepted: Finding = "accepted"
         /// The credentials are accepted; your URL did not take the test notification.
         public static let notDelivered: Finding = "not_delivered"
@@ -46,13 +46,13 @@ public struct Preflight: Sendable, Hashable {
 }
 
 extension AppStoreServer {
-    /// Asks each configured environment for a test notification, and says what is wrong where it is refused.
+    /// Asks each configured environment for a test notification, and names the problem if it is refused.
     ///
-    /// Apple answers a wrong key, key id, issuer id and bundle id alike. So the answers of both environments and the answer's
-    /// date are taken together: refused by both with a right clock means one of the four; refused by Production alone means that
-    /// the app has not been released.
+    /// Apple answers a wrong key, key id, issuer id and bundle id alike. So the answers of both environments are read
+    /// together with the answer's date. If both refuse and your clock is right, one of the four is wrong. If only
+    /// Production refuses, the app has not been released.
     ///
-    /// - Parameter attempts: how often to ask, a second apart, whether the notification arrived.
+    /// - Parameter attempts: how often to check, a second apart, if the notification arrived.
     public func preflight(attempts: Int = 5) async -> Preflight {
         var results: [Preflight.Result] = []
         for environment in configuration.environments {

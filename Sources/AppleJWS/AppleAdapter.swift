@@ -2,9 +2,9 @@ import FoundationEssentials
 public import LifecycleEvents
 import WireJSON
 
-/// Takes App Store Server Notifications V2, and what clients upload, to canonical events.
+/// Takes App Store Server Notifications V2, and uploads of clients, to canonical events.
 ///
-/// The payload is Apple's own snapshot of the purchase, so nothing has to be asked for: all three steps are synchronous.
+/// The payload is Apple's own snapshot of the purchase, so there is no look-up: all three steps are synchronous.
 public struct AppleAdapter: ProviderAdapter {
     /// Apple.
     public let provider: Provider = .apple
@@ -54,9 +54,9 @@ public struct AppleAdapter: ProviderAdapter {
 
     /// The part of a delivery that Apple signed: `signedPayload` alone.
     ///
-    /// Other members of the body, and header fields, are not signed. Anyone who has a genuine notification could add some to
-    /// each copy, so that every copy is another delivery to store. All copies of one notification give the same here. A
-    /// body without `signedPayload` is no notification, and stays as it is.
+    /// Other members of the body, and header fields, are not signed. Anyone who has a genuine notification could add
+    /// some to each copy, so that every copy is another delivery to store. For all copies of one notification this
+    /// result is the same. A body without `signedPayload` is no notification, and stays as it is.
     public func signedDocument(of delivery: Delivery) -> Delivery {
         guard let range = try? signedPayload(in: delivery.body) else { return delivery }
         var body = Array(#"{"signedPayload":""#.utf8)

@@ -20,8 +20,8 @@ extension AppleAdapter {
         /// When the certificates of a chain have to be valid.
         @nonexhaustive
         public enum CertificateTime: Hashable, Sendable {
-            /// When Apple signed (`signedDate`). Old data can be verified again for ever; set a maximum age where a leaked
-            /// and expired signing key is a worry.
+            /// When Apple signed (`signedDate`). Old data can be verified again forever; set a maximum age if a leaked
+            /// and expired signing key worries you.
             case signedDate
             /// When the data was received.
             case receipt
@@ -37,20 +37,21 @@ extension AppleAdapter {
         public var certificateTime: CertificateTime = .signedDate
         /// How far `signedDate` may lie after the time of receipt.
         public var maximumFutureSkew: Duration = .seconds(300)
-        /// How far `signedDate` may lie before the time of receipt; nil for any age. Apple repeats a notification for about
-        /// a week with its first signature, so anything shorter loses events. Without a limit, a signing key that was stolen and
-        /// has expired since could go on signing with an old date. Answers of Apple's servers (the channels `history` and `refetch`)
-        /// may be of any age, and what clients upload is held against ``maximumUploadAge`` instead.
+        /// How far `signedDate` may lie before the time of receipt; nil for any age. Apple repeats a notification for
+        /// about a week with its first signature, so a shorter age loses events. Without a limit, a thief of a signing
+        /// key that has since expired could continue to sign with an old date. Answers of Apple's servers (the channels
+        /// `history` and `refetch`) may be of any age, and uploads of clients have ``maximumUploadAge`` instead.
         public var maximumAge: Duration? = .seconds(14 * 86_400)
-        /// How far the `signedDate` of what a client uploads may lie before the time of receipt; nil for any age. A device hands in
-        /// what was signed when it last asked the App Store: years ago, where something was bought for good.
+        /// How far the `signedDate` of a client's upload may lie before the time of receipt; nil for any age. A device
+        /// uploads data as signed at its last contact with the App Store, which may be years ago for a lifetime
+        /// purchase.
         public var maximumUploadAge: Duration?
         /// The longest body that is read, in bytes.
         public var maximumBodyBytes: Int = 1 << 20
         /// How many certificate chains are remembered as valid. Apple uses very few at a time.
         public var chainCacheCapacity: Int = 32
 
-        /// Describes what to expect.
+        /// Describes the expected deliveries.
         public init(apps: [App], environments: Set<AppleEnvironment>, trustAnchors: AppleTrustAnchors) {
             self.apps = apps
             self.environments = environments

@@ -1,7 +1,7 @@
 package import Normalizer
 package import WireJSON
 
-/// Compares events with what a vector expects, member by member.
+/// Compares events with a vector's expectation, member by member.
 package struct EventComparison {
     /// True if an event may have members that the expectation does not name.
     package let allowsMore: Bool

@@ -1,6 +1,6 @@
 package import HTTPTransport
 
-/// Answers with what a vector recorded; a request that nothing was recorded for fails as if there were no connection.
+/// Gives a vector's recorded answers; a request without one fails as if there were no connection.
 package struct RecordedTransport: HTTPTransport {
     private let answers: [RecordedAnswer]
 

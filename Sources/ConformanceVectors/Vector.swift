@@ -4,7 +4,7 @@ import ReceiverConfiguration
 import SignatureCore
 package import WireJSON
 
-/// One case of a test-vector file: a delivery, how the receiver is configured, and what is expected of it.
+/// One case of a test-vector file: a delivery, the receiver's configuration, and the expected result.
 ///
 /// `TestVectors/README.md` describes the format, which can be read from any language.
 package struct Vector: Sendable {
@@ -79,7 +79,7 @@ package struct VectorReader: Sendable {
 
     package init() {}
 
-    /// The case of a line; nil where it says what the others share.
+    /// The case of a line; nil for the line with the shared parts.
     package mutating func read(_ line: ArraySlice<UInt8>) throws(VectorError) -> Vector? {
         if let shared = try SharedParts.read(line) {
             self.shared = shared
@@ -109,7 +109,7 @@ package struct VectorError: Error, CustomStringConvertible {
 extension Vector {
     /// Reads a case.
     ///
-    /// - Parameter shared: what the file's first line shares with the others.
+    /// - Parameter shared: the shared parts from the file's first line.
     package init(line: ArraySlice<UInt8>, shared: SharedParts = SharedParts()) throws(VectorError) {
         do throws(JSONError) {
             let reader = try ObjectReader(try JSONDocument(parsing: Array(line), limits: Receivers.limits).root)

@@ -1,7 +1,8 @@
-/// How long requests have waited in vain on each connection since it last brought anything.
+/// How long requests have waited in vain on each connection since its last answer.
 ///
-/// If the network loses a connection, neither end learns of it. A caller who gives up before the request's own time-out leaves nothing
-/// but this to tell such a connection by. Only the loop's thread touches it, and libcurl's callbacks, which run there too.
+/// If the network loses a connection, neither end learns of it. If a caller gives up before the request's own time-out,
+/// only this count reveals such a connection. Only the loop's thread touches it, and libcurl's callbacks, which run
+/// there too.
 final class ConnectionSilence {
     /// One origin's connections differ in the port at this end.
     struct Connection: Hashable {
@@ -10,7 +11,7 @@ final class ConnectionSilence {
     }
 
     private struct Record {
-        /// Up to when it is known whether the connection was silent.
+        /// The time until which the connection's silence is known.
         var instant: ContinuousClock.Instant
         /// For how long requests were on it that were given up, since it last brought anything.
         var waited: Duration
@@ -30,7 +31,7 @@ final class ConnectionSilence {
 
     /// Notes that a request was given up which was sent on the connection at `start`.
     ///
-    /// - Returns: whether the connection has been silent for so long that it is not to be used any more.
+    /// - Returns: true if the connection has been silent for so long that it is not to be used any more.
     func isTooLong(on connection: Connection, since start: ContinuousClock.Instant) -> Bool {
         let now = ContinuousClock.now
         let known = records[connection]

@@ -107,7 +107,7 @@ import HTTPTransport
             try clear(CURLOPT_CAINFO)
             try set(CURLOPT_CAINFO_BLOB, blob: octets)
         }
-        // Distributions build a directory of public authorities in, which would be trusted beside these.
+        // Distributions build in a directory of public authorities, which would be trusted in addition to these.
         try clear(CURLOPT_CAPATH)
     }
 

@@ -59,7 +59,7 @@ import HTTPTransport
         assert(code == CURLM_OK)
     }
 
-    /// Does what can be done without waiting.
+    /// Does all work that needs no waiting.
     func perform() -> CURLMcode {
         var running: Int32 = 0
         return unsafe curl_multi_perform(pointer, &running)

@@ -253,7 +253,7 @@ final class Transfer {
     }
 
     private func error(_ code: CURLcode) -> HTTPTransportError {
-        // libcurl's texts for a number are constants; what it writes about one transfer could quote the server.
+        // libcurl's texts for a number are constants; its texts about one transfer could quote the server.
         let text = unsafe curl_easy_strerror(code).map { unsafe String(cString: $0) } ?? "unknown"
         var message = "\(url): \(text)"
         var ourCode = HTTPTransportError.Code(code)
@@ -300,7 +300,7 @@ extension HTTPTransportError.Code {
 }
 
 extension Duration {
-    /// Rounded up, at least one, and within what libcurl takes: to it zero means no limit.
+    /// Rounded up, at least one, and within libcurl's range: to it zero means no limit.
     var curlMilliseconds: Int {
         let (seconds, attoseconds) = components
         guard seconds < 2_000_000 else { return 2_000_000_000 }

@@ -33,7 +33,7 @@ private struct ConnectionPools {
         // Without them it is closed now.
         guard !companions.isEmpty else { return }
         for companion in companions { companion.giveConnectionUp() }
-        // Without memory for it, requests go on as before.
+        // Without memory for it, requests continue as before.
         guard let pool = try? ConnectionPool() else { return }
         pools[origin] = pool
         guard pools.count > Self.capacity else { return }

@@ -1,7 +1,7 @@
 import Normalizer
 
 extension CustomerReport {
-    /// The statement of credits: what was granted, what became of it, and what is left.
+    /// The statement of credits: the grants, their ends, and the rest.
     func credits(_ statement: CreditStatement) -> HTML {
         let names = Dictionary(
             statement.grants.enumerated().map { ($0.element.id, "#\($0.offset + 1)") },

@@ -3,7 +3,7 @@ public import Normalizer
 import SignatureCore
 
 extension CustomerReport {
-    /// A search field, for a page that is served: where it leads, and what was searched for.
+    /// A search field, for a page that is served: its address, and the searched text.
     public struct Search: Sendable {
         /// The address that the form asks.
         public var action: String
@@ -24,7 +24,7 @@ extension CustomerReport {
     ///   - search: shows a search field, and one for the time; absent, the document stands alone.
     ///   - notice: a sentence above the purchases, such as that nothing was found.
     ///   - credits: the statement of the customer's credits, which is shown below the purchases.
-    ///   - deliveries: what providers sent, and what they were answered, as a table below the purchases.
+    ///   - deliveries: the providers' deliveries with their answers, as a table below the purchases.
     public func html(
         title: String,
         search: Search? = nil,

@@ -1,6 +1,6 @@
-/// Text of an HTML document. Whatever is interpolated is text and never markup, unless it is `HTML` itself.
+/// Text of an HTML document. Every interpolated value is text and never markup, unless it is `HTML` itself.
 ///
-/// Payloads hold what customers and attackers wrote, so escaping is what happens by default.
+/// Payloads hold texts of customers and attackers, so escaping is the default.
 struct HTML: Sendable, ExpressibleByStringInterpolation {
     private(set) var text: String
 

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Normalizer
 
-/// A purchase on a time axis: when there was access, which periods of which product were paid, and what happened.
+/// A purchase on a time axis: access, the paid periods of each product, and the events.
 struct PurchasePicture {
     private struct Bar {
         var product: String
@@ -126,7 +126,7 @@ struct PurchasePicture {
             """
     }
 
-    /// The end of a long name, which tells products of one app apart.
+    /// The end of a long name, which distinguishes the products of one app.
     private static func short(_ product: String) -> String {
         product.count > 18 ? "…" + product.suffix(17) : product
     }

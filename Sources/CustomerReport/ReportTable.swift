@@ -1,4 +1,4 @@
-/// A table of text, and what can be done with its rows, as a page with the look of a ``CustomerReport``.
+/// A table of text with actions for its rows, as a page with the look of a ``CustomerReport``.
 ///
 /// Serve it with ``CustomerReport/contentSecurityPolicy``.
 public struct ReportTable: Sendable {

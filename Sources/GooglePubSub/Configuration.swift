@@ -28,8 +28,8 @@ extension GooglePlayAdapter {
             }
         }
 
-        /// Which orders are looked up beside the purchase. Orders tell amounts and refunds, and need the permission to
-        /// view financial data.
+        /// The orders to look up in addition to the purchase. Orders state amounts and refunds, and need the permission
+        /// to view financial data.
         @nonexhaustive
         public enum OrderLookup: Sendable, Hashable {
             /// None.
@@ -48,8 +48,8 @@ extension GooglePlayAdapter {
         public var push: Push?
         /// Which orders are looked up.
         public var orderLookup: OrderLookup = .voided
-        /// Whether, after a voided purchase, its row on the list of voided purchases is looked up: only there Google says
-        /// who took the purchase back, and why. An app has 30 such requests in 30 seconds, and 6000 a day.
+        /// True to look up the row of a voided purchase on the list of voided purchases, which alone says who took the
+        /// purchase back, and why. An app has 30 such requests in 30 seconds, and 6000 a day.
         public var looksUpVoidedPurchases: Bool = false
         /// For how long after an event an answer that does not show it yet is taken for that of a server that lags behind,
         /// and the notification is wanted again, 0 to 600 seconds. From then on every answer is final.
@@ -65,7 +65,7 @@ extension GooglePlayAdapter {
         /// The longest body that is read, in bytes.
         public var maximumBodyBytes: Int = 1 << 20
 
-        /// Describes what to expect.
+        /// Describes the expected deliveries.
         public init(packageNames: Set<String>, subscriptions: Set<String> = [], push: Push?) {
             self.packageNames = packageNames
             self.subscriptions = subscriptions

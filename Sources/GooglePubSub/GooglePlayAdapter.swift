@@ -34,11 +34,11 @@ public struct GooglePlayAdapter: ProviderAdapter {
 
     /// Proves and decodes a push, wrapped or unwrapped.
     ///
-    /// The token proves who calls. Once it holds, whatever is wrong with the body is marked authentic: no redelivery
-    /// would make it right.
+    /// The token proves the sender. Once it holds, every error of the body is marked authentic: a redelivery would have
+    /// the same error.
     ///
     /// - Throws: `DeliveryError` with `malformed`, `unauthenticated`, `untrusted`, `stale`, `misdirected` or
-    ///   `unavailable`, the last also where pushes are not configured; answer with `Acknowledgement`.
+    ///   `unavailable`, the last also if pushes are not configured; answer with `Acknowledgement`.
     public func authenticate(_ delivery: Delivery) async throws(DeliveryError) -> Authenticated<GoogleNotification> {
         guard let push = configuration.push, let keys else {
             throw DeliveryError(.unavailable, "this adapter takes no pushes: its configuration has no `push`")
@@ -71,7 +71,7 @@ public struct GooglePlayAdapter: ProviderAdapter {
         )
     }
 
-    /// Decodes a message that was pulled from Google over TLS, which is what proves it.
+    /// Decodes a message that was pulled from Google over TLS, which proves it.
     ///
     /// - Throws: `DeliveryError` with `malformed` or `misdirected`, marked authentic.
     public func receive(
@@ -135,13 +135,13 @@ public struct GooglePlayAdapter: ProviderAdapter {
 
     /// Asks Google Play about the purchase that a notification is about.
     ///
-    /// A subscription's predecessors are asked for too, so that its lineage has one name. Right after an event Google's
-    /// servers may not agree yet: an answer that does not show what the notification says is asked for again, and does
-    /// not count before ``Configuration/settlingWindow`` is over.
+    /// It asks for a subscription's predecessors too, so that its lineage has one name. Right after an event Google's
+    /// servers may not agree yet: if an answer does not show the notification's event, it asks again, and the answer
+    /// does not count before ``Configuration/settlingWindow`` is over.
     ///
-    /// - Throws: `DeliveryError`, marked authentic, with `unavailable` where Google could not be asked or does not
-    ///   show the event yet; `denied` where rights are missing and the event is older than
-    ///   ``Configuration/deniedRetryWindow``. Neither says anything about the purchase.
+    /// - Throws: `DeliveryError`, marked authentic: `unavailable` if Google could not be asked or does not show the
+    ///   event yet; `denied` if rights are missing and the event is older than ``Configuration/deniedRetryWindow``.
+    ///   Neither says anything about the purchase.
     public func resolve(
         _ notification: Authenticated<GoogleNotification>
     ) async throws(DeliveryError) -> Authenticated<GoogleResolution> {
@@ -162,7 +162,7 @@ public struct GooglePlayAdapter: ProviderAdapter {
 }
 
 extension DeliveryError {
-    /// The same error about a delivery that was proven before. What is only unavailable stays so.
+    /// The same error about a delivery that was proven before. An error that is only `unavailable` stays so.
     var authentic: DeliveryError {
         var error = self
         error.isAuthentic = true

@@ -1,7 +1,7 @@
 extension HTTPTransport {
     /// Sends `request` until an outcome is final by `policy`, and gives back that outcome.
     ///
-    /// Each attempt has the request's own time-out, shortened to what the policy's deadline leaves. Waits are taken on
+    /// Each attempt has the request's own time-out, shortened to the rest of the policy's deadline. Waits are taken on
     /// `clock` and end at once when the task is canceled.
     ///
     /// - Throws: the last attempt's error; `canceled`.
@@ -67,8 +67,8 @@ extension HTTPTransport {
     }
 }
 
-/// The system's random numbers. It has a size, unlike what it wraps: the thread sanitizer takes the address of something
-/// without one for whatever stands there.
+/// The system's random numbers. Unlike the wrapped type it has a size: the thread sanitizer takes the address of a type
+/// without one for that of another value.
 private struct SystemRandomness: RandomNumberGenerator {
     private var system = SystemRandomNumberGenerator()
     private var isUsed = false

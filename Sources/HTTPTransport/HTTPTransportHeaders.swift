@@ -51,7 +51,7 @@ public struct HTTPTransportHeaders: Sendable, Hashable, ExpressibleByDictionaryL
         fields.filter { Self.namesMatch($0.name, name) }.map(\.value)
     }
 
-    /// Adds a field, beside others of its name.
+    /// Adds a field, in addition to others of its name.
     public mutating func add(_ name: String, _ value: String) {
         fields.append(Field(name: name, value: value))
     }

@@ -90,7 +90,7 @@ public struct HTTPTransportRequest: Sendable, Hashable {
         return request
     }
 
-    // They say where a message ends and who is meant; two opinions on that are request smuggling.
+    // They state the end of a message and its addressee; two opinions on that are request smuggling.
     private static let reserved = [
         "Host", "Content-Length", "Transfer-Encoding", "TE", "Trailer", "Connection", "Keep-Alive", "Upgrade",
         "Proxy-Connection", "Proxy-Authorization", "Expect", "Accept-Encoding",

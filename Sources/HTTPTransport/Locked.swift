@@ -2,8 +2,8 @@ import Synchronization
 
 /// A `Mutex` whose order the thread sanitizer sees too.
 ///
-/// A contended `Mutex` is taken inside a library that the sanitizer does not look into, so that it reports a race on
-/// whatever the lock protects. The store and load of the same atomic show the sanitizer who came first, and serve nothing else.
+/// A contended `Mutex` is taken inside a library that the sanitizer does not see, so it reports a race on the protected
+/// value. The store and load of the same atomic show the sanitizer the order, and serve no other purpose.
 package struct Locked<Value: Sendable>: ~Copyable, Sendable {
     private let mutex: Mutex<Value>
     private let order = Atomic(false)

@@ -1,4 +1,4 @@
-/// Whether, and after how long, a request is sent again.
+/// Decides if, and after how long, a request is sent again.
 ///
 /// Exponential back-off with full jitter, `Retry-After` (RFC 9110, section 10.2.3), a number of attempts and a
 /// deadline over all of them.
@@ -48,10 +48,10 @@ public struct RetryPolicy: Sendable {
     /// One attempt, no more, with the request's own time-out.
     public static let never = RetryPolicy(maximumAttempts: 1, deadline: nil)
 
-    /// Retries what is transient: retryable errors and 408, 429, 500, 502, 503 and 504.
+    /// Retries transient failures: retryable errors and 408, 429, 500, 502, 503 and 504.
     ///
-    /// A request that is not idempotent is repeated only where the server cannot have acted on it: no connection came
-    /// about, or it answered 429 or 503.
+    /// A request that is not idempotent is repeated only if the server cannot have acted on it: there was no
+    /// connection, or it answered 429 or 503.
     public static func standardVerdict(for request: HTTPTransportRequest, _ outcome: Outcome) -> Verdict {
         switch outcome {
         case .success(let response):

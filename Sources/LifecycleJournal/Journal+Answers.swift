@@ -15,13 +15,13 @@ extension Journal {
         public init() {}
     }
 
-    /// Answers what stores wait for: purchases to acknowledge, and their questions about refunds.
+    /// Answers the stores' open requests: purchases to acknowledge, and questions about refunds.
     ///
-    /// A duty is tried again until its deadline, after 5, 10, 20 seconds and so on, up to an hour. In the last third of its time the
-    /// observer hears of every attempt that failed. What no `answerer` takes stays in ``duties`` for you.
+    /// A duty is tried again until its deadline, after 5, 10, 20 seconds and so on, up to an hour. In the last third of
+    /// its time the observer gets every failed attempt. Duties that no `answerer` takes stay in ``duties`` for you.
     ///
     /// - Parameters:
-    ///   - answerers: who answers; the first whose business it is.
+    ///   - answerers: answer the duties; the first that is responsible for a duty answers it.
     ///   - limit: how many duties are looked at, at most.
     /// - Throws: ``JournalError``.
     @discardableResult

@@ -2,11 +2,11 @@ public import FoundationEssentials
 public import Normalizer
 
 extension Journal {
-    /// Keeps what a delivery, an upload or an answer came to, in a transaction of its own.
+    /// Stores the result of a delivery, an upload or an answer, in a transaction of its own.
     ///
-    /// The same result again changes nothing.
+    /// Applying the same result again changes nothing.
     ///
-    /// - Returns: what each event was; nothing where the whole result was known.
+    /// - Returns: each event with its meaning; empty if the whole result was known.
     /// - Throws: ``JournalError``; nothing is acknowledged then.
     @discardableResult
     public func apply(_ result: Normalization) async throws(JournalError) -> [AppliedEvent] {
@@ -14,14 +14,14 @@ extension Journal {
         return try await write { try await apply(result, in: $0, at: time) }.applied
     }
 
-    /// Keeps what a delivery came to, in a transaction that the host began and will commit.
+    /// Stores the result of a delivery, in a transaction that the host began and will commit.
     ///
     /// - Parameters:
     ///   - result: the adapter's result for the delivery.
     ///   - transaction: the transaction to write in; you commit it.
     ///   - time: the present.
-    ///   - trace: what the delivery came with, for ``JournalQueue/Item/trace`` of its news.
-    /// - Throws: what the transaction throws, and an error where another transaction was faster: roll back then, and repeat
+    ///   - trace: the delivery's trace, for ``JournalQueue/Item/trace`` of its news.
+    /// - Throws: the transaction's errors, and an error if another transaction was faster: roll back then, and repeat
     ///   everything in a new transaction.
     @discardableResult
     public func apply(
@@ -33,7 +33,7 @@ extension Journal {
         try await apply(result, in: transaction, at: time, trace: trace, isNews: true)
     }
 
-    /// - Parameter isNews: false for what happened before there was a journal: it is kept, and not reported.
+    /// - Parameter isNews: false for events from before there was a journal: they are stored, and not reported.
     func apply(
         _ result: Normalization,
         in transaction: any JournalTransaction,
@@ -88,7 +88,7 @@ extension Journal {
         return update
     }
 
-    /// - Returns: whether the event is new.
+    /// - Returns: true if the event is new.
     private func insert(
         _ applied: AppliedEvent,
         noting detail: QueueDetail,
@@ -197,8 +197,8 @@ struct StateRows {
         }
     }
 
-    /// Reads what else an account has in a store that names no link between a purchase and one that takes its place or that the
-    /// customer comes back with.
+    /// Reads the account's other purchases in a store that names no link between a purchase and its successor, or the
+    /// one that the customer comes back with.
     ///
     /// - Returns: the names of the states that were not read before.
     mutating func readSiblings(
@@ -228,7 +228,7 @@ struct StateRows {
         return Set(others.states.map(\.subscription))
     }
 
-    /// Lets one transaction at a time join what an account has: what two of them tell may be one purchase.
+    /// Lets one transaction at a time join an account's purchases: the purchases of two transactions may be one.
     private static func takeTurn(_ owner: String, _ transaction: any JournalTransaction) async throws {
         let key = turnKey(owner)
         let isOurs =
@@ -240,7 +240,7 @@ struct StateRows {
         guard isOurs else { throw Conflict() }
     }
 
-    /// The row whose version tells apart those who join what an account has.
+    /// The row whose version orders the transactions that join an account's purchases.
     static func turnKey(_ owner: String) -> String { JournalKey.text("purchases", owner) }
 
     /// The lineages that the rows of a group name.
@@ -284,7 +284,7 @@ struct StateRows {
             let isNamed = lineage == state.subscription
             let body = isNamed ? try CanonicalJSON.bytes(state) : []
             if var record = try await known(lineage, transaction) {
-                // Nobody's reading depends on what is as it was, but for the row that stands for all of the others.
+                // Only readers of the row that stands for all of the others depend on an unchanged state.
                 if record.body == body, !isNamed || state.lineages.count == 1 { continue }
                 record.body = body
                 guard try await transaction.update(record, in: .state) else { throw Conflict() }

@@ -4,7 +4,7 @@ public import Normalizer
 extension Journal {
     /// The progress of reading a provider's history.
     public struct Backfill: Hashable, Sendable, Codable {
-        /// A time of which the provider had forgotten what it sent. Ask about the purchases one by one.
+        /// A time whose events the provider no longer remembers. Ask about the purchases one by one.
         public struct Gap: Hashable, Sendable, Codable {
             /// From when on nothing was read.
             @EventTime public var from: Date
@@ -56,15 +56,14 @@ extension Journal {
     /// ```
     ///
     /// - Parameters:
-    ///   - history: the provider's memory of what it sent.
-    ///   - source: which of the host's adapters it is read with, where it has several of one provider; by default the
-    ///     provider.
-    ///   - start: where to begin a history that was never read before; it has no effect later. Without it, such a
-    ///     history begins now, and there is nothing to read: what was sent before you had a journal is no news.
-    ///   - overlap: how much of what was read is read again, for what the provider lists late.
+    ///   - history: the provider's memory of its deliveries.
+    ///   - source: the host's adapter to read it with, if it has several of one provider; by default the provider.
+    ///   - start: the beginning for a history that was never read; it has no effect later. Without it, such a history
+    ///     begins now, and there is nothing to read: events from before your journal are no news.
+    ///   - overlap: how much is read again, for deliveries that the provider lists late.
     ///   - report: is called after each page.
-    /// - Throws: `DeliveryError` where the provider cannot be asked now, and ``JournalError``. Call it again: it goes on where it
-    ///   was.
+    /// - Throws: `DeliveryError` if the provider cannot be asked now, and ``JournalError``. Call it again: it continues
+    ///   where it stopped.
     @discardableResult
     public func backfill(
         from history: some DeliveryHistory,

@@ -19,16 +19,16 @@ extension Journal {
         }
     }
 
-    /// Uses credits of an account, all or none, and once for each id: a request that is repeated uses nothing more.
+    /// Uses credits of an account, all or none, and once for each id: a repeated request uses no more.
     ///
     /// - Parameters:
-    ///   - credits: how many; not less than none.
+    ///   - credits: how many; 0 or more.
     ///   - id: the caller's name of the use, such as that of a job.
     ///   - accounts: the names of the account; give all that you know.
-    ///   - policy: what products give, and what remains after changes and refunds.
+    ///   - policy: the credits of products, and the rest after changes and refunds.
     ///   - environment: production or sandbox, which never mix.
     ///   - time: the time of the use.
-    /// - Returns: the statement after the use; nil where there are fewer credits, and nothing was used.
+    /// - Returns: the statement after the use; nil if there are fewer credits, and none was used.
     /// - Throws: ``JournalError``.
     public func use(
         _ credits: Int64,
@@ -60,7 +60,7 @@ extension Journal {
 
     /// Gives an account credits that last until they are used, once for each id: for a job that failed, or as a present.
     ///
-    /// - Returns: whether they were given now, and not before.
+    /// - Returns: true if they were given now, and not before.
     /// - Throws: ``JournalError``.
     @discardableResult
     public func give(

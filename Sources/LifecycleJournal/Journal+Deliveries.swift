@@ -35,16 +35,16 @@ struct DeliveryDetail: Codable, Sendable {
 extension Journal {
     // MARK: In one step
 
-    /// Proves a delivery, maps it, keeps what it came to, and says what to answer.
+    /// Proves a delivery, maps it, stores the result, and returns the answer for the provider.
     ///
-    /// It never throws. What is the provider's and cannot be taken in yet is kept in ``quarantine`` and answered with 200;
-    /// what could not be kept is answered with 503, so that the provider sends it again. Of a delivery that is signed in part the
-    /// signed part is kept, `ProviderAdapter.signedDocument(of:)`.
+    /// It never throws. An authentic delivery that cannot be taken in yet is kept in ``quarantine`` and answered with
+    /// 200. If the result could not be stored, the answer is 503, so that the provider sends the delivery again. If a
+    /// delivery is signed in part, only the signed part is kept, `ProviderAdapter.signedDocument(of:)`.
     ///
     /// - Parameters:
-    ///   - delivery: the exact bytes, and when they were received.
-    ///   - adapter: who proves and maps them.
-    ///   - source: which of the host's adapters that is, where it has several of one provider; by default the provider.
+    ///   - delivery: the exact bytes, with the time of receipt.
+    ///   - adapter: proves and maps them.
+    ///   - source: the name of that adapter, if the host has several of one provider; by default the provider.
     public func receive<Adapter: ProviderAdapter>(
         _ delivery: Delivery,
         with adapter: Adapter,
@@ -70,7 +70,7 @@ extension Journal {
         return document
     }
 
-    /// Keeps what a delivery came to, where it is to be kept, and says what to answer.
+    /// Stores the result of a delivery, if it is to be kept, and decides the answer.
     func settle(
         _ delivery: Delivery,
         _ outcome: Result<Normalization, DeliveryError>,
@@ -236,7 +236,7 @@ extension Journal {
     /// - Parameters:
     ///   - adapters: by source. A delivery of another source waits.
     ///   - limit: how many at most.
-    ///   - lease: how long this worker has; after that another one takes what is left.
+    ///   - lease: how long this worker has; after that another one takes the rest.
     /// - Returns: how many were taken out of the queue; none means that nothing is due.
     /// - Throws: ``JournalError``; every delivery is still there then.
     @discardableResult
@@ -323,7 +323,7 @@ extension Journal {
         observe(delivery, outcome, update, of: detail.source, isQuarantined ? .acceptAndQuarantine : .accept)
     }
 
-    // MARK: What cannot be taken in
+    // MARK: Quarantine
 
     /// Deliveries that are the provider's and could not be taken in.
     public var quarantine: Quarantine { Quarantine(journal: self) }

@@ -24,17 +24,18 @@ extension Journal {
         var position: String?
     }
 
-    /// Takes over the purchases of a list: asks about each, within the rate of its provider, and keeps what is answered. Nothing of
-    /// it is news, since it happened before you had a journal.
+    /// Imports the purchases of a list: looks each one up, within the rate of its provider, and stores the answer. None
+    /// of it is news, since it happened before you had a journal.
     ///
-    /// It goes on where it was left when it is called again, and does nothing where the list was read to its end. Notifications
-    /// that arrive meanwhile are taken in as ever.
+    /// Called again, it continues where it stopped, and does nothing if the list was read to its end. Notifications
+    /// that arrive meanwhile are taken in as usual.
     ///
     /// - Parameters:
     ///   - list: the purchases.
-    ///   - sources: whom to ask about them; the first that knows a purchase is believed.
+    ///   - sources: the providers to ask; the first that knows a purchase counts.
     ///   - report: is called after each page.
-    /// - Throws: `DeliveryError` where the provider cannot be asked now or refuses the credentials, and ``JournalError``. Call it again.
+    /// - Throws: `DeliveryError` if the provider cannot be asked now or refuses the credentials, and ``JournalError``.
+    ///   Call it again.
     @discardableResult
     public func importPurchases(
         from list: some PurchaseList,

@@ -16,8 +16,8 @@ extension Journal {
         public var bytes: Int
     }
 
-    /// The raw deliveries about lineages that are kept, see ``Options/deliveryRetention``, the newest first. A delivery that
-    /// said what was known already is not among them.
+    /// The kept raw deliveries about lineages, see ``Options/deliveryRetention``, the newest first. A delivery that
+    /// added nothing is not among them.
     ///
     /// - Throws: ``JournalError``.
     public func deliveries(of lineages: [SubscriptionID]) async throws(JournalError) -> [KeptDelivery] {
@@ -49,7 +49,7 @@ extension Journal {
         }
     }
 
-    /// Has a kept delivery be found by what it was about.
+    /// Indexes a kept delivery by its lineages.
     static func index(_ delivery: JournalRecord, noting detail: DeliveryDetail, _ transaction: any JournalTransaction)
         async throws
     {
@@ -65,7 +65,7 @@ extension Journal {
 
     /// Deletes a kept delivery.
     ///
-    /// - Returns: whether it was still there.
+    /// - Returns: true if it was still there.
     static func delete(_ delivery: JournalRecord, _ transaction: any JournalTransaction) async throws -> Bool {
         let detail = try CanonicalJSON.value(DeliveryDetail.self, from: delivery.detail)
         for lineage in detail.lineages ?? [] {

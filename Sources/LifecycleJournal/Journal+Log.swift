@@ -31,7 +31,7 @@ extension Journal {
         /// Its place in the log. Positions grow, and leave gaps where a line is a statement. No line appears late at an
         /// earlier position.
         public var position: Int64
-        /// The event, and what it was when it was taken in.
+        /// The event, with its meaning when it was taken in.
         public var event: AppliedEvent
     }
 
@@ -119,7 +119,7 @@ extension Journal {
         }
     }
 
-    // MARK: Whether it is whole
+    // MARK: Integrity
 
     /// The findings of ``Journal/verify(known:)``.
     public struct Verification: Hashable, Sendable, Codable {
@@ -132,7 +132,7 @@ extension Journal {
         /// The last position.
         public var position: Int64 = 0
         /// The digest of the log up to there. Keep it where a writer to the database cannot change it: a log that was
-        /// written anew as a whole does not give it.
+        /// rewritten as a whole has another one.
         public var chain = ""
 
         mutating func find(_ finding: String) { if findings.count < 100 { findings.append(finding) } }
@@ -202,8 +202,8 @@ extension Journal {
 
     /// Joins every state from the log again and compares it with the stored one.
     ///
-    /// - Parameter isRepairing: whether to store what the log gives, with its links, names, accounts and transfers, where the two
-    ///   differ. What only the stored state knows is lost then.
+    /// - Parameter isRepairing: true to store the log's result, with its links, names, accounts and transfers, if the
+    ///   two differ. Facts that only the stored state has are lost then.
     /// - Throws: ``JournalError``.
     public func rebuild(repairing isRepairing: Bool = false) async throws(JournalError) -> Rebuild {
         try await giveOutPositions()
@@ -246,7 +246,7 @@ extension Journal {
         try await write { for transfer in transfers { try await Self.insert(transfer, $0) } }
     }
 
-    /// - Returns: whether the stored state is right; nil where an earlier line stands for the same purchase.
+    /// - Returns: true if the stored state is right; nil where an earlier line stands for the same purchase.
     private func rebuildState(
         of lineage: SubscriptionID,
         firstStatedAt position: Int64,
@@ -300,11 +300,11 @@ extension Journal {
         public var changedEvents: [NormalizedEvent] = []
     }
 
-    /// Maps every raw delivery that is kept again and compares the events with those in the log. It changes nothing, and asks
+    /// Maps every kept raw delivery again and compares the events with those in the log. It changes nothing, and asks
     /// providers as the adapters do.
     ///
-    /// A delivery whose header fields prove it cannot be proven again, since these are not kept; give adapters that vouch for
-    /// what was proven before.
+    /// A delivery whose header fields prove it cannot be proven again, since these are not kept. Use adapters that
+    /// accept deliveries that were proven before.
     ///
     /// - Parameter adapters: by source. Deliveries of other sources are left out.
     /// - Throws: ``JournalError``.

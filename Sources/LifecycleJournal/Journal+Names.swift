@@ -5,7 +5,7 @@ extension Journal {
 
     /// The lineages that have a name: their own, with or without store and environment, or that of a transaction or an order.
     ///
-    /// They are found by an index. What an earlier version kept is in it after ``rebuild(repairing:)``.
+    /// They are found by an index. It has the rows of an earlier version only after ``rebuild(repairing:)``.
     ///
     /// - Throws: ``JournalError``.
     public func lineages(named name: String) async throws(JournalError) -> [SubscriptionID] {

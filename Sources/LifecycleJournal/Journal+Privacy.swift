@@ -109,7 +109,7 @@ extension Journal {
                 (told.body, told.group) = ([], QueuePlace.silent.rawValue)
                 guard try await transaction.update(told, in: .event) else { throw Conflict() }
             }
-            // A line without a position was committed a moment ago; its digest is that of what it was.
+            // A line without a position was committed a moment ago; its digest is that of its former body.
             guard
                 var detail = record.detail.isEmpty ? nil : try CanonicalJSON.value(LineDetail.self, from: record.detail)
             else { throw Conflict() }

@@ -38,7 +38,7 @@ struct QuestionRow {
 
     var record: JournalRecord? { stored }
 
-    /// Takes up the first question that was not asked often enough yet. One that goes on being open keeps its turn.
+    /// Takes up the first question that was not asked often enough yet. A question that stays open keeps its turn.
     mutating func open(_ questions: [OpenQuestion]) {
         detail.exhausted.removeAll { !questions.contains($0) }
         let next = detail.requested ?? questions.first { !detail.exhausted.contains($0) }
@@ -48,7 +48,7 @@ struct QuestionRow {
 
     /// Notes that the question was asked and is still open.
     ///
-    /// - Returns: whether it will be asked again.
+    /// - Returns: true if it will be asked again.
     mutating func postpone(at time: Int64, maximumAttempts: Int) -> Bool {
         guard let question = detail.question else { return false }
         if question == detail.requested {
@@ -158,7 +158,7 @@ extension Journal {
         }
     }
 
-    /// Writes what is open about lineages, and how they are to be asked about, in the transaction that changed their states.
+    /// Writes the open questions about lineages, and the way to ask them, in the transaction that changed their states.
     func writeQuestions(
         of lineages: [SubscriptionID],
         in ledger: AccountLedger,

@@ -5,7 +5,7 @@ extension Journal {
     /// Decides if an account has access at `time`, through any of its purchases.
     ///
     /// - Parameters:
-    ///   - accounts: what the account is called; give all names that you know.
+    ///   - accounts: the names of the account; give all that you know.
     ///   - environment: the store's world. Production and sandbox never mix.
     ///   - time: the time to decide for, usually the present.
     /// - Throws: ``JournalError``.
@@ -55,7 +55,7 @@ extension Journal {
         var transfers: Set<AccountTransfer> = []
         while !open.isEmpty {
             for account in open {
-                // Whatever the source: a transfer moves what a store knows by the same name.
+                // Without the source: a transfer moves a store's purchases by the same name.
                 let group = JournalKey.text(account)
                 lineages.formUnion(try await StateRows.lineages(in: .account, of: group, transaction))
                 transfers.formUnion(try await Self.transfers(naming: account, transaction).map(\.transfer))
@@ -68,13 +68,13 @@ extension Journal {
         return (ledger, rows)
     }
 
-    // MARK: What a customer hands in
+    // MARK: Uploads
 
     /// Stores an upload. The account becomes its owner if no other account was named before.
     ///
     /// - Parameters:
-    ///   - result: what the adapter made of a signed transaction, a purchase token or a session of a checkout.
-    ///   - account: who is signed in, under the source by which the app names them to the store; nil claims nothing.
+    ///   - result: the adapter's result for a signed transaction, a purchase token or a session of a checkout.
+    ///   - account: the signed-in user, under the source by which the app names them to the store; nil claims nothing.
     /// - Throws: ``JournalError``.
     @discardableResult
     public func upload(_ result: Normalization, by account: Account? = nil) async throws(JournalError) -> [AppliedEvent]

@@ -18,26 +18,27 @@ extension Journal {
         public var newEvents = 0
         /// How many deliveries left the quarantine.
         public var replayed = 0
-        /// Providers that could not be asked, or refused, and why. What is theirs is asked in the next round.
+        /// Providers that could not be asked, or refused, and why. Their purchases are asked about in the next round.
         public var stopped: [String: DeliveryError.Code] = [:]
 
         /// Makes an empty report.
         public init() {}
     }
 
-    /// Asks providers about every purchase that is due, see ``questions(at:limit:)``, and takes in what they answer.
+    /// Asks providers about every purchase that is due, see ``questions(at:limit:)``, and takes the answers in.
     ///
-    /// A question is open where the state of a purchase cannot be the whole story: a period that was to renew ran out without a
-    /// word, a charge failed and nothing followed, grace has no end, a pause is over, or two statements contradict each other. It
-    /// is written with the change that raises it, and goes when an answer or a notification settles it. A question that stays
-    /// open is asked again after one, two, four hours and so on, eight times in all; one about a failed charge in days.
+    /// A question is open if the state of a purchase may be incomplete: a period that was to renew ended without a
+    /// notification, a charge failed and nothing followed, grace has no end, a pause is over, or two statements
+    /// contradict each other. It is written with the change that raises it, and goes when an answer or a notification
+    /// settles it. An open question is asked again after one, two, four hours and so on, eight times in all; one about
+    /// a failed charge in days.
     ///
-    /// Any number of processes may run this at once. Nothing an answer leaves out ends access by itself, and no failure to ask
-    /// changes a state.
+    /// Any number of processes may run this at once. No answer ends access by leaving a fact out, and a failed question
+    /// changes no state.
     ///
     /// - Parameters:
-    ///   - sources: whom to ask. The store's own API comes before a relay's, whatever the order.
-    ///   - adapters: by source. Quarantined deliveries of these whose provider could not be asked are tried again first.
+    ///   - sources: the providers to ask. The store's own API comes before a relay's, in any order of the list.
+    ///   - adapters: by source. Their quarantined deliveries whose provider could not be asked are tried again first.
     ///   - limit: how many purchases are asked about at most.
     /// - Throws: ``JournalError``.
     @discardableResult
@@ -61,13 +62,13 @@ extension Journal {
         return round.report
     }
 
-    /// Asks providers about one purchase now, whatever is open about it.
+    /// Asks providers about one purchase now, due or not.
     ///
     /// - Parameters:
     ///   - lineage: the purchase.
-    ///   - sources: whom to ask.
-    /// - Returns: what was new; nil where no provider could say anything.
-    /// - Throws: `DeliveryError` where a provider could not be asked and no other answered, and ``JournalError``.
+    ///   - sources: the providers to ask.
+    /// - Returns: the new events; nil if no provider knows the purchase.
+    /// - Throws: `DeliveryError` if a provider could not be asked and no other answered, and ``JournalError``.
     @discardableResult
     public func refetch(_ lineage: SubscriptionID, with sources: [any LineageQuestions]) async throws -> [AppliedEvent]?
     {
@@ -132,7 +133,7 @@ private struct Round {
     /// False once no source is left that can be asked.
     var canAsk: Bool { sources.contains { report.stopped[$0.provider.rawValue] == nil } }
 
-    /// Asks what a row says, and writes what came of it.
+    /// Asks the question of a row, and writes the result.
     mutating func settle(_ record: JournalRecord) async throws(JournalError) {
         let journal = journal
         let time = journal.now()
@@ -194,7 +195,7 @@ private struct Round {
 
     /// Asks one source after the other until one has an answer.
     ///
-    /// - Returns: what was answered; nil without an answer, with ``failure`` where a source could not be asked.
+    /// - Returns: the answer; nil without one, with ``failure`` if a source could not be asked.
     mutating func ask(_ question: LineageQuestion) async throws(JournalError) -> [Normalization]? {
         failure = nil
         let isOwn = { (source: any LineageQuestions) in

@@ -1,10 +1,10 @@
 public import FoundationEssentials
 public import Normalizer
 
-/// Keeps what deliveries come to, each in one transaction: the events once, the states of all linked lineages, whom they
-/// belong to, what is news and what has to be done at a time.
+/// Stores the results of deliveries, each in one transaction: the events once, the states of all linked lineages, their
+/// owners, the news, and work that is due at a time.
 ///
-/// A journal holds no state of its own. Make one where you need it, over a storage that all share; any number of processes
+/// A journal holds no state of its own. Make one whenever you need it, over a shared storage; any number of processes
 /// may work on one database.
 ///
 /// ```swift
@@ -20,7 +20,7 @@ public struct Journal: Sendable {
         public var deliveryRetention: Duration?
         /// True if news waits in ``Journal/outbox``. Without it, read ``Journal/events(after:limit:)``.
         public var usesOutbox = true
-        /// The host's products, which tell an upgrade from a downgrade where the store does not.
+        /// The host's products. They distinguish an upgrade from a downgrade if the store does not.
         public var catalog: ProductCatalog?
         /// The key that purchase tokens are sealed with. Some stores can only be asked with such a token; without a key the journal
         /// keeps none, and those stores are asked only about purchases that an app uploads. Keep the key outside the database. A
@@ -47,9 +47,9 @@ public struct Journal: Sendable {
     /// - Parameters:
     ///   - storage: where the rows are.
     ///   - options: how long deliveries are kept, the catalogue, and how often work is tried again.
-    ///   - observer: hears what is done.
-    ///   - clock: what the waiting before a repetition is measured by.
-    ///   - now: the time of day, which decides about leases and about what is due; never about access or order.
+    ///   - observer: gets a report of each step.
+    ///   - clock: measures the pauses before repetitions.
+    ///   - now: the time of day, which decides about leases and due work; never about access or order.
     public init(
         _ storage: some JournalStorage,
         options: Options = Options(),

@@ -1,7 +1,7 @@
 public import LifecycleEvents
 
-/// Why a journal could not do something. Nothing of what was asked for has then been kept, unless the code is
-/// ``Code/unavailable``, where the outcome may be unknown; every call may be repeated.
+/// The reason that a journal could not do something. Nothing was stored then, unless the code is ``Code/unavailable``,
+/// whose outcome may be unknown. You may repeat every call.
 public struct JournalError: Error, Sendable, CustomStringConvertible {
     /// The cause.
     public struct Code: OpenValue {
@@ -14,7 +14,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
         public static let conflict: Code = "conflict"
         /// The database cannot be reached, is busy, or was lost in the middle.
         public static let unavailable: Code = "unavailable"
-        /// There is no room, or what there is may not be written.
+        /// There is no room, or the place may not be written.
         public static let notWritable: Code = "not_writable"
         /// A stored row cannot be read: a damaged file, or a row that was edited by hand.
         public static let corrupt: Code = "corrupt"

@@ -10,7 +10,7 @@ enum JournalKey {
     static func text(_ parts: String...) -> String {
         let text = parts.map(escaped).joined(separator: "\n")
         guard text.utf8.count > longest else { return text }
-        // An index entry has a limit of some kilobytes; what an account is called has none.
+        // An index entry has a limit of some kilobytes; an account's name has none.
         return String(text.unicodeScalars.prefix(60)) + "\n\\" + SHA256.hash(Array(text.utf8).span).hexadecimal
     }
 
@@ -52,7 +52,7 @@ extension Date {
 }
 
 extension Duration {
-    /// Whole milliseconds, within what a time can hold.
+    /// Whole milliseconds, within the range of a time.
     var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)

@@ -1,8 +1,9 @@
 public import LifecycleEvents
 
-/// Hears what a journal does, so that a host makes metrics or logs of it. Nothing personal is said, and nothing of a payload.
+/// Gets a report of each of a journal's steps, for metrics or logs. It contains nothing personal and nothing of a
+/// payload.
 ///
-/// It is called after the transaction that it speaks of, on the task that ran it: return quickly.
+/// The journal calls it after the transaction, on the task that ran it: return quickly.
 public protocol JournalObserver: Sendable {
     /// Something was done.
     func observe(_ observation: JournalObservation)

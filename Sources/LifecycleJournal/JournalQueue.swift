@@ -94,14 +94,14 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
         try await put(item.record, in: .done, order: journal.now().milliseconds, error: nil)
     }
 
-    /// Says that an item could not be done. It is given out again later, or given up after as many attempts as the
+    /// Reports that an item could not be done. It is given out again later, or given up after as many attempts as the
     /// journal's options allow.
     ///
     /// - Parameters:
     ///   - item: the item, as it was leased.
-    ///   - reason: what to note; keep it free of personal data.
+    ///   - reason: the note to store; keep it free of personal data.
     ///   - time: when to try again; by default after a delay that doubles.
-    /// - Returns: whether the lease still held.
+    /// - Returns: true if the lease still held.
     /// - Throws: ``JournalError``.
     @discardableResult
     public func failed(_ item: Item, because reason: String, retryAt time: Date? = nil) async throws(JournalError)
@@ -130,9 +130,9 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
         }
     }
 
-    /// Has an item that was given up be given out again, from now on.
+    /// Gives out an item again that was given up, from now on.
     ///
-    /// - Returns: whether it was still given up.
+    /// - Returns: true if it was still given up.
     /// - Throws: ``JournalError``.
     @discardableResult
     public func revive(_ item: Item) async throws(JournalError) -> Bool {
@@ -155,7 +155,7 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
             (record.group, record.order) = (place.rawValue, order)
             record.detail = try CanonicalJSON.bytes(detail)
             if try await transaction.update(record, in: table) { return true }
-            // A repetition after a commit of unknown outcome finds what it has written itself.
+            // A repetition after a commit of unknown outcome finds its own row.
             let stored = try await transaction.record(record.key, in: table)
             return stored?.version == record.version + 1 && stored?.group == record.group
                 && stored?.detail == record.detail
@@ -206,7 +206,7 @@ public struct DueItem: Hashable, Sendable, Codable, Identifiable {
 
     /// One name for one duty: it is kept once.
     public var id: String
-    /// What.
+    /// The kind of work.
     public var kind: Kind
     /// The lineage that it is about.
     public var subscription: SubscriptionID?
@@ -261,9 +261,9 @@ public struct DueItem: Hashable, Sendable, Codable, Identifiable {
 }
 
 extension Journal {
-    /// Keeps a duty of the host's own, once for its id.
+    /// Stores a duty of the host's own, once for its id.
     ///
-    /// - Returns: whether it is new.
+    /// - Returns: true if it is new.
     /// - Throws: ``JournalError``.
     @discardableResult
     public func schedule(_ item: DueItem) async throws(JournalError) -> Bool {
@@ -304,13 +304,13 @@ extension Journal {
         }
     }
 
-    /// Notes how far a source was read. Call it when what was read until there is kept.
+    /// Notes how far a source was read. Call it after you have stored what you read.
     ///
     /// - Parameters:
     ///   - value: the position, in the words of the source.
     ///   - source: your name for the source.
-    ///   - previous: what was noted before, as it was read; nil where nothing was.
-    /// - Returns: whether that was still so; else another process reads the same source.
+    ///   - previous: the noted position, as you read it; nil if there was none.
+    /// - Returns: true if that was still the noted position; otherwise another process reads the same source.
     /// - Throws: ``JournalError``.
     @discardableResult
     public func setCheckpoint(

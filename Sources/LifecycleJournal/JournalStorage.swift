@@ -4,21 +4,22 @@
 /// own: a storage is a transaction and the five row operations of ``JournalTransaction``. `JournalConformance`, in
 /// `NormalizerTesting`, checks that it loses nothing.
 public protocol JournalStorage: Sendable {
-    /// Runs `body` in a transaction that is durable when this function returns, and has left nothing behind when it throws.
+    /// Runs `body` in a transaction. It is durable when this function returns, and has left nothing behind when it
+    /// throws.
     ///
     /// A transaction must see each row as it was last committed, or as it changed the row itself (`READ COMMITTED` or
-    /// stricter). `body` may be run again by the caller, and never runs twice in one call.
+    /// stricter). The caller may run `body` again; one call never runs it twice.
     ///
-    /// - Throws: what `body` throws; ``JournalError`` with ``JournalError/Code/conflict`` where the database broke the
-    ///   transaction off so that another could go on, and with ``JournalError/Code/unavailable`` where nothing could be
-    ///   committed or the outcome is unknown. The journal repeats after both, since applying a result again is harmless.
+    /// - Throws: the error of `body`; ``JournalError`` with ``JournalError/Code/conflict`` if the database broke the
+    ///   transaction off in favour of another, and with ``JournalError/Code/unavailable`` if nothing could be committed
+    ///   or the outcome is unknown. The journal repeats after both, since applying a result again is harmless.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
     ) async throws -> Value
 
     /// Runs `body`, which only reads. All reads together should see one state of the database.
     ///
-    /// - Throws: what `body` throws; ``JournalError`` where the database cannot be read.
+    /// - Throws: the error of `body`; ``JournalError`` if the database cannot be read.
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
     ) async throws -> Value
@@ -37,32 +38,32 @@ public protocol JournalTransaction {
     /// LIMIT :limit`, without the first condition where the selection names no group.
     func records(_ selection: JournalSelection, in table: JournalTable) async throws -> [JournalRecord]
 
-    /// Inserts a row with version 1 and a number above those of the rows before it, unless its key is there already. Where
+    /// Inserts a row with version 1 and a number above those of the rows before it, unless its key is there already. If
     /// another transaction is inserting the same key, this waits for that one's end.
     ///
     /// `INSERT INTO t (key, version, grp, ord, body, detail) VALUES (…) ON CONFLICT (key) DO NOTHING`
     ///
-    /// - Returns: whether the row was inserted.
+    /// - Returns: true if the row was inserted.
     func insert(_ record: JournalRecord, into table: JournalTable) async throws -> Bool
 
     /// Replaces a row, and raises its version by one, if the version is still that of `record`.
     ///
     /// `UPDATE t SET version = version + 1, grp = …, ord = …, body = …, detail = … WHERE key = :key AND version = :version`
     ///
-    /// - Returns: whether the row was replaced. The journal begins again where it was not.
+    /// - Returns: true if the row was replaced. The journal begins again where it was not.
     func update(_ record: JournalRecord, in table: JournalTable) async throws -> Bool
 
     /// Deletes a row if its version is still that of `record`.
     ///
     /// `DELETE FROM t WHERE key = :key AND version = :version`
     ///
-    /// - Returns: whether the row was deleted.
+    /// - Returns: true if the row was deleted.
     func delete(_ record: JournalRecord, from table: JournalTable) async throws -> Bool
 }
 
 /// One of a journal's tables.
 public enum JournalTable: String, Hashable, Sendable, CaseIterable {
-    /// Every event and statement, once, in the order of its position: what states are rebuilt from. Group: the lineage.
+    /// Every event and statement, once, in the order of its position; states are rebuilt from it. Group: the lineage.
     case log
     /// Every event by its id, as it was applied first; also the outbox. Group: where it stands in the outbox.
     case event
@@ -97,7 +98,7 @@ public struct JournalRecord: Hashable, Sendable {
     public var order: Int64
     /// The content: JSON, or the body of a delivery, byte for byte.
     public var body: [UInt8]
-    /// The journal's notes beside the content, as JSON.
+    /// The journal's notes next to the content, as JSON.
     public var detail: [UInt8]
     /// Which row of the table it is; the storage gives it at insertion.
     public var number: Int64

@@ -53,15 +53,15 @@ public struct Quarantine: Sendable {
     ///
     /// - Parameters:
     ///   - entry: the delivery, from ``list(after:limit:)``.
-    ///   - adapter: who takes it; its own time of receipt is what signatures are held against.
-    /// - Returns: what a provider would be answered; `Acknowledgement.Decision.accept` means that it was taken in.
+    ///   - adapter: takes it; signatures are checked against the delivery's own time of receipt.
+    /// - Returns: the answer that a provider would get; `Acknowledgement.Decision.accept` means that it was taken in.
     public func replay(_ entry: Entry, with adapter: some ProviderAdapter) async -> Acknowledgement {
         await journal.receive(entry.delivery, with: adapter, as: entry.source)
     }
 
     /// Deletes a delivery.
     ///
-    /// - Returns: whether it was still there.
+    /// - Returns: true if it was still there.
     /// - Throws: ``JournalError``.
     @discardableResult
     public func discard(_ entry: Entry) async throws(JournalError) -> Bool {

@@ -13,9 +13,9 @@ public protocol SQLJournalConnection {
     /// Runs one statement to its end.
     ///
     /// - Parameters:
-    ///   - statement: SQL, in the connection's dialect. There are about a hundred different ones, so that they are worth
+    ///   - statement: SQL, in the connection's dialect. There are about a hundred different ones, so they are worth
     ///     preparing.
-    ///   - values: what stands in for the places, in their order.
+    ///   - values: the values of the placeholders, in their order.
     /// - Returns: the rows.
     /// - Throws: ``JournalError`` preferably, see ``JournalStorage/write(_:)``.
     func query(_ statement: String, _ values: [SQLJournalValue]) async throws -> [[SQLJournalValue]]
@@ -64,7 +64,7 @@ public enum SQLJournalDialect: Sendable {
     }
 }
 
-/// The five row operations as SQL, over any connection: what a storage over SQLite or PostgreSQL gives to the journal.
+/// The five row operations as SQL, over any connection: a storage over SQLite or PostgreSQL gives it to the journal.
 public struct SQLJournalTransaction<Connection: SQLJournalConnection>: JournalTransaction {
     private let connection: Connection
     private let dialect: SQLJournalDialect
@@ -170,11 +170,12 @@ public enum SQLJournalSchema: Sendable {
     /// The version that this package makes and reads.
     public static let version: Int64 = 1
 
-    /// Makes the tables, or brings them to the present version, inside a transaction that no other process runs at the same
-    /// time. Where they are present it only reads.
+    /// Makes the tables, or upgrades them to the present version, inside a transaction that no other process runs at
+    /// the same time. If they are present, it only reads.
     ///
-    /// - Returns: the version that was there; 0 where there was none.
-    /// - Throws: ``JournalError/Code/newerSchema`` where a later version of this package made them; what the connection throws.
+    /// - Returns: the version that was there; 0 if there was none.
+    /// - Throws: ``JournalError/Code/newerSchema`` if a later version of this package made them; the connection's
+    ///   errors.
     @discardableResult
     public static func migrate(_ connection: some SQLJournalConnection, _ dialect: SQLJournalDialect) async throws
         -> Int64
@@ -197,9 +198,9 @@ public enum SQLJournalSchema: Sendable {
         return found
     }
 
-    /// The version of the tables; 0 where there are none.
+    /// The version of the tables; 0 if there are none.
     ///
-    /// - Throws: what the connection throws.
+    /// - Throws: the connection's errors.
     public static func installed(_ connection: some SQLJournalConnection, _ dialect: SQLJournalDialect) async throws
         -> Int64
     {

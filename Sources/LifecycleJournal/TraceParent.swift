@@ -1,9 +1,9 @@
 import LifecycleEvents
 
-/// Where a request stands in a trace, as the header field `traceparent` says it (<https://www.w3.org/TR/trace-context/>).
+/// A request's place in a trace, from the header field `traceparent` (<https://www.w3.org/TR/trace-context/>).
 ///
-/// The journal keeps the one that a delivery came with beside the news that it brought, so that a host's own request about that
-/// news belongs to the same trace.
+/// The journal stores the delivery's trace with its news, so that a host's own request about that news belongs to the
+/// same trace.
 public struct TraceParent: Hashable, Sendable, CustomStringConvertible {
     /// The name of the header field.
     public static let header = "traceparent"

@@ -196,7 +196,7 @@ package final class LoopbackServer: Sendable {
                 let descriptor = accept(listener, nil, nil)
                 if descriptor < 0 {
                     if errno == EINTR || errno == ECONNABORTED { continue }
-                    // The process has no descriptor left, which is so for a while only.
+                    // The process has no descriptor left, which passes.
                     if errno == EMFILE {
                         usleep(1000)
                         continue

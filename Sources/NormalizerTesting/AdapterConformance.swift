@@ -1,12 +1,12 @@
 public import Normalizer
 
-/// Checks what a `ProviderAdapter` promises, with deliveries that you give it.
+/// Checks the promises of a `ProviderAdapter`, with deliveries that you give it.
 ///
-/// It depends on no test framework: it returns findings, and an adapter that keeps its promises has none. What it cannot
-/// report is a trap, which ends the process that it runs in.
+/// It depends on no test framework: it returns findings, and an adapter that keeps its promises has none. It cannot
+/// report a trap, since that ends its process.
 ///
 /// Give it every kind of notification that the adapter maps, at least one forgery for each way of proving, and a
-/// notification of a type that the provider has not invented yet.
+/// notification of an invented type.
 public struct AdapterConformance<Adapter: ProviderAdapter>: Sendable {
     /// The promise that was checked.
     @nonexhaustive
@@ -16,8 +16,8 @@ public struct AdapterConformance<Adapter: ProviderAdapter>: Sendable {
         case samples
         /// A genuine delivery is accepted, gives events or says why not, and is answered with 2xx.
         case genuine
-        /// The same delivery gives the same result each time; repeated later, the same events under the same ids. Where
-        /// nothing is asked, what the same bytes say later is dated as before, too: by the provider, not by the receipt.
+        /// The same delivery gives the same result each time; repeated later, the same events under the same ids.
+        /// Without a look-up, the same bytes have the same dates later: by the provider, not by the receipt.
         case deterministic
         /// Events have the adapter's provider, evidence of how they were proven, and ids that differ.
         case identity
@@ -29,7 +29,7 @@ public struct AdapterConformance<Adapter: ProviderAdapter>: Sendable {
         case tampered
         /// Bytes that are no notification are refused with an error.
         case garbage
-        /// No error shows what was received.
+        /// No error shows received content.
         case silent
         /// A type that the adapter does not know is kept as `unmapped` under the provider's own name.
         case unknown
@@ -46,7 +46,7 @@ public struct AdapterConformance<Adapter: ProviderAdapter>: Sendable {
         public var check: Check
         /// The name of the delivery.
         public var sample: String
-        /// The result instead. It may show what an adapter gives away, so that the leak can be found.
+        /// The result instead. It may show an adapter's leak, so that it can be found.
         public var message: String
 
         /// `check: sample: message`
@@ -92,10 +92,10 @@ public struct AdapterConformance<Adapter: ProviderAdapter>: Sendable {
     public var forged: [Sample]
     /// Genuine deliveries of a type that the provider has not invented yet.
     public var unknown: [Sample]
-    /// Texts that no error may show, beside what is found in the deliveries: secrets, for example.
+    /// Further texts that no error may show, in addition to those in the deliveries: secrets, for example.
     public var confidential: [String] = []
 
-    /// Describes what to check.
+    /// Describes the checks.
     public init(
         _ adapter: Adapter,
         unreachable: Adapter? = nil,

@@ -49,7 +49,7 @@ struct ConformanceRun<Adapter: ProviderAdapter> {
         }
     }
 
-    // MARK: What is genuine
+    // MARK: Genuine deliveries
 
     private mutating func checkGenuine(_ sample: Conformance.Sample) async -> Normalization? {
         let outcome = await receive(sample.delivery)
@@ -157,7 +157,7 @@ struct ConformanceRun<Adapter: ProviderAdapter> {
         }
     }
 
-    // MARK: What is not
+    // MARK: Forged deliveries
 
     private mutating func checkForgery(_ check: Conformance.Check, _ sample: Conformance.Sample) async {
         let outcome = await receive(sample.delivery)
@@ -204,7 +204,7 @@ struct ConformanceRun<Adapter: ProviderAdapter> {
         }
     }
 
-    // MARK: What holds for all
+    // MARK: All deliveries
 
     private func status(_ outcome: Outcome) -> Int { conformance.adapter.acknowledgement(for: outcome).status }
 
@@ -221,7 +221,7 @@ struct ConformanceRun<Adapter: ProviderAdapter> {
         }
     }
 
-    /// True if two results say the same, whenever and from whichever bytes.
+    /// True if two results say the same, at any time and from any bytes.
     private static func says(_ lhs: Normalization, _ rhs: Normalization) -> Bool {
         lhs.noChange?.reason == rhs.noChange?.reason && lhs.events.count == rhs.events.count
             && zip(lhs.events, rhs.events).allSatisfy { lhs, rhs in

@@ -1,6 +1,6 @@
 public import LifecycleJournal
 
-/// Checks what a `JournalStorage` promises, and that a `Journal` over it loses nothing when transactions fail before,
+/// Checks the promises of a `JournalStorage`, and that a `Journal` over it loses nothing when transactions fail before,
 /// during and after they are committed, when several write at once, and when clocks jump.
 ///
 /// It depends on no test framework: it returns findings, and a storage that keeps its promises has none.
@@ -12,11 +12,11 @@ public struct JournalConformance: Sendable {
         case rows
         /// Selections come in their order, page by page.
         case selections
-        /// A transaction that throws leaves nothing behind, and one sees what it has written itself.
+        /// A transaction that throws leaves nothing behind, and one sees its own writes.
         case atomicity
         /// Of several that change one row at once, none is lost.
         case lostUpdates
-        /// After a history with failures, every event is there once, and states are what the statements give.
+        /// After a history with failures, every event is there once, and states follow from the statements.
         case histories
         /// Every piece of news comes out of the outbox, under one id.
         case outbox
@@ -44,7 +44,7 @@ public struct JournalConformance: Sendable {
     /// How many processes take part in a history.
     public var writers = 2
 
-    /// Describes what to check.
+    /// Describes the checks.
     public init(
         seeds: [UInt64] = [1, 2, 3, 4, 5, 6, 7, 8],
         makeStorages: @escaping @Sendable (_ count: Int) async throws -> [any JournalStorage]

@@ -186,7 +186,8 @@ struct JournalConformanceRun {
             )
         }
         var generator = SeededGenerator(seed: seed)
-        // Everything twice, in any order: a provider delivers again what was answered with an error, and sometimes more.
+        // Everything twice, in any order: a provider repeats deliveries that were answered with an error, and sometimes
+        // more.
         let deliveries = (history.results + history.results).shuffled(using: &generator)
         await withTaskGroup(of: Void.self) { group in
             for (index, journal) in journals.enumerated() {

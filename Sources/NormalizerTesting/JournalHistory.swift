@@ -23,7 +23,7 @@ struct JournalHistory {
             for month in 0..<4 {
                 var facts: [Fact] = [.owner(account)]
                 if month == 2, customer != 1 {
-                    // The purchase goes on under another name.
+                    // The purchase continues under another name.
                     let other = SubscriptionID(store: .stripe, environment: .production, id: lineage.id + "_next")
                     facts.append(.link(lineage))
                     lineage = other

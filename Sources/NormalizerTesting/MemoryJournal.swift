@@ -1,9 +1,9 @@
 import HTTPTransport
 public import LifecycleJournal
 
-/// A journal's rows in memory, for tests. One transaction runs at a time, and what it changed is dropped where it throws.
+/// A journal's rows in memory, for tests. One transaction runs at a time, and its changes are dropped if it throws.
 ///
-/// To try how a program bears failures, inject a ``Fault``.
+/// To test how a program bears failures, inject a ``Fault``.
 public final class MemoryJournal: JournalStorage {
     /// A failure of a transaction.
     @nonexhaustive
@@ -81,7 +81,7 @@ public final class MemoryJournal: JournalStorage {
         }
     }
 
-    /// Reads what was committed last.
+    /// Reads the last committed rows.
     public func read<Value: Sendable>(
         _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
     ) async throws -> Value {

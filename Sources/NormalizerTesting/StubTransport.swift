@@ -99,7 +99,7 @@ public final class StubTransport: HTTPTransport {
 
     /// Answers by the first rule that matches.
     ///
-    /// - Throws: what the rule throws; `connectionFailed` without a rule; `responseTooLarge`; `canceled`.
+    /// - Throws: the rule's error; `connectionFailed` without a rule; `responseTooLarge`; `canceled`.
     public func send(_ request: HTTPTransportRequest) async throws(HTTPTransportError) -> HTTPTransportResponse {
         let handler = state.withLock { state -> Handler? in
             state.requests.append(request)

@@ -15,7 +15,7 @@ enum Tampering {
     ]
 
     /// A delivery with octets changed where the proof covers them: of every kind of octet the first, the middle and the
-    /// last one, and what comes of cutting and adding.
+    /// last one; and deliveries with octets cut and added.
     static func deliveries<Adapter>(
         _ delivery: Delivery,
         _ proof: AdapterConformance<Adapter>.Proof
@@ -85,7 +85,7 @@ enum Tampering {
     private static func runs(_ bytes: [UInt8]) -> Set<String> {
         var runs: Set<String> = []
         var start: Int?
-        // More than enough, and a bound for what is enormous.
+        // More than enough, and a bound for enormous bodies.
         let bytes = bytes.prefix(1 << 16)
         for index in 0...bytes.count {
             let octet = index < bytes.count ? bytes[index] : 0

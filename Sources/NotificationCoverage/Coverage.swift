@@ -92,7 +92,7 @@ package struct Coverage: Sendable {
         return Normalization.NoChange.Reason(rawValue: String(text.dropFirst(none.count)))
     }
 
-    /// The events of a delivery in one line, each with the words that make it what it is.
+    /// The events of a delivery in one line, each with its distinguishing words.
     private static func text(_ normalization: Normalization) -> String {
         if let reason = normalization.noChange?.reason { return none + reason.rawValue }
         return normalization.events.map(text).joined(separator: " + ")
@@ -107,7 +107,7 @@ package struct Coverage: Sendable {
             "origin", "cause", "access", "stage", "direction", "timing", "reason", "type", "kind",
         ]
         var words = members.compactMap { try? detail.optionalString($0) }
-        // An amount is not a word, and the reason of a refund is not what a backend acts on.
+        // An amount is not a word, and a backend does not act on the reason of a refund.
         if let scope = detail.optionalValue("scope"), let type = try? ObjectReader(scope).string("type") {
             words = [type]
         }

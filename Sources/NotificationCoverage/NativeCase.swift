@@ -21,8 +21,8 @@ package struct NativeCase: Hashable, Sendable {
         self.state = state
     }
 
-    /// Reads what a delivery says of itself, by the provider's documentation and not through an adapter; nil where it
-    /// says nothing that can be read.
+    /// Reads a delivery's own type, by the provider's documentation and not through an adapter; nil if it is
+    /// unreadable.
     package init?(_ vector: Vector) {
         guard let body = try? ObjectReader(parsing: vector.body) else { return nil }
         switch vector.provider {

@@ -8,7 +8,7 @@ package enum JSONText: Sendable {
     case string(String)
     case array([JSONText])
     case object(JSONMembers)
-    /// Written as it is, whether it is JSON or not.
+    /// Written as it is, valid JSON or not.
     case raw(String)
 
     /// The text, without white space.

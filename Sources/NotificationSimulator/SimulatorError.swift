@@ -10,7 +10,7 @@ public struct SimulatorError: Error, Sendable, CustomStringConvertible {
         case failed
         /// A story that makes no sense, such as a renewal of nothing.
         case nonsense
-        /// The provider has no such thing, or does not tell of it.
+        /// The provider has no such act, or does not report it.
         case notOffered(by: Provider)
     }
 

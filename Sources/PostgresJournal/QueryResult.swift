@@ -22,7 +22,7 @@ import LifecycleJournal
         }
     }
 
-    /// By the SQLSTATE alone: the server's own words may show what is stored.
+    /// By the SQLSTATE alone: the server's own words may show stored values.
     /// https://www.postgresql.org/docs/current/errcodes-appendix.html
     private var error: JournalError {
         let field = unsafe PQresultErrorField(handle, Int32(UInt8(ascii: "C")))

@@ -270,7 +270,7 @@ private struct Parameters {
 }
 
 extension Duration {
-    /// Whole milliseconds, within what PostgreSQL takes.
+    /// Whole milliseconds, within PostgreSQL's range.
     var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         return Int64(clamping: min(max(seconds, 0), 2_000_000)) * 1000 + max(attoseconds, 0) / 1_000_000_000_000_000

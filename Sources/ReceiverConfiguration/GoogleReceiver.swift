@@ -16,7 +16,7 @@ package struct GoogleReceiver: ConfiguredReceiver {
     package let adapter: GooglePlayAdapter
     private let kind: Kind
 
-    /// - Parameter answers: what the provider answers, at once or never; nil where nothing is looked up.
+    /// - Parameter answers: the provider's answers, at once or never; nil for no look-ups.
     package init(config: JSONValue, answers: (any HTTPTransport)? = nil) throws(ConfigurationError) {
         let members: Members
         do throws(JSONError) {
@@ -159,7 +159,7 @@ private struct Members {
     func configuration() throws(ConfigurationError) -> GooglePlayAdapter.Configuration {
         var push: GooglePlayAdapter.Configuration.Push?
         if kind == "push" {
-            // Absent is not "do not check": the adapter refuses what is blank.
+            // Absent is not "do not check": the adapter refuses a blank value.
             push = .init(
                 audience: audience ?? "",
                 serviceAccountEmail: serviceAccountEmail ?? "",

@@ -7,7 +7,7 @@ package protocol ConfiguredReceiver: Sendable {
     func receive(_ delivery: Delivery) async throws(DeliveryError) -> Normalization
 }
 
-/// Makes receivers of what a configuration in JSON says.
+/// Makes receivers from a configuration in JSON.
 package enum Receivers {
     /// The providers that a configuration can be for.
     package static let providers: [Provider] = [.apple, .google, .revenuecat, .stripe]
@@ -23,8 +23,8 @@ package enum Receivers {
 
     /// A provider's adapter, configured by the members that `memberNames` lists.
     ///
-    /// - Parameter answers: what the provider answers when it is asked; nil where nothing is looked up.
-    /// - Throws: `ConfigurationError` where the configuration lacks what the adapter needs to verify anything.
+    /// - Parameter answers: the provider's answers; nil for no look-ups.
+    /// - Throws: `ConfigurationError` if the configuration lacks the keys or secrets that the adapter needs.
     package static func receiver(
         for provider: Provider,
         config: JSONValue,

@@ -7,7 +7,7 @@ package import WireJSON
 package struct RevenueCatReceiver: ConfiguredReceiver {
     private let adapter: RevenueCatAdapter
 
-    /// - Parameter answers: what the provider answers, at once or never; nil where nothing is looked up.
+    /// - Parameter answers: the provider's answers, at once or never; nil for no look-ups.
     package init(config: JSONValue, answers: (any HTTPTransport)? = nil) throws(ConfigurationError) {
         var configuration: RevenueCatAdapter.Configuration
         do throws(JSONError) {

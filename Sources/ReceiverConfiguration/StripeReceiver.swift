@@ -7,10 +7,10 @@ package import WireJSON
 /// Stripe's adapter as a configuration in JSON sets it up.
 package struct StripeReceiver: ConfiguredReceiver {
     package let adapter: StripeAdapter
-    /// True if the body says what to ask about, and is no event.
+    /// True if the body names the purchase to ask about, and is no event.
     private let isQuestion: Bool
 
-    /// - Parameter answers: what the provider answers, at once or never; nil where nothing is looked up.
+    /// - Parameter answers: the provider's answers, at once or never; nil for no look-ups.
     package init(config: JSONValue, answers: (any HTTPTransport)? = nil) throws(ConfigurationError) {
         var configuration: StripeAdapter.Configuration
         do throws(JSONError) {

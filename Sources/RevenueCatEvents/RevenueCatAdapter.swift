@@ -31,9 +31,9 @@ public struct RevenueCatAdapter: ProviderAdapter {
 
     /// Prepares the adapter.
     ///
-    /// - Throws: `ConfigurationError` where a delivery could never, or could always, be authentic: no credential, one
-    ///   that is blank or has white space at an end, a policy that does not name exactly what is configured, a tolerance
-    ///   below zero or beyond a day, an empty set of environments or apps.
+    /// - Throws: `ConfigurationError` if the configuration would reject every delivery, or accept every one: no
+    ///   credential, a blank one or one with white space at an end, a policy that does not match the configured
+    ///   credentials, a tolerance below zero or beyond a day, an empty set of environments or apps.
     public init(_ configuration: Configuration) throws(ConfigurationError) {
         try configuration.validate()
         setup = Setup(configuration, secrets: try SigningSecrets(configuration.signingSecrets))

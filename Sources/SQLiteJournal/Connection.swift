@@ -4,7 +4,7 @@ import LifecycleJournal
 /// One connection, and the transactions that wait for it. Those that wait while another is committed are committed together,
 /// so that each does not wait for the disk by itself.
 actor Connection {
-    /// Most that are committed together, so that the first does not wait for ever.
+    /// The most writes that are committed together, so that the first does not wait forever.
     private static let groupSize = 64
 
     nonisolated let executor = QueueExecutor("lifecycle.sqlite")
@@ -65,7 +65,7 @@ actor Connection {
         if let database { return database }
         let opened = try Database(path: path, busyTimeout: busyTimeout)
         try opened.switchToWriteAheadLog(patience: busyTimeout)
-        // With NORMAL, a power cut takes back what was committed last.
+        // With NORMAL, a power cut undoes the last commits.
         try opened.execute("PRAGMA synchronous = FULL")
         database = opened
         return opened
@@ -129,9 +129,9 @@ actor Connection {
 
 /// A body that waits for its transaction.
 private protocol Job {
-    /// - Returns: what the body threw.
+    /// - Returns: the error of the body.
     func run(_ transaction: any JournalTransaction) async -> (any Error)?
-    /// Says what came of it.
+    /// Reports the result.
     func finish(_ failure: (any Error)?)
 }
 

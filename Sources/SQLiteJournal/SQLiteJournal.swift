@@ -8,13 +8,13 @@ public final class SQLiteJournal: JournalStorage {
     private let writer: Connection
     private let reader: Connection
 
-    /// Opens a file, and makes it and its tables where they are missing.
+    /// Opens a file, and makes it and its tables if they are missing.
     ///
     /// - Parameters:
-    ///   - path: the file; two more, ending in `-wal` and `-shm`, lie beside it.
+    ///   - path: the file; two more, ending in `-wal` and `-shm`, lie next to it.
     ///   - busyTimeout: how long to wait for another process that writes.
-    ///   - migrates: whether to bring tables of an earlier version to the present one.
-    /// - Throws: `JournalError`: the file cannot be opened, is no database, or is of a later version.
+    ///   - migrates: true to bring tables of an earlier version to the present one.
+    /// - Throws: `JournalError` if the file cannot be opened, is no database, or is of a later version.
     public init(path: String, busyTimeout: Duration = .seconds(10), migrates: Bool = true) async throws(JournalError) {
         let milliseconds = busyTimeout.components.seconds.multipliedReportingOverflow(by: 1000)
         let timeout = Int32(clamping: milliseconds.overflow ? Int64.max : milliseconds.partialValue)
@@ -47,7 +47,7 @@ public final class SQLiteJournal: JournalStorage {
         try await writer.run(body)
     }
 
-    /// Reads what was committed last, without waiting for writers.
+    /// Reads the last committed rows, without waiting for writers.
     public func read<Value: Sendable>(
         _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
     ) async throws -> Value {

@@ -31,9 +31,9 @@ extension ChannelComparison {
             providers.isEmpty || providers.contains { $0.canTell(event) }
         }
 
-        /// True if an event of the channel only repeats in other words what the same channel says with another: a failed
-        /// charge as an end of renewal, and by a relay as an expiration, a refund as an expiration, or a change of product,
-        /// whose time the channel did not know, that took effect within the minute.
+        /// True if an event of the channel only repeats another one of the same channel under another type: a failed
+        /// charge as an end of renewal, or by a relay as an expiration; a refund as an expiration; or a change of
+        /// product, whose time the channel did not know, that took effect within the minute.
         func saysOtherwise(_ event: NormalizedEvent) -> Bool {
             guard let lineage = event.subscription, let others = byLineage[lineage] else { return false }
             switch event.event {

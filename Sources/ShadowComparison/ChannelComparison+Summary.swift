@@ -16,7 +16,7 @@ extension ChannelComparison {
             public var onlyFirst = 0
             /// Seen by the second side alone.
             public var onlySecond = 0
-            /// Nothing that the other side could tell.
+            /// Events that the other side cannot report.
             public var withoutCounterpart = 0
             /// By how many milliseconds the second side made its statement later, in the middle of all pairs; negative
             /// where it was earlier. It is the time of making, not of arrival.

@@ -2,12 +2,12 @@ public import FoundationEssentials
 public import Normalizer
 import SignatureCore
 
-/// A comparison of two channels' reports of the same purchases over the same time: where they agree, what only one of them saw, and
-/// what they differ in.
+/// A comparison of two channels' reports of the same purchases over the same time: their agreements, the events of only
+/// one side, and the differences.
 ///
-/// It is the proof for a backend that moves from one channel to another, and runs both until then. Give it the events
-/// of one channel on each side, all of them, also those that the other had reported already; events that both sides cannot
-/// but word alike are matched by their identity, others by lineage, meaning and time.
+/// Use it to prove a move from one channel to another, while you run both. Give it all the events of one channel on
+/// each side, including those that the other had reported already. Events that both sides must word alike are matched
+/// by their identity, others by lineage, meaning and time.
 public struct ChannelComparison: Hashable, Sendable, Codable {
     /// One event, without anything that names a customer.
     public struct Item: Hashable, Sendable, Codable {
@@ -123,12 +123,12 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
     /// - Parameters:
     ///   - first: the events and statements of one.
     ///   - second: the events and statements of the other.
-    ///   - window: how far apart two statements without a common identity may be made and still be of one fact.
+    ///   - window: how far apart two statements without a common identity may be made and still be about one fact.
     ///   - tolerance: how far times may differ, and how long access, without being reported: channels know some moments
     ///     by their own clocks.
-    ///   - range: the time to report on, of statements and of access; nil for all. Give the time that both channels were
-    ///     taken in, with a margin for what one of them tells late. What was stated outside of it still counts for
-    ///     matching and for the states.
+    ///   - range: the time to report on, of statements and of access; nil for all. Give the time in which you received
+    ///     both channels, with a margin for late reports. Earlier and later statements still count for matching and for
+    ///     the states.
     public init(
         log first: some Sequence<LogLine>,
         and second: some Sequence<LogLine>,
@@ -277,7 +277,7 @@ extension ChannelComparison {
         switch (one.event, other.event) {
         // Of a failed charge or a refund, a relay's period ends with grace or refund; only a beginning states the period.
         case (.started, _), (.renewed, _), (.productChanged, _):
-            // Later, and of who shares it, a store goes on naming the buyer, and a relay who has the purchase.
+            // Later, for a shared purchase, a store still names the buyer, and a relay the member.
             if case .started(let started) = one.event, started.origin != .familyShared,
                 one.namesAnotherOwner(than: other)
             {
@@ -311,7 +311,7 @@ extension ChannelComparison {
 }
 
 extension NormalizedEvent {
-    /// Where the purchase lives: a relay tells the Mac App Store from the App Store, which is one for Apple.
+    /// The store of the purchase: a relay distinguishes the Mac App Store from the App Store, Apple does not.
     var homeStore: Store { subscription?.store ?? store }
 }
 
@@ -329,7 +329,7 @@ extension LifecycleEvent.BillingIssue.Access {
 }
 
 extension LifecycleEvent.Kind {
-    /// The name of what happened that channels have in common, though they word it differently.
+    /// The name of an event that channels share, though they word it differently.
     var commonName: String {
         switch self {
         case .started, .renewed, .productChanged: "period_began"
@@ -340,8 +340,8 @@ extension LifecycleEvent.Kind {
 }
 
 extension NormalizedEvent {
-    /// True if both name an owner in the same manner, and not the same one. A relay passes an app's name for a customer on to the App
-    /// Store where it is a UUID; other names of other sources tell nothing of each other.
+    /// True if both name an owner in the same manner, but not the same one. A relay passes an app's name for a customer
+    /// on to the App Store if it is a UUID; names of other sources cannot be compared.
     fileprivate func namesAnotherOwner(than other: NormalizedEvent) -> Bool {
         let (names, others) = (account?.identifiers ?? [], other.account?.identifiers ?? [])
         let keys = Set(names.map(\.lookupKey))

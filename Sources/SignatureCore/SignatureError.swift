@@ -4,7 +4,7 @@ import CLifecycleOpenSSL
 ///
 /// The message names lengths, counts and algorithm names, never content.
 package struct SignatureError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kind of failure, coarse enough to decide what to answer.
+    /// The kind of failure, coarse enough to decide the answer.
     package enum Kind: Sendable, Hashable, CaseIterable {
         /// Not in the encoding it has to be in.
         case malformed
@@ -24,7 +24,7 @@ package struct SignatureError: Error, Sendable, Hashable, CustomStringConvertibl
         case signature
         /// Something larger than is read at all.
         case limit
-        /// libcrypto could not do what does not depend on input.
+        /// libcrypto failed at a step that does not depend on input.
         case internalFailure
     }
 

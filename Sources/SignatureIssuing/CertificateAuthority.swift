@@ -15,7 +15,7 @@ package struct CertificateAuthority: Sendable {
 
     /// An authority that signed itself.
     ///
-    /// - Parameter adjust: changes what the certificate says before it is signed.
+    /// - Parameter adjust: changes the certificate before it is signed.
     package static func root(
         name: DistinguishedName,
         key: SigningKey,
@@ -36,7 +36,7 @@ package struct CertificateAuthority: Sendable {
 
     /// An authority below this one.
     ///
-    /// - Parameter adjust: changes what the certificate says before it is signed.
+    /// - Parameter adjust: changes the certificate before it is signed.
     package func intermediate(
         name: DistinguishedName,
         key: SigningKey,
@@ -63,7 +63,7 @@ package struct CertificateAuthority: Sendable {
 
     /// A leaf certificate for signing data, in DER.
     ///
-    /// - Parameter adjust: changes what the certificate says before it is signed.
+    /// - Parameter adjust: changes the certificate before it is signed.
     package func leaf(
         name: DistinguishedName,
         key: SigningKey,

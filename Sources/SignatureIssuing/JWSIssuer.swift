@@ -2,9 +2,9 @@ package import SignatureCore
 
 /// Writes JWS in compact serialisation (RFC 7515 §7.1).
 package enum JWSIssuer {
-    /// A protected header of `alg` and what is given beside it, in this order: `alg`, `kid`, `typ`, `x5c`.
+    /// A protected header of `alg` and the given members, in this order: `alg`, `kid`, `typ`, `x5c`.
     ///
-    /// - Parameter certificates: DER, in the order in which they are to stand.
+    /// - Parameter certificates: DER, in the order of the header.
     package static func header(
         algorithm: String,
         keyID: String? = nil,

@@ -20,7 +20,7 @@ package final class SigningKey: Sendable {
     let object: Owned<KeyObject>
     private let label: String
 
-    /// - Parameter label: tells the keys of one seed apart.
+    /// - Parameter label: distinguishes the keys of one seed.
     package init(_ algorithm: Algorithm, seed: Seed, label: String) throws(SignatureError) {
         self.algorithm = algorithm
         self.seed = seed

@@ -12,8 +12,8 @@ package struct Chaos: Sendable {
     package enum Lookup: String, Sendable {
         /// When the notification is made: look-ups are kept, and mapped whenever they arrive.
         case prompt
-        /// When the notification arrives, so that the answer may be about a later state. What lies in the past may then
-        /// be reported by fewer events; access from then on must be the same.
+        /// When the notification arrives, so that the answer may be about a later state. Past changes may then be
+        /// reported by fewer events; access from then on must be the same.
         case late
     }
 
@@ -186,8 +186,8 @@ package struct Chaos: Sendable {
     }
 
     private func laterDifference(to outcome: Outcome) -> String? {
-        // Asked for after the next renewal, an extension looks like one of the renewed period: the answer tells the end of
-        // the period, and not what it was before.
+        // If an extension is looked up after the next renewal, it looks like one of the renewed period: the answer
+        // states the present end of the period, not the earlier one.
         let others = outcome.events(missingIn: undisturbed, except: [.extended])
         guard others.isEmpty else { return "\(others.count) events are new: \(others.joined(separator: ", "))" }
         guard let last = receiver.notifications.map(\.occurredAt).max() else { return nil }

@@ -9,7 +9,7 @@ import WireJSON
 
 /// A story that a provider's simulator plays and that provider's adapter receives.
 package struct StoryPlayback: Sendable {
-    /// A notification, and what came of it.
+    /// A notification with its result.
     package struct Taken: Sendable {
         package let notification: SimulatedNotification
         package let delivery: Delivery
@@ -44,8 +44,8 @@ package struct StoryPlayback: Sendable {
 
     /// Plays a story.
     ///
-    /// - Throws: `SimulatorError` where the provider has no such story; `DeliveryError` where its adapter refuses what
-    ///   its simulator made; `ConfigurationError` where the adapter does not take the simulator's configuration.
+    /// - Throws: `SimulatorError` if the provider has no such story; `DeliveryError` if its adapter refuses the
+    ///   simulator's delivery; `ConfigurationError` if the adapter does not take the simulator's configuration.
     package init(_ story: Story, by simulator: any StorySimulator, from start: Date) async throws {
         let receiver = try StoryReceiver(try simulator.notifications(story, from: start), by: simulator)
         var taken: [Taken] = []

@@ -4,7 +4,7 @@ import Normalizer
 package import NotificationSimulator
 import SignatureCore
 
-/// Stories as test vectors: what the provider sends, what it answers when asked, and the events that have to come of it.
+/// Stories as test vectors: the provider's deliveries and answers, and the events that must follow.
 package enum StoryVectors {
     /// One case for each notification.
     ///

@@ -7,7 +7,7 @@ extension StripeAdapter {
     public enum Tolerance: Hashable, Sendable {
         /// At most this far from the time of receipt.
         case within(Duration)
-        /// Any. A delivery that was once captured can then be replayed for ever.
+        /// Any. A delivery that was once captured can then be replayed forever.
         case disabled
     }
 
@@ -67,7 +67,7 @@ extension StripeAdapter {
         /// The access of a subscription whose collection is paused.
         @nonexhaustive
         public enum CollectionPauseAccess: Hashable, Sendable {
-            /// Access goes on: the merchant waives or defers the money.
+            /// Access continues: the merchant waives or defers the money.
             case keeps
             /// Access stops until collection resumes.
             case pauses
@@ -128,7 +128,7 @@ extension StripeAdapter {
         /// A secret or restricted key that may read subscriptions and their schedules, invoices, charges, refunds, payment
         /// intents, prices and checkout sessions.
         public var apiKey: Secret
-        /// The API version to ask in. Without one the account's default would decide what answers look like.
+        /// The API version to ask in. Without one the account's default would decide the form of answers.
         public var version = Self.testedVersion
         /// The host to ask; no request ever goes to another.
         public var host = "api.stripe.com"

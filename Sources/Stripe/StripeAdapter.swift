@@ -5,8 +5,8 @@ import WireJSON
 /// Takes Stripe's webhook deliveries and event destinations: proves them by their signature and maps them to
 /// `LifecycleEvent`.
 ///
-/// `authenticate` and `normalize` take no `await`; only `resolve` talks to Stripe, and only for what a delivery names
-/// without containing it.
+/// `authenticate` and `normalize` take no `await`. Only `resolve` talks to Stripe, and only for objects that a delivery
+/// names without containing them.
 public struct StripeAdapter: ProviderAdapter {
     /// The parts that all copies of an adapter share.
     final class Setup: Sendable {
@@ -89,13 +89,13 @@ public struct StripeAdapter: ProviderAdapter {
         )
     }
 
-    /// Fetches what the event is about but does not contain. Without ``Configuration/lookup`` the notification stays as
+    /// Fetches the event's object if it does not contain it. Without ``Configuration/lookup`` the notification stays as
     /// it is, and `normalize` says that a look-up is needed.
     ///
-    /// - Throws: `DeliveryError` with `unavailable` where Stripe cannot be asked now; `misdirected`, marked authentic,
-    ///   where Stripe does not know the object under our key, or the key is of the other mode; `malformed`, marked
-    ///   authentic, where the event names a path outside of Stripe's API, for which no request is made, and where the
-    ///   answer is another object than the one that was asked for.
+    /// - Throws: `DeliveryError`: `unavailable` if Stripe cannot be asked now; `misdirected`, marked authentic, if
+    ///   Stripe does not know the object under our key, or the key is of the other mode; `malformed`, marked authentic,
+    ///   if the event names a path outside of Stripe's API, for which no request is made, and if the answer is another
+    ///   object than the one asked for.
     public func resolve(
         _ notification: Authenticated<StripeNotification>
     ) async throws(DeliveryError) -> Authenticated<StripeNotification> {

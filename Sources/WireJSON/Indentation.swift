@@ -1,7 +1,7 @@
-/// How many spaces the last line began with, and so, most likely, the next one.
+/// The number of spaces that the last line began with, and so, most likely, the next one.
 ///
-/// To check a guess takes as long as to count. But a processor goes on from a guess at once, and from a count only when it
-/// is known, so that counting would be waited for at each line.
+/// To check a guess takes as long as to count. But a processor continues from a guess at once, and from a count only
+/// when it is known, so counting would be waited for at each line.
 struct Indentation {
     /// Lines with more are counted each time.
     static let maximum = 16

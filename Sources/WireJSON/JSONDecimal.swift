@@ -90,6 +90,7 @@ package struct JSONDecimal: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Int64 {
-    /// True for what every reader of JSON reads exactly, also one that keeps numbers in binary64 (RFC 8259 §6).
+    /// True for an integer that every reader of JSON reads exactly, also one that keeps numbers in binary64 (RFC 8259
+    /// §6).
     package var isExactInJSON: Bool { magnitude < 1 << 53 }
 }

@@ -1,7 +1,7 @@
 /// A document that was checked from end to end and can be read by reference.
 ///
-/// It keeps the received octets, without copying them, and a flat index of what lies where. A string is decoded when
-/// it is read; a member that is never read costs nothing further.
+/// It keeps the received octets, without copying them, and a flat index of their values. A string is decoded when it is
+/// read; a member that is never read costs nothing further.
 package final class JSONDocument: Sendable {
     let bytes: [UInt8]
     let nodes: [JSONNode]

@@ -1,6 +1,6 @@
-/// Why a document, or a value in it, was refused.
+/// The reason that a document, or a value in it, was refused.
 ///
-/// It says where and why, never what was there: neither member names nor content of the document appear in it.
+/// It names the place and the reason, never the content: neither member names nor values of the document appear in it.
 package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Reason: Error, Hashable, Sendable {
         // A limit, `JSONLimits`.
@@ -19,7 +19,7 @@ package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         case invalidUTF8
         case loneSurrogate
         case duplicateMember
-        // A sound document that does not say what was asked of it.
+        // A sound document without the requested member.
         case missing
         case unexpectedKind(expected: JSONValue.Kind, found: JSONValue.Kind)
         case notAnInteger
@@ -31,7 +31,7 @@ package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The way from the root in names the caller asked for, such as `data.items[2].price`; empty for the root and
     /// for everything found while the document is indexed. A member reached by iteration appears as `*`.
     package let path: String
-    /// Octets between the start of the document and what is wrong with it.
+    /// The octets between the start of the document and the error.
     package let offset: Int
 
     package init(_ reason: Reason, path: String = "", offset: Int) {

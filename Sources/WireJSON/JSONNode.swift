@@ -16,7 +16,7 @@ struct JSONNode {
     /// Value: kind, flag, container. Name: fingerprint, flag.
     var word: UInt32
 
-    /// The number of a container has to fit beside kind and flag.
+    /// The number of a container has to fit next to kind and flag.
     static let maximumCount = 1 << 28 - 1
 
     @inline(__always)

@@ -19,7 +19,7 @@ package struct JSONObject: Sendable {
         return value(at: found, iterated: iterated)
     }
 
-    /// True if the member is there, be it as null.
+    /// True if the member is present, even as null.
     package func contains(_ name: MemberName) -> Bool { document.member(name, of: node) != nil }
 
     @inline(__always)

@@ -6,7 +6,7 @@ package struct JSONValue: Sendable {
 
     let document: JSONDocument
     let node: Int
-    /// The array or object around it, and which of its elements this is; of an object's members the node tells.
+    /// The array or object around it, and the number of this element in it; for an object's members the node has it.
     let container: UInt32
     let position: UInt32
     /// As in `JSONDocument.path(to:in:at:iterated:)`.

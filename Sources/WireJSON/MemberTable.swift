@@ -34,7 +34,7 @@ package struct FoundMembers: Sendable {
         nodes = object.document.members(table, of: object.node)
     }
 
-    /// True if the member is there, be it as null.
+    /// True if the member is present, even as null.
     package func contains(_ place: Int) -> Bool { nodes[place] != 0 }
 
     /// The member, unless it is absent or null.

@@ -67,7 +67,7 @@ extension ExitCode {
     static let differs = ExitCode(1)
     /// Data was refused (`EX_DATAERR`).
     static let rejected = ExitCode(65)
-    /// Nothing is known of what was asked about (`EX_NOINPUT`).
+    /// The input or the account is unknown (`EX_NOINPUT`).
     static let nothingFound = ExitCode(66)
     /// A provider or a database could not be reached (`EX_UNAVAILABLE`).
     static let unavailable = ExitCode(69)

@@ -11,7 +11,7 @@ struct Progress {
     private var count = 0
     private var next = ContinuousClock.now + .seconds(1)
 
-    /// - Parameter unit: what is counted, such as "lines".
+    /// - Parameter unit: the counted things, such as "lines".
     init(_ unit: String, of total: Int? = nil) {
         self.unit = unit
         self.total = total

@@ -270,7 +270,7 @@ private final class QuarantineFile: Sendable {
 }
 
 extension StandardOutput {
-    /// Has what is printed begin a line of its own, where it is appended to a file that ends within one.
+    /// Lets the output begin a line of its own, if it is appended to a file that ends within one.
     fileprivate static func endTornLine() throws(ExitCode) {
         let output = FileHandle.standardOutput
         // A pipe or a terminal has no offset, and nothing that was there before.
@@ -285,7 +285,7 @@ extension StandardOutput {
     }
 
     private static func isWithinLine(_ offset: UInt64) -> Bool {
-        // A shell opens it for writing only. What cannot be seen may be torn, and an empty line does no harm.
+        // A shell opens it for writing only. An unreadable end may be torn, and an empty line does no harm.
         guard let file = FileHandle(forReadingAtPath: "/proc/self/fd/1"), let end = try? file.seekToEnd() else {
             return true
         }
@@ -301,7 +301,7 @@ extension FileHandle {
         return try read(upToCount: 1) != Data([0x0A])
     }
 
-    /// Writes, and for a file waits until it is on the disk: what was acknowledged is not delivered again.
+    /// Writes, and for a file waits until it is on the disk: an acknowledged message is not delivered again.
     fileprivate func writeThrough(_ bytes: [UInt8]) throws {
         guard !bytes.isEmpty else { return }
         try write(contentsOf: Data(bytes))
@@ -344,7 +344,7 @@ private final class StopSwitch: Sendable {
     }
 }
 
-/// Calls a closure for each signal of a kind, in place of what the system does.
+/// Calls a closure for each signal of a kind, instead of the system's action.
 private final class SignalSource {
     private let source: any DispatchSourceSignal
 

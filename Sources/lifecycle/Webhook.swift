@@ -56,7 +56,7 @@ struct Webhook {
     /// Delivers everything, whatever comes first in the story's time: a notification, or another attempt for one before.
     ///
     /// - Parameter made: is called with the number of notifications that the provider has made by then.
-    /// - Returns: whether none was given up.
+    /// - Returns: true if none was given up.
     func deliver(_ notifications: [SimulatedNotification], made: (Int) -> Void) async throws -> Bool {
         var attempts = notifications.indices.map { Attempt(index: $0, number: 1, time: notifications[$0].occurredAt) }
         var now = attempts.first?.time ?? Date(timeIntervalSince1970: 0)

@@ -117,7 +117,7 @@ struct PurchaseQuestionTests {
         #expect(error?.code == .unavailable)
     }
 
-    // MARK: What is asked
+    // MARK: Questions
 
     @Test func asksForPredecessorsAndPaidOrders() async throws {
         let answers = [

@@ -475,7 +475,7 @@ extension Truth {
     }
 }
 
-// MARK: What few customers do
+// MARK: Rare acts
 
 extension RandomWalk {
     /// True if something out of the ordinary happened.

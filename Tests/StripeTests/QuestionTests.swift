@@ -240,7 +240,7 @@ extension QuestionTests {
     }
 }
 
-// MARK: What it comes to
+// MARK: Outcomes
 
 extension QuestionTests {
     @Test("a question has the identities of the events that Stripe sends")

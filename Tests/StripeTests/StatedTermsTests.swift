@@ -209,7 +209,7 @@ struct StatedTermsTests {
         )
     }
 
-    // MARK: Who comes back
+    // MARK: Returning customers
 
     @Test("a customer who comes back has resubscribed, and one who has two subscriptions has not")
     func comesBack() throws {

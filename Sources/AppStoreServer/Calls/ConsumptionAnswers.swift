@@ -20,9 +20,9 @@ public struct ConsumptionAnswers: OwedAnswers {
             && server.environment(answer.event.environment) != nil
     }
 
-    /// Asks the callback, and sends what it says.
+    /// Asks the callback, and sends its answer.
     ///
-    /// - Throws: `DeliveryError` with `unavailable` or `denied`, or `malformed` where Apple refuses the answer.
+    /// - Throws: `DeliveryError` with `unavailable` or `denied`, or `malformed` if Apple refuses the answer.
     public func answer(_ owed: OwedAnswer) async throws(DeliveryError) {
         guard case .refundRequested(let request) = owed.event.event,
             let environment = server.environment(owed.event.environment),
@@ -44,8 +44,8 @@ public struct ConsumptionAnswers: OwedAnswers {
 extension AppStoreServer {
     /// Answers Apple's questions about refunds, for a journal's `answer(with:)`.
     ///
-    /// - Parameter information: what happened with the purchase; nil where the customer did not consent to sharing it, or nothing
-    ///   is to be said. Nothing is sent then.
+    /// - Parameter information: your statement about the purchase; nil, so that nothing is sent, if the customer did
+    ///   not consent to sharing it, or if you have nothing to say.
     public func consumptionAnswers(
         _ information: @escaping @Sendable (OwedAnswer) async -> ConsumptionInformation?
     ) -> ConsumptionAnswers {

@@ -37,7 +37,7 @@ public struct ConsumptionInformation: Hashable, Sendable {
         public static let decline: RefundPreference = "DECLINE"
         /// Refund everything.
         public static let grantFull: RefundPreference = "GRANT_FULL"
-        /// Refund what was not used.
+        /// Refund the unused part.
         public static let grantProrated: RefundPreference = "GRANT_PRORATED"
     }
 
@@ -50,7 +50,7 @@ public struct ConsumptionInformation: Hashable, Sendable {
     /// Your wish to Apple.
     public var refundPreference: RefundPreference?
 
-    /// Describes what happened with a purchase.
+    /// Describes the use of a purchase.
     public init(
         _ delivery: Delivery,
         sampleContentProvided: Bool,

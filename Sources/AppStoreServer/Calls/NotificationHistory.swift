@@ -29,7 +29,7 @@ public struct NotificationHistoryQuery: Hashable, Sendable {
     /// become empty.
     public var onlyFailures: Bool
 
-    /// Describes what to ask for.
+    /// Describes the notifications to ask for.
     public init(from start: Date, to end: Date, filter: Filter = .everything, onlyFailures: Bool = false) {
         self.start = start
         self.end = end
@@ -45,7 +45,7 @@ public struct NotificationHistoryPage: Sendable {
         /// The notification as a webhook delivers it. Give it to the adapter with the channel `history`:
         /// `AppleJWS.AppleAdapter.authenticate(_:channel:)`. It is not verified yet.
         public var delivery: Delivery
-        /// When Apple tried to send it and what came of it, at most six times.
+        /// The times and results of Apple's attempts to send it, at most six.
         public var attempts: [SendAttempt]
     }
 
@@ -97,13 +97,12 @@ public struct SendAttempt: Hashable, Sendable {
 extension AppStoreServer {
     /// One page of the notifications that Apple sent, or tried to send.
     ///
-    /// Apple keeps only what it tried to send: from a time when no URL was configured there is nothing, and only
-    /// ``subscriptionStatuses(ofTransaction:statuses:in:)`` helps.
+    /// Apple keeps only notifications that it tried to send. For a time without a configured URL there are none, and
+    /// only ``subscriptionStatuses(ofTransaction:statuses:in:)`` helps.
     ///
     /// - Parameters:
     ///   - query: the time window and filters.
-    ///   - page: ``NotificationHistoryPage/next`` of the page before, with the very same query; absent for the first
-    ///     page.
+    ///   - page: ``NotificationHistoryPage/next`` of the page before, with the same query; absent for the first page.
     ///   - environment: the server to ask. History is asked of one server at a time, since each has its own.
     /// - Throws: ``AppStoreServerError``. `invalidRequest` with number 4000017 means that the page token has expired: begin
     ///   the query's time window again.
@@ -152,7 +151,7 @@ extension AppStoreServer {
                 SendAttempt(date: Date(millisecondsSince1970: bounded), result: .init(rawValue: result))
             )
         }
-        // A JWS is made of characters that need no escape; what else stands there the verifier refuses.
+        // A JWS consists of characters that need no escape; the verifier refuses any others.
         let isPlain = payload.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }
         let body = Array(#"{"signedPayload":""#.utf8) + Array((isPlain ? payload : "").utf8) + Array(#""}"#.utf8)
         return .init(delivery: Delivery(headers: [:], body: body, receivedAt: receivedAt), attempts: attempts)

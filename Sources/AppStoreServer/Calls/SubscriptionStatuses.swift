@@ -16,7 +16,7 @@ public struct AppleSubscriptionStatus: Sendable {
     public var renewalInfo: Authenticated<AppleRenewalInfo>?
 }
 
-/// The subscriptions of one customer in every group, and what of the answer could not be used.
+/// The subscriptions of one customer in every group, and the unusable parts of the answer.
 public struct AppleSubscriptionStatuses: Sendable {
     /// The subscriptions whose signed data verified.
     public var subscriptions: [AppleSubscriptionStatus]

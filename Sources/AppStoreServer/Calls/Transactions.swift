@@ -64,7 +64,8 @@ public struct TransactionPage: Sendable {
     public var transactions: [Authenticated<AppleTransaction>]
     /// Why others were left out.
     public var refused: [AppStoreServerError]
-    /// Names this point of the list. Keep it: asked from here later, Apple answers what is new or has changed since.
+    /// Names this point of the list. Keep it: if you ask from here later, Apple answers with new and changed
+    /// transactions only.
     public var revision: String?
     /// True if there are more pages.
     public var hasMore: Bool

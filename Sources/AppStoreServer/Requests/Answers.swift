@@ -5,7 +5,7 @@ import LifecycleEvents
 import WireJSON
 
 extension AppStoreServer {
-    /// An answer that is JSON, and who gave it.
+    /// An answer that is JSON, and its server.
     struct Answer {
         var reader: ObjectReader
         var environment: Environment

@@ -5,8 +5,8 @@ import WireJSON
 
 /// The body of an answer that is not a success: `errorCode` and `errorMessage`.
 ///
-/// The codes are listed at <https://developer.apple.com/documentation/appstoreserverapi/error-codes>. Each names what could not
-/// be found, and those that may be found later have a number of their own.
+/// The codes are listed at <https://developer.apple.com/documentation/appstoreserverapi/error-codes>. Each names the
+/// missing object, and those for objects that may be found later have a number of their own.
 struct ErrorAnswer {
     /// Apple's number; absent where the body is not Apple's JSON, as with many a 401.
     let number: Int64?

@@ -3,8 +3,8 @@ public import LifecycleEvents
 import SignatureCore
 import WireJSON
 
-/// Proves what Apple signed: notifications, and the transactions, renewal info and app transactions that a client
-/// uploads or the App Store Server API answers with.
+/// Proves Apple's signed data: notifications, and the transactions, renewal info and app transactions from a client's
+/// upload or the App Store Server API.
 ///
 /// Each goes through the same steps in the same order: size and shape, `ES256` and nothing else, exactly three
 /// certificates, a path that OpenSSL builds to a configured root with CA and path constraints and both of Apple's
@@ -47,7 +47,7 @@ public struct AppleJWSVerifier: Sendable {
 
     /// Proves signed renewal info (`signedRenewalInfo`).
     ///
-    /// It names no app, so it is worth only as much as the verified transaction of the same lineage beside it.
+    /// It names no app, so it is worth only as much as the verified transaction of the same lineage that comes with it.
     ///
     /// - Throws: `DeliveryError` as for ``transaction(_:receivedAt:channel:)``.
     public func renewalInfo(
@@ -84,7 +84,7 @@ public struct AppleJWSVerifier: Sendable {
     }
 
     /// The verifier for a channel. Apple's servers answer over TLS with data of any age, such as their record of past
-    /// notifications; and a device keeps what it was given.
+    /// notifications; and a device keeps old data.
     func taking(_ channel: Origin.Channel) -> AppleJWSVerifier {
         var verifier = self
         switch channel {
@@ -127,7 +127,7 @@ extension AppleJWSVerifier {
         return (notification, payload.evidence)
     }
 
-    /// The data of a notification together with what is signed inside it.
+    /// The data of a notification together with the signed data inside it.
     private func proven(
         _ data: AppleNotification.PurchaseData,
         nested: NestedData,
@@ -289,7 +289,7 @@ extension AppleJWSVerifier {
         )
     }
 
-    /// - Parameter namesApp: whether this kind of data carries `appAppleId` in Production.
+    /// - Parameter namesApp: true if this kind of data carries `appAppleId` in Production.
     private func requireApp(
         _ bundleID: String,
         appAppleID: Int64?,
@@ -343,6 +343,6 @@ extension AppleJWSVerifier {
             && environments.contains { $0.rawValue.hasOctets(of: app.environment) }
     }
 
-    // Apple's signature alone is not enough: anyone who has bought anything in any app has data that Apple signed.
+    // Apple's signature alone is not enough: any customer of any app has data that Apple signed.
     private func misdirected(_ message: String) -> DeliveryError { DeliveryError(.misdirected, message) }
 }

@@ -4,8 +4,8 @@ import Synchronization
 /// The chains that were found valid, by the protected header that carried them.
 ///
 /// All JWS of one signer have the same header, octet for octet, so a look-up needs no JSON, no base64 and no DER. Only
-/// successes are kept: what an attacker sends cannot push out more than a success of Apple's could. Dates are not part
-/// of an entry's truth; each payload's own date is judged against the chain's validity.
+/// successes are kept, so an attacker's deliveries cannot push out more than Apple's own could. Dates are not part of
+/// an entry's truth; each payload's own date is judged against the chain's validity.
 final class ChainCache: Sendable {
     private struct Entry {
         var header: [UInt8]

@@ -52,10 +52,10 @@ struct SignedDataVerification: Sendable {
     }
 
     /// - Parameters:
-    ///   - dateMember: the payload's member that says when it was signed.
-    ///   - role: what the JWS is, for messages.
-    ///   - recognize: says of a payload whose signature holds whether it is for this receiver, so that what fails then is worth
-    ///     keeping; throws where it is nothing that the receiver takes.
+    ///   - dateMember: the payload's member with the time of signing.
+    ///   - role: the name of the JWS, for messages.
+    ///   - recognize: decides if a payload with a valid signature is for this receiver, so that a later failure is
+    ///     worth keeping; throws for payloads that the receiver does not take.
     func verify(
         _ received: ReceivedJWS,
         dateMember: MemberName,
@@ -71,7 +71,8 @@ struct SignedDataVerification: Sendable {
                 let validated: ValidatedChain
                 if let known { validated = known } else { validated = try self.chain(of: jws) }
                 payload = try jws.payload(verifiedBy: validated.leafKey)
-                // Only a header that Apple's key signed is remembered: anyone can put a member beside a genuine chain.
+                // Only a header that Apple's key signed is remembered: anyone can add a member to a genuine chain's
+                // header.
                 if known == nil { cache.insert(validated, for: jws.headerSegment) }
                 chain = validated
             } else {

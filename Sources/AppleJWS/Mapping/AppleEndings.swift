@@ -16,7 +16,7 @@ extension AppleSnapshot {
         return revokedAt.map { min($0, paid) } ?? paid
     }
 
-    /// When an expired subscription ended. That it expired takes back what is left of a grace period.
+    /// When an expired subscription ended. Its expiry takes back the rest of a grace period.
     var expiredAt: Date? {
         guard let expires = transaction.expiresDate, let accessEnd else { return nil }
         return min(accessEnd, max(expires, assertedAt))
@@ -45,7 +45,7 @@ extension AppleSnapshot {
         return "\(purchaseID)*\(fraction)"
     }
 
-    /// True if what was refunded is not taken away: money can go back for items that are left to who bought them.
+    /// True if a refunded purchase is not taken away: items can be refunded and left to the customer.
     var isKept: Bool {
         guard transaction.revocationDate == nil, let items = transaction.advancedCommerce?.items else { return false }
         return items.contains { $0.revocationDate == nil }

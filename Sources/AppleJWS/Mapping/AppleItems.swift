@@ -38,7 +38,7 @@ extension AppleSnapshot {
         return runs + ends
     }
 
-    /// True if an item was taken out and others go on.
+    /// True if an item was taken out and others continue.
     var endsItem: Bool { itemEnds.values.contains { $0 != nil } && isKept }
 
     private func hasRefund(_ sku: String) -> Bool {
@@ -57,7 +57,8 @@ extension AppleAdvancedCommerceInfo {
         items.filter { item in item.sku?.isEmpty == false && item.revocationDate.map { $0 > start } ?? true }
     }
 
-    /// The SKU of the main item of a purchase: what is sold under a generic product identifier. It stays so where it is taken out later.
+    /// The SKU of the main item of a purchase under a generic product identifier. It stays so if the item is taken out
+    /// later.
     func mainSKU(from start: Date) -> String? {
         let bought = items(from: start)
         return Self.mainSKU(of: bought.isEmpty ? items : bought)

@@ -22,7 +22,7 @@ extension AppleSnapshot {
         if transaction.offerDiscountType == .freeTrial { return .trial }
         switch transaction.offerType {
         case nil: return .regular
-        // Older payloads do not say how an offer is paid; what cost nothing was free.
+        // Older payloads do not say how an offer is paid; an offer at no cost was free.
         case .introductory?:
             return transaction.offerDiscountType == nil && transaction.price?.amount == ExactDecimal(0)
                 ? .trial : .introductory

@@ -8,7 +8,7 @@ final class AppleRenewalSnapshot {
     private let status: AppleNotification.Status?
     private let notification: (type: AppleNotification.NotificationType, subtype: AppleNotification.Subtype?)?
     private let assertedAt: Date
-    // Only the transaction beside it says so, where there is one.
+    // Only the transaction that comes with it says so, if there is one.
     private let isLatest: Bool
     private let periodStart: Date?
     private let retryUntil: Date?
@@ -100,7 +100,7 @@ final class AppleRenewalSnapshot {
         let inGrace = graceUntil.map { $0 > assertedAt } ?? false
         return Fact.Billing(
             inGrace ? .grace : .suspended,
-            // Of the latest purchase, whichever the transaction is; unnamed it is the last that was known by then.
+            // Of the latest purchase, whatever the transaction is; unnamed it is the last that was known by then.
             periodStart: isLatest ? periodStart : nil,
             graceUntil: graceUntil,
             retryUntil: isLatest ? retryUntil : nil
@@ -119,7 +119,7 @@ final class AppleRenewalSnapshot {
         }
     }
 
-    /// Why it will not renew. With a commitment, bills and access go on until it ends.
+    /// The reason that it will not renew. With a commitment, bills and access continue until it ends.
     var disabledReason: LifecycleEvent.AutoRenewDisabled.Reason? {
         if renewalInfo.autoRenewStatus == .on {
             return renewalInfo.commitment?.autoRenewStatus == .off ? .commitment : nil

@@ -1,12 +1,12 @@
 import FoundationEssentials
 import LifecycleEvents
 
-/// The assertions of a transaction and its renewal info, whatever notification brings them.
+/// The facts of a transaction and its renewal info, for any notification that brings them.
 ///
 /// Both are snapshots: each states all that Apple knows at the moment of signing, so the facts never depend on the type
-/// of the notification, with the two exceptions that only the type tells.
+/// of the notification, with the two exceptions that only the type shows.
 ///
-/// A class, because whatever holds it would copy the whole transaction.
+/// A class, because its holders would copy the whole transaction.
 final class AppleSnapshot {
     let transaction: AppleTransaction
     let renewal: AppleRenewalSnapshot?
@@ -60,7 +60,7 @@ extension AppleSnapshot {
         }
     }
 
-    /// The name of what was paid for. A non-consumable gets another transaction each time it is restored, and is still the
+    /// The name of the payment. A non-consumable gets another transaction each time it is restored, and is still the
     /// one purchase that the original transaction names; a refund of it is a refund of all.
     var purchaseID: String {
         transaction.type == .nonConsumable ? transaction.originalTransactionID : transaction.transactionID
@@ -82,8 +82,8 @@ extension AppleSnapshot {
         ServicePeriod(start: beganAt, end: transaction.expiresDate)
     }
 
-    /// When what was bought began. A renewal is charged ahead; a purchase is not, and has begun by the time at which Apple signs
-    /// it, also where Apple dates it an hour ahead, as at the end of daylight saving time.
+    /// When the purchase began. A renewal is charged ahead. A purchase is not: it has begun by the time at which Apple
+    /// signs it, even if Apple dates it an hour ahead, as at the end of daylight saving time.
     var beganAt: Date { transaction.began(by: assertedAt, status) }
 
     var product: PurchasedProduct {
@@ -212,7 +212,7 @@ extension AppleSnapshot {
 }
 
 extension AppleTransaction {
-    /// The developer's own name of what was bought by the Advanced Commerce API.
+    /// The developer's own name of the product, by the Advanced Commerce API.
     var sku: String? { advancedCommerce?.mainSKU(from: purchaseDate) }
 
     /// The product, without its billing plan.
@@ -236,8 +236,8 @@ extension AppleTransaction {
 }
 
 extension String {
-    /// A product with a billing plan: `year:MONTHLY`. Paying for the whole period at once is what a product is without one, so
-    /// that a product keeps its name where Apple begins to state its plan.
+    /// A product with a billing plan: `year:MONTHLY`. A plan that is paid at once counts as none, so that a product
+    /// keeps its name when Apple begins to state its plan.
     func naming(_ plan: AppleTransaction.BillingPlanType?) -> String {
         guard let plan, plan != .billedUpFront, !plan.rawValue.isEmpty else { return self }
         return "\(self):\(plan.rawValue)"

@@ -55,8 +55,9 @@ extension AppleAdapter {
 
     /// Maps a transaction that came without a notification: from a client, or from the App Store Server API.
     ///
-    /// The facts and the identities are those that Apple's notification of the same transaction gives. What a
-    /// notification words more exactly, such as an upgrade, is here a renewal of unknown cause; the state tells.
+    /// The facts and the identities are those of Apple's notification of the same transaction. An event that a
+    /// notification words more exactly, such as an upgrade, is here a renewal of unknown cause; the state knows the
+    /// cause.
     ///
     /// Renewal info that was signed at another time than the transaction is a statement of its own, among
     /// `Normalization.furtherStatements`.
@@ -64,8 +65,8 @@ extension AppleAdapter {
     /// - Parameters:
     ///   - transaction: the verified transaction.
     ///   - renewalInfo: the renewal info that came with it, of the same subscription.
-    ///   - status: how the subscription stands, where Apple's server states it beside the transaction (Get All
-    ///     Subscription Statuses).
+    ///   - status: the subscription's status, if Apple's server states it with the transaction (Get All Subscription
+    ///     Statuses).
     public func normalize(
         _ transaction: Authenticated<AppleTransaction>,
         renewalInfo: AppleRenewalInfo? = nil,
@@ -90,8 +91,8 @@ extension AppleAdapter {
             status: status,
             assertedAt: value.signedDate
         )
-        // A client chooses what it uploads together. Neither of the two may make the other any younger: a transaction may
-        // have been replaced since, and renewal turned off.
+        // A client chooses the parts of its upload. Neither may make the other any younger: a transaction may have been
+        // replaced since, and renewal turned off.
         let separate = renewalInfo.flatMap { $0.signedDate == value.signedDate ? nil : $0 }
         let facts = snapshot.facts(withRenewal: separate == nil)
         let further = separate.map { renewalInfo in

@@ -3,9 +3,9 @@ import LifecycleEvents
 
 /// The table of App Store Server Notifications V2: one row per type, by subtype.
 ///
-/// Apple's page "notificationType" lists types and subtypes. A type keeps its meaning under a subtype that this table does not
-/// know: what the subtype would say is read from the data, or not said. A type that the table does not know becomes `unmapped`,
-/// beside what the transaction in it says by itself.
+/// Apple's page "notificationType" lists types and subtypes. A type keeps its meaning under an unknown subtype: the
+/// subtype's meaning is read from the data, or left out. An unknown type becomes `unmapped`, next to the events that
+/// its transaction shows by itself.
 struct NotificationMapping {
     let notification: AppleNotification
     let snapshot: AppleSnapshot?
@@ -60,8 +60,8 @@ struct NotificationMapping {
     /// The notification's events, in the order in which they take effect.
     func drafts() throws(DeliveryError) -> [EventDraft] {
         let draft = try draft()
-        // An unknown type may be about a period that nothing else reports. The identity of its beginning says whether
-        // anything did.
+        // An unknown type may be about a period that nothing else reports. The identity of its beginning shows if
+        // another notification did.
         guard let snapshot, mayBegin(snapshot, with: draft.event) else { return [draft] }
         return snapshot.uploadDrafts + [draft]
     }
@@ -124,7 +124,7 @@ extension NotificationMapping {
         }
     }
 
-    /// A renewal as planned, or after failed attempts. What failed before, grace or retry, only the state knows.
+    /// A renewal as planned, or after failed attempts. Only the state knows the trouble before, grace or retry.
     private func didRenew() throws(DeliveryError) -> EventDraft {
         let snapshot = try requiredSubscription()
         switch notification.subtype {
@@ -134,8 +134,8 @@ extension NotificationMapping {
         }
     }
 
-    /// With a grace period access goes on until `gracePeriodExpiresDate`, and no longer. Where Apple does not try again, the
-    /// subscription has expired.
+    /// With a grace period access continues until `gracePeriodExpiresDate`, and no longer. If Apple does not try again,
+    /// the subscription has expired.
     private func didFailToRenew() throws(DeliveryError) -> EventDraft {
         let snapshot = try requiredSubscription()
         if snapshot.isGivenUp { return expired(snapshot) }
@@ -303,13 +303,13 @@ extension NotificationMapping {
         return notice(.migration, previous.map { ["previous_original_transaction_id": $0] } ?? [:])
     }
 
-    /// `status` tells whether the refunded transaction is the one that access rests on: while the subscription is
-    /// active it is another. One that has ended by itself gave no access any more.
+    /// `status` shows if access rests on the refunded transaction: if the subscription is active, it rests on another.
+    /// A transaction that has ended by itself gave no access any more.
     private func refund() throws(DeliveryError) -> EventDraft {
         let snapshot = try required()
         let isCurrent: Bool?
         switch snapshot.status {
-        // Access goes on with the items that are left.
+        // Access continues with the remaining items.
         case .active?, .gracePeriod?: isCurrent = snapshot.endsItem ? nil : false
         case .revoked?: isCurrent = true
         case .expired?, .billingRetry?:
@@ -362,7 +362,7 @@ extension NotificationMapping {
         switch (notification.subtype, notification.content) {
         case (.failure?, _):
             return notice(.extensionFailed)
-        // One of Apple's pages writes SUCCESS for SUMMARY; the object is what tells.
+        // One of Apple's pages writes SUCCESS for SUMMARY; the object decides.
         case (_, .summary(let summary)):
             var facts: [String: String] = [:]
             facts["request_identifier"] = summary.requestIdentifier

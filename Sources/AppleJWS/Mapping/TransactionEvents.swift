@@ -37,7 +37,7 @@ extension AppleSnapshot {
         periodBegan(.renewed(.init(cause: cause, phase: phase, period: period, price: price)))
     }
 
-    /// Apple says "upgrade" for a crossgrade of the same duration as well; a catalogue tells them apart.
+    /// Apple says "upgrade" for a crossgrade of the same duration as well; a catalogue distinguishes them.
     var upgraded: EventDraft {
         periodBegan(
             .productChanged(
@@ -69,7 +69,7 @@ extension AppleSnapshot {
         )
     }
 
-    /// - Parameter isCurrent: whether access rests on the refunded transaction; nil where Apple does not say.
+    /// - Parameter isCurrent: true if access rests on the refunded transaction; nil if Apple does not say.
     func refunded(isCurrent: Bool?) -> EventDraft {
         let reason: LifecycleEvent.Refund.Reason
         switch transaction.revocationReason {

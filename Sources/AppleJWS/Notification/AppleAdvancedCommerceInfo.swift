@@ -32,7 +32,7 @@ public struct AppleAdvancedCommerceInfo: Sendable, Hashable {
         public let periodCount: Int64?
         /// The price under the offer.
         public let price: Money?
-        /// Why it is made: `ACQUISITION`, `WIN_BACK`, `RETENTION`, or what Apple adds.
+        /// Why it is made: `ACQUISITION`, `WIN_BACK`, `RETENTION`, or a value that Apple adds.
         public let reason: String?
     }
 
@@ -44,7 +44,7 @@ public struct AppleAdvancedCommerceInfo: Sendable, Hashable {
         public let date: Date?
         /// Why, in Apple's words.
         public let reason: String?
-        /// `FULL`, `PRORATED`, `CUSTOM`, or what Apple adds.
+        /// `FULL`, `PRORATED`, `CUSTOM`, or a value that Apple adds.
         public let type: String?
     }
 
@@ -54,7 +54,7 @@ public struct AppleAdvancedCommerceInfo: Sendable, Hashable {
         public let dependentSKUs: [String]
         /// The new price.
         public let price: Money?
-        /// `SCHEDULED`, `PENDING`, `ACCEPTED`, or what Apple adds.
+        /// `SCHEDULED`, `PENDING`, `ACCEPTED`, or a value that Apple adds.
         public let status: String?
     }
 

@@ -29,7 +29,8 @@ public struct AppleAppTransaction: Sendable, Hashable {
     public let preorderDate: Date?
     /// Identifies the Apple Account in this app.
     public let appTransactionID: String?
-    /// The platform that the customer first got the app on: `iOS`, `macOS`, `tvOS`, `visionOS`, or what Apple adds.
+    /// The platform that the customer first got the app on: `iOS`, `macOS`, `tvOS`, `visionOS`, or a value that Apple
+    /// adds.
     public let originalPlatform: String?
 }
 

@@ -114,7 +114,7 @@ extension AppleNotification: Codable {
     }
 }
 
-// Payloads hold personal data: what prints these values shows that they are there and how long they are.
+// Payloads hold personal data: printing these values shows only that they exist, and their length.
 extension AppleNotification: CustomStringConvertible, CustomReflectable {
     /// Type and subtype, and the length of the payload.
     public var description: String {

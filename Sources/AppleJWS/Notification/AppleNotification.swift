@@ -127,7 +127,7 @@ public struct AppleNotification: Sendable, Hashable {
     @nonexhaustive
     public enum Content: Sendable, Hashable {
         /// `data`
-        // Indirect, because every copy of a notification would copy what it carries.
+        /// Indirect, because every copy of a notification would copy its content.
         indirect case data(PurchaseData)
         /// `summary`
         case summary(ExtensionSummary)
@@ -208,7 +208,7 @@ public struct AppleNotification: Sendable, Hashable {
         public let appAppleID: Int64?
         /// The app.
         public let bundleID: String
-        /// `ACQUISITION`, `SERVICES`, or what Apple adds.
+        /// `ACQUISITION`, `SERVICES`, or a value that Apple adds.
         public let tokenType: String?
         /// When it stops.
         public let tokenExpirationDate: Date?

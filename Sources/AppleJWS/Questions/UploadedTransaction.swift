@@ -2,14 +2,14 @@ public import FoundationEssentials
 public import LifecycleEvents
 
 extension AppleAdapter {
-    /// Takes what a client uploaded to the facts, and the event identities, that Apple's notification would give.
+    /// Takes a client's upload to the facts, and the event identities, that Apple's notification would give.
     ///
     /// - Parameters:
     ///   - signedTransaction: the octets of a transaction in JWS form, such as `utf8` of StoreKit's `jwsRepresentation`.
-    ///   - signedRenewalInfo: the renewal info beside it.
+    ///   - signedRenewalInfo: the renewal info uploaded with it.
     ///   - receivedAt: when it was received.
-    /// - Throws: `DeliveryError` as for ``AppleJWSVerifier/transaction(_:receivedAt:channel:)``, and `misdirected`
-    ///   where the two belong to different lineages.
+    /// - Throws: `DeliveryError` as for ``AppleJWSVerifier/transaction(_:receivedAt:channel:)``, and `misdirected` if
+    ///   the two belong to different lineages.
     public func receive<JWS: Collection<UInt8>>(
         signedTransaction: JWS,
         signedRenewalInfo: JWS? = nil,

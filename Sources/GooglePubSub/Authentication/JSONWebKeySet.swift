@@ -11,9 +11,9 @@ public struct JSONWebKey: Sendable {
 
 /// Keys that a provider publishes (RFC 7517, section 5).
 ///
-/// The set as a whole is refused where its form is wrong or two keys share an id. A single key that is for something
-/// else (`kty`, `use`, `alg`, `key_ops`), too weak, or malformed, is left out: RFC 7517, section 5, has implementations
-/// ignore what they do not understand or cannot use, so that one foreign key does not stop all deliveries.
+/// The set as a whole is refused if its form is wrong or two keys share an id. A single key that is for another purpose
+/// (`kty`, `use`, `alg`, `key_ops`), too weak, or malformed, is left out: by RFC 7517, section 5, implementations
+/// ignore keys that they do not understand or cannot use, so that one foreign key does not stop all deliveries.
 public struct JSONWebKeySet: Sendable {
     /// The longest document that is read, in bytes.
     public static let maximumBytes = Limits.jwksBytes

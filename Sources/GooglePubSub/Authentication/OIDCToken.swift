@@ -131,7 +131,7 @@ struct OIDCToken: Sendable {
         guard let audience = claims.audience, audience.hasOctets(of: expected.audience) else {
             throw DeliveryError(.misdirected, "token's aud is not the configured audience")
         }
-        // Anybody with a project at Google can have a token signed for our audience; the account is what tells us ours.
+        // Anyone with a project at Google can have a token signed for our audience; only the account identifies ours.
         guard let email = claims.email, email.hasOctets(of: expected.serviceAccountEmail) else {
             throw DeliveryError(.unauthenticated, "token's email is not the configured service account")
         }

@@ -11,10 +11,10 @@ enum Expectation: Hashable {
     case voidedProduct(DeveloperNotification.RefundType?)
     case voidedOrder
 
-    /// True if the answer shows what the notification says, or what can only have come after it.
+    /// True if the answer shows the notification's event, or one that can only have come after it.
     ///
-    /// An answer that is no resource of Google's, or that cannot be read, does not become another by waiting; one that
-    /// Google does not know the purchase may.
+    /// Waiting does not change an answer that is no resource of Google's, or that cannot be read. It may change one
+    /// that says that Google does not know the purchase.
     func isMet(by answer: PlayAnswer, at eventTime: Date) -> Bool {
         switch answer.outcome {
         case .found: break
@@ -40,7 +40,7 @@ enum Expectation: Hashable {
 }
 
 extension SubscriptionPurchase {
-    /// True if it goes on by its state, with access or without.
+    /// True if its state says that it continues, with access or without.
     fileprivate var isRunning: Bool {
         switch state {
         case .active, .canceled, .inGracePeriod, .onHold, .paused: true
@@ -55,7 +55,7 @@ extension SubscriptionPurchase {
         (state == .active || state == .canceled) && lineItems.contains { $0.expiryTime.map { $0 > time } ?? false }
     }
 
-    /// True if an item has ended by a time, beside others that have not.
+    /// True if an item has ended by a time, next to others that have not.
     private func hasLostItem(at time: Date) -> Bool {
         isLive(at: time) && lineItems.contains { $0.expiryTime.map { $0 <= time } ?? false }
     }
@@ -102,7 +102,7 @@ extension ProductPurchase {
     fileprivate func shows(_ type: DeveloperNotification.RefundType?) -> Bool {
         guard state == .purchased else { return true }
         return lineItems.contains { item in
-            // The API leaves out what is zero.
+            // The API leaves out zeros.
             guard let left = item.refundableQuantity else { return true }
             return type == .full ? left == 0 : left < item.quantity ?? 1
         }

@@ -2,7 +2,7 @@ import SignatureCore
 
 /// A notification with everything that Google Play answered about it, so that mapping needs no network.
 public struct GoogleResolution: Sendable, Hashable, Codable {
-    /// One look-up: what was asked, and the answer.
+    /// One look-up: the question, and the answer.
     public struct Lookup: Sendable, Hashable, Codable {
         /// A resource of the Play Developer API.
         @nonexhaustive

@@ -2,10 +2,10 @@ import FoundationEssentials
 public import Normalizer
 import WireJSON
 
-/// Acknowledges purchases at Google Play, which gives the money of those back that are not acknowledged within three days
+/// Acknowledges purchases at Google Play, which refunds purchases that are not acknowledged within three days
 /// (https://developer.android.com/google/play/billing/integrate#process).
 ///
-/// Acknowledge what you have granted: run a journal's `answer(with:)` after the outbox.
+/// Acknowledge a purchase after granting it: run a journal's `answer(with:)` after the outbox.
 public struct PlayAcknowledgements: OwedAnswers {
     private let adapter: GooglePlayAdapter
     private let api: PlayDeveloperAPI
@@ -25,9 +25,10 @@ public struct PlayAcknowledgements: OwedAnswers {
         return answer.event.store == .playStore && adapter.configuration.packageNames.contains(handle.app)
     }
 
-    /// Asks whether the purchase still has to be acknowledged, and does so. What is gone, or was acknowledged elsewhere, is done.
+    /// Acknowledges the purchase if that is still needed. A purchase that is gone, or was acknowledged elsewhere,
+    /// counts as done.
     ///
-    /// - Throws: `DeliveryError` with `unavailable`, `denied`, or `malformed` where Google refuses the purchase.
+    /// - Throws: `DeliveryError` with `unavailable`, `denied`, or `malformed` if Google refuses the purchase.
     public func answer(_ owed: OwedAnswer) async throws(DeliveryError) {
         guard let handle = owed.handle, let kind = GooglePurchase.Kind(rawValue: handle.kind) else { return }
         let found =

@@ -9,7 +9,7 @@ extension PlayAnswer {
 
     /// Reads a final answer.
     ///
-    /// - Parameter hasBody: whether success without a JSON object is none. A proxy's page is not a purchase.
+    /// - Parameter hasBody: true if success without a JSON object is none. A proxy's page is not a purchase.
     init(_ response: HTTPTransportResponse, hasBody: Bool) {
         let date = response.headers.date.map { Date(millisecondsSince1970: $0.seconds * 1000) }
         if response.isSuccess {

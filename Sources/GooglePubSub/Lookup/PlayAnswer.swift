@@ -4,7 +4,7 @@ public import Normalizer
 /// The outcome of one request to the Play Developer API.
 ///
 /// Only ``Outcome-swift.enum/found`` says anything about a purchase. ``Outcome-swift.enum/gone`` and
-/// ``Outcome-swift.enum/notFound`` are facts about what Google still keeps, and neither ends a subscription.
+/// ``Outcome-swift.enum/notFound`` say only that Google does not keep it, and neither ends a subscription.
 public struct PlayAnswer: Sendable, Hashable, Codable {
     /// The kinds of answer.
     @nonexhaustive
@@ -19,8 +19,8 @@ public struct PlayAnswer: Sendable, Hashable, Codable {
         case notFound = "not_found"
         /// The request cannot be right (400), such as a token of another app; or it was refused before it was sent.
         case invalid
-        /// Google will not tell us (401, 403, 404 about the app): rights or the set-up of the project are missing, or
-        /// the access token is not one that can be sent.
+        /// Google refuses the answer (401, 403, 404 about the app): rights or the set-up of the project are missing, or
+        /// the access token cannot be sent.
         case denied
         /// It cannot be said now: quota, network, Google's own trouble. Ask again later.
         case unavailable
@@ -69,7 +69,7 @@ extension PlayAnswer {
         _answeredAt = try container.decode(OptionalEventTime.self, forKey: .answeredAt)
     }
 
-    /// Writes the body in base64 and leaves out what is absent.
+    /// Writes the body in base64, without absent members.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(outcome, forKey: .outcome)

@@ -33,9 +33,9 @@ public struct PlayDeveloperAPI: Sendable {
     /// - Parameters:
     ///   - transport: sends the requests.
     ///   - tokens: access tokens with the scope of the Play Developer API.
-    ///   - base: where the API is; Google's own host unless given.
-    ///   - retry: how often and for how long to try; which answers are worth it, the client knows.
-    ///   - clock: what waits are taken on.
+    ///   - base: the address of the API; Google's own host by default.
+    ///   - retry: how often and for how long to try; the client knows which answers are worth it.
+    ///   - clock: takes the waits.
     /// - Throws: `ConfigurationError` for a `base` without TLS; never without a `base`.
     public init(
         transport: any HTTPTransport,
@@ -147,7 +147,7 @@ public struct PlayDeveloperAPI: Sendable {
 
     // MARK: Voided purchases
 
-    /// One page of what was voided in the last thirty days (`purchases.voidedpurchases.list`), oldest first.
+    /// One page of the purchases voided in the last thirty days (`purchases.voidedpurchases.list`), oldest first.
     public func voidedPurchases(
         packageName: String,
         _ query: VoidedPurchasesQuery = VoidedPurchasesQuery(),
@@ -156,7 +156,7 @@ public struct PlayDeveloperAPI: Sendable {
         await get(packageName, ["purchases", "voidedpurchases"], query: query.items(pageToken: pageToken))
     }
 
-    /// All pages of what was voided, until one is not found or the last is reached.
+    /// All pages of voided purchases, until one is not found or the last is reached.
     public func voidedPurchasePages(
         packageName: String,
         _ query: VoidedPurchasesQuery = VoidedPurchasesQuery()
@@ -205,7 +205,7 @@ extension PlayDeveloperAPI {
         return answer
     }
 
-    /// - Returns: the answer, and whether Google refused the access token rather than us; it is then forgotten.
+    /// - Returns: the answer, with true if Google refused the access token rather than us; the token is then forgotten.
     private func ask(
         _ method: HTTPTransportRequest.Method,
         _ url: HTTPSURL,

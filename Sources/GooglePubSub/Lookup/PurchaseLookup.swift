@@ -13,11 +13,11 @@ struct PurchaseLookup {
     private let configuration: GooglePlayAdapter.Configuration
     private let packageName: String
     private let receivedAt: Date
-    /// When the event happened that a notification tells of; nil where the host asks by itself.
+    /// The time of the notification's event; nil if the host itself asks.
     private let eventTime: Date?
     private var lookups: [GoogleResolution.Lookup] = []
 
-    /// - Parameter eventTime: when the event happened that a notification tells of; nil where the host asks by itself.
+    /// - Parameter eventTime: the time of the notification's event; nil if the host itself asks.
     init(
         api: PlayDeveloperAPI,
         configuration: GooglePlayAdapter.Configuration,
@@ -44,7 +44,7 @@ struct PurchaseLookup {
         return lookups
     }
 
-    /// Asks about what a notification is about.
+    /// Looks up the notification's subject.
     mutating func run(
         _ content: DeveloperNotification.Content
     ) async throws(DeliveryError) -> [GoogleResolution.Lookup] {
@@ -141,7 +141,7 @@ struct PurchaseLookup {
     /// have waited here since it was received, and a clock of ours may be ahead.
     private func isSettling(_ eventTime: Date, at answer: PlayAnswer) -> Bool {
         let time = answer.answeredAt ?? receivedAt
-        // An event of the future is not new for ever. All times lie within years 0001…9999.
+        // An event of the future is not new forever. All times lie within years 0001…9999.
         let age = time.millisecondsSince1970 - eventTime.millisecondsSince1970
         return age.magnitude < configuration.settlingWindow.wholeMilliseconds.magnitude
     }
@@ -164,7 +164,7 @@ struct PurchaseLookup {
 
     // MARK: Voided purchases
 
-    /// How many pages of the list are looked at, which has what was voided since shortly before the event.
+    /// The number of pages to read of the list, which has the purchases voided since shortly before the event.
     private static let voidedPages = 3
 
     private mutating func voidedPurchase(
@@ -198,13 +198,14 @@ struct PurchaseLookup {
         case .unavailable:
             throw DeliveryError(.unavailable, "\(resource): \(answer)", isAuthentic: isAuthentic)
         case .denied:
-            // Without an access token, Google has said nothing of our rights: what waits is not given up for that.
+            // Without an access token, Google has said nothing about our rights, so the notification is not given up.
             let isFinal = isHopeless && !(isAuthentic && answer.isAboutAccessToken)
             throw DeliveryError(isFinal ? .denied : .unavailable, "\(resource): \(answer)", isAuthentic: isAuthentic)
         }
     }
 
-    /// True if the event is old enough that rights would have been granted by now. Who asks by themselves is not asked to come again.
+    /// True if the event is old enough that rights would have been granted by now. The host's own question has no such
+    /// limit.
     private var isHopeless: Bool {
         guard let eventTime else { return true }
         let age = receivedAt.millisecondsSince1970 - eventTime.millisecondsSince1970
@@ -214,7 +215,7 @@ struct PurchaseLookup {
     /// True if a proven notification caused the look-up, and not an uploaded token.
     private var isAuthentic: Bool { eventTime != nil }
 
-    /// Keeps what needs a right of its own, and without which something is missing, and nothing else.
+    /// Keeps an answer that needs a right of its own; without the right, only that part is missing.
     private mutating func keepIfAllowed(
         _ resource: GoogleResolution.Lookup.Resource,
         _ key: String,

@@ -59,15 +59,15 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
     private let now: @Sendable () -> Date
     private let state = Locked(State())
 
-    /// Prepares the source; nothing is requested before a token is asked for.
+    /// Prepares the source; it sends no request before a token is asked for.
     ///
     /// - Parameters:
     ///   - account: the account whose key signs.
     ///   - scopes: the scopes of the tokens.
     ///   - transport: sends the requests for tokens.
     ///   - clock: measures how long tokens are kept.
-    ///   - now: the time of day, which goes into what the account signs.
-    /// - Throws: `ConfigurationError` where no scope is given.
+    ///   - now: the time of day, for the account's signature.
+    /// - Throws: `ConfigurationError` without a scope.
     public convenience init(
         _ account: ServiceAccount,
         scopes: [Scope] = [.androidPublisher],
@@ -229,7 +229,7 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
             var reader = try ObjectReader(parsing: body)
             answer = try TokenAnswer(reading: &reader)
         } catch {
-            // Google was not the one who said this: a proxy, or a truncated answer.
+            // This is not Google's answer: a proxy's, or a truncated one.
             throw AccessTokenError("token endpoint: answer is not a token: \(error)", isRetryable: true)
         }
         guard let token = answer.accessToken, !token.isEmpty, token.count <= 8192,

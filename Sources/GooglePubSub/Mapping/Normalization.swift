@@ -5,19 +5,19 @@ import WireJSON
 extension GooglePlayAdapter {
     static let mapper = "google/1"
 
-    /// Maps a notification, and what Google Play answered about it, to canonical events.
+    /// Maps a notification, with Google Play's answers about it, to canonical events.
     ///
-    /// State comes from the answer, intent from the notification. Where the answer is that Google does not keep the
-    /// purchase any more, only what a notification says of an end is passed on, without facts. Without an answer there
-    /// is no event.
+    /// State comes from the answer, intent from the notification. If the answer is that Google no longer keeps the
+    /// purchase, only the notification's report of an end is passed on, without facts. Without an answer there is no
+    /// event.
     ///
-    /// - Throws: `DeliveryError`, marked authentic, where an answer cannot be read, or Google Play refuses to answer.
+    /// - Throws: `DeliveryError`, marked authentic, if an answer cannot be read, or Google Play refuses to answer.
     public func normalize(_ resolved: Authenticated<GoogleResolution>) throws(DeliveryError) -> Normalization {
         try normalize(resolved, prior: nil)
     }
 
-    /// Maps as ``normalize(_:)`` does, in the light of what was known: what a charge recovered from, whether it is news,
-    /// what an extended period ended at before.
+    /// Maps as ``normalize(_:)`` does, and uses earlier knowledge: the trouble that a charge recovered from, if the
+    /// event is news, and the earlier end of an extended period.
     ///
     /// - Parameters:
     ///   - resolved: the notification with its answers.
@@ -30,13 +30,13 @@ extension GooglePlayAdapter {
         try ResolutionMapping(resolved: resolved, prior: prior, addOns: configuration.addOns).normalization
     }
 
-    /// Maps what Google Play answered about a purchase that it was asked about without a notification.
+    /// Maps Google Play's answer about a purchase that was looked up without a notification.
     ///
-    /// Facts and identities are those that Google's own notifications give, so that whichever comes first is the news. How
-    /// the last paid period began is reported where its start is known: of a first period, and of a later one whose order was
-    /// asked for. It is then a renewal of unknown cause; the state knows the cause.
+    /// Facts and identities are those of Google's own notifications, so the first to arrive is the news. The beginning
+    /// of the last paid period is reported if its start is known: for a first period, and for a later one whose order
+    /// was looked up. That is then a renewal of unknown cause; the state knows the cause.
     ///
-    /// A purchase that Google does not know, or keeps no more, gives no event and no statement
+    /// A purchase that Google does not know, or no longer keeps, gives no event and no statement
     /// (`Normalization.NoChange.Reason.purchaseGone`).
     ///
     /// - Parameters:
@@ -51,7 +51,7 @@ extension GooglePlayAdapter {
     }
 }
 
-/// The mapping of what Google Play answered, about a notification or to a question of the host's own.
+/// The mapping of Google Play's answers, about a notification or to the host's own question.
 struct ResolutionMapping {
     private enum Subject {
         case notification(GoogleNotification)
@@ -61,7 +61,7 @@ struct ResolutionMapping {
     private let subject: Subject
     let answers: Authenticated<[GoogleResolution.Lookup]>
     let prior: SubscriptionState?
-    /// The products that are only sold beside another.
+    /// The products that are only sold as add-ons.
     let addOns: PlayAddOns
 
     init(resolved: Authenticated<GoogleResolution>, prior: SubscriptionState?, addOns: Set<String> = []) {
@@ -87,7 +87,7 @@ struct ResolutionMapping {
         }
     }
 
-    /// When what made us ask happened; where nothing but our question did, when we asked.
+    /// The time of the event that made us ask; without one, the time of our question.
     var eventTime: Date {
         switch subject {
         case .notification(let notification): notification.content.eventTime
@@ -309,7 +309,7 @@ extension ResolutionMapping {
         )
     }
 
-    /// An order that was asked for and found; one that cannot be read tells nothing.
+    /// An order that was looked up and found; an unreadable one says nothing.
     func order(_ orderID: String) -> PlayOrder? {
         guard let answer = lookups.answer(.order, orderID), answer.outcome == .found else { return nil }
         return try? PlayOrder(payload: answer.body)

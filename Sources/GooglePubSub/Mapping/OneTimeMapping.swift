@@ -47,7 +47,7 @@ struct PlayProducts {
         return line?.total.map { Price($0, .charged, tax: line?.tax) }
     }
 
-    /// Google does not say whether a product is used up or owned for good; what was consumed was consumable.
+    /// Google does not say if a product is used up or owned for good; a consumed one was consumable.
     func oneTimePurchase(_ item: ProductPurchase.LineItem) -> LifecycleEvent.OneTimePurchase {
         let type: LifecycleEvent.OneTimePurchase.ProductType
         if item.isRental {
@@ -126,7 +126,7 @@ struct PlayProducts {
 extension ResolutionMapping {
     /// The table of one-time product notifications.
     ///
-    /// - Parameter type: what the notification says that happened; nil where nothing but our own question led to the answer.
+    /// - Parameter type: the notification's report; nil if only our own question led to the answer.
     func oneTimeProduct(
         _ token: PurchaseToken,
         _ type: OneTimeProductNotificationType?
@@ -202,7 +202,7 @@ extension ResolutionMapping {
             return []
         case (.pending, _):
             return [EventDraft(id: notified("pending"), event: .purchasePending(.init(product: item.productID)))]
-        // Taken back, whichever of the two came late; or never paid, and then no money went back.
+        // Taken back, in either order of arrival; or never paid, and then there is no refund.
         case (.cancelled, _):
             let wasKnown = prior?.purchases[products.transaction(index)] != nil
             guard products.wasPaid || wasKnown || type == .purchased else {

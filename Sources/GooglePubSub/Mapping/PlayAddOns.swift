@@ -1,10 +1,10 @@
 import FoundationEssentials
 import Normalizer
 
-/// Which items of a purchase are sold beside another: the one that stands for the purchase comes first.
+/// The items of a purchase that are add-ons: the item that represents the purchase comes first.
 ///
-/// Google says of no item that it is the base of the purchase, and lists items in any order. So the order is that of the
-/// products' ids, those last that the configuration calls add-ons: the same for every answer about a purchase.
+/// Google marks no item as the base of the purchase, and lists items in any order. So items are ordered by their
+/// products' ids, with the configured add-ons last: the same order for every answer about a purchase.
 struct PlayAddOns {
     var products: Set<String> = []
 
@@ -12,7 +12,7 @@ struct PlayAddOns {
         let (left, right) = (products.contains(item.productID), products.contains(other.productID))
         if left != right { return right }
         guard item.productID == other.productID else { return item.productID.precedes(other.productID) }
-        // Of one product that is listed twice, what lasts longest.
+        // If one product is listed twice, the one that lasts longest.
         if item.expiryTime != other.expiryTime {
             return (item.expiryTime ?? .distantPast) > (other.expiryTime ?? .distantPast)
         }

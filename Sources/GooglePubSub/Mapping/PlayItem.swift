@@ -1,13 +1,13 @@
 import FoundationEssentials
 public import Normalizer
 
-/// One item of a subscription purchase as Google Play gave it, with what made us ask.
+/// One item of a subscription purchase as Google Play gave it, with the reason for the question.
 ///
-/// The facts are those of the answer alone. Of a notification they take its time, and that a charge was made.
+/// The facts are those of the answer alone. A notification adds its time, and that a charge was made.
 struct PlayItem {
     /// The reason of the look-up.
     enum Reason: Hashable {
-        /// The notification says what happened.
+        /// The notification's number.
         case notification(SubscriptionNotificationType)
         /// The notification says that money went back, at a moment.
         case voided(at: Date)
@@ -19,8 +19,8 @@ struct PlayItem {
     let item: SubscriptionPurchase.LineItem
     /// True if it stands for the purchase, and the purchase's lineage is its own. Further items have lineages of their own.
     let isMain: Bool
-    /// True if it has the names of the purchase and not names of its own: it stands for the purchase, or did so until what stands for
-    /// it took its place.
+    /// True if it has the names of the purchase and not names of its own: it represents the purchase, or did so until
+    /// its successor replaced it.
     let hasPurchaseName: Bool
     /// True if another item has taken its place.
     let isOutlived: Bool
@@ -28,7 +28,7 @@ struct PlayItem {
     let isSuccessor: Bool
     let token: PurchaseToken
     let reason: Reason
-    /// When what the notification tells of happened; the time of the answer where there is no notification.
+    /// The time of the notification's event; the time of the answer if there is no notification.
     let eventTime: Date
     /// When Google Play gave the answer.
     let assertedAt: Date
@@ -68,15 +68,15 @@ extension PlayItem {
         item.latestSuccessfulOrderID.map { hasPurchaseName ? $0 : $0.transaction(ofItem: item.productID) }
     }
 
-    /// True if it was paid for by an order of the purchase before: what a deferred change leaves until its date, and what
-    /// a change leaves as it is. That purchase ends at once, and with it the period that it named by the order.
+    /// True if it was paid for by an order of the purchase before: items that a deferred change leaves until its date,
+    /// and items that a change keeps. That purchase ends at once, with the period that it named by the order.
     var isContinued: Bool {
         guard purchase.linkedPurchaseToken != nil, let orderID = item.latestSuccessfulOrderID else { return false }
         return item.deferredReplacement != nil || isOutlived
             || predecessor?.lineItems.contains { $0.latestSuccessfulOrderID == orderID } == true
     }
 
-    /// True if it goes on with the product that the order paid for: until the date of a deferred change, or kept.
+    /// True if it continues with the product that the order paid for: until the date of a deferred change, or kept.
     private var isLeftAsItWas: Bool {
         guard isContinued else { return false }
         return item.deferredReplacement != nil || isOutlived || ancestors.first?.item?.productName == item.productName
@@ -196,14 +196,14 @@ extension PlayItem {
     /// The end that the last paid order's period had before.
     var priorEnd: Date? { priorPeriod?.period.end }
 
-    /// When the period of the last paid order began. The purchase does not tell; the order does, and so does the
+    /// The start of the last paid order's period. The purchase does not state it; the order does, and so does the
     /// notification of a charge.
     var start: Date? {
         if !isContinued, let stated = orderItem?.servicePeriodStart { return stated }
         if let known = priorPeriod?.period.start { return known }
         switch type {
-        // An item that another purchase's order paid for was not charged now, but beside it.
-        // An item that ends beside it was not charged.
+        // An item that another purchase's order paid for was not charged now, but next to it. An item that ends next to
+        // it was not charged.
         case .renewed?, .recovered?:
             if isEndedBesideOthers { return isRenewalOrder ? nil : isLeftAsItWas ? endBefore : purchase.startTime }
             if isContinued { return isLeftAsItWas ? endBefore : nil }
@@ -220,7 +220,7 @@ extension PlayItem {
         }
     }
 
-    /// When the purchase ended that this one goes on from.
+    /// The end of the purchase that this one continues.
     private var endBefore: Date? {
         guard let predecessor, predecessor.state == .expired else { return nil }
         let former = predecessor.lineItems.first { $0.latestSuccessfulOrderID == item.latestSuccessfulOrderID }
@@ -277,16 +277,16 @@ extension PlayItem {
     /// True if its time is over.
     var isOver: Bool { item.expiryTime.map { $0 <= assertedAt } ?? false }
 
-    /// True if its time is over in a purchase that goes on.
+    /// True if its time is over in a purchase that continues.
     var isEndedBesideOthers: Bool {
         guard isOver, purchase.state == .active || purchase.state == .canceled else { return false }
         return purchase.lineItems.contains { other in other.expiryTime.map { $0 > assertedAt } ?? false }
     }
 
-    /// True if the time that its last order paid for was over when the money of it went back. What is taken away with its
-    /// money ends within minutes of it.
+    /// True if the time that its last order paid for was over at the refund. An item that is taken away with its money
+    /// ends within minutes of it.
     ///
-    /// Of a purchase that another took the place of, that is not said: what was left goes on there, or was set off.
+    /// For a replaced purchase it is unknown: the rest continues in the successor, or was set off.
     var isUsedUp: Bool {
         guard case .voided(let refundedAt) = reason, purchase.cancellation != .replacement, let end = item.expiryTime,
             end < refundedAt.addingTimeInterval(-Self.refundSlack)
@@ -296,13 +296,13 @@ extension PlayItem {
         return paidEnd <= end.addingTimeInterval(Self.refundSlack)
     }
 
-    /// True if access ended with the money of the last order, and not by itself or by what took the purchase's place.
+    /// True if access ended with the refund of the last order, and not by itself or by a successor.
     var isTakenAway: Bool {
         guard case .voided = reason else { return false }
         return purchase.state == .expired && purchase.cancellation != .replacement && !isUsedUp
     }
 
-    /// Between what takes a purchase away and its order lie seconds; ten minutes are for clocks.
+    /// Seconds lie between the end of a purchase and its order's refund; ten minutes allow for clocks.
     private static let refundSlack: TimeInterval = 600
 
     /// When access ended, in a state without access.
@@ -356,8 +356,8 @@ extension PlayItem {
         }
     }
 
-    /// Why it will not renew; nil for what renews, and for what was paid in advance. The bills that are left of a commitment come
-    /// all the same.
+    /// The reason that it will not renew; nil if it renews, and for a prepaid one. The remaining bills of a commitment
+    /// still come.
     var disabledReason: LifecycleEvent.AutoRenewDisabled.Reason? {
         guard let terms, !item.isPrepaid else { return nil }
         // Once the commitment is over, the purchase is canceled like any other.
@@ -379,8 +379,8 @@ extension PlayItem {
             || (plan?.priceChange?.state == .outstanding && plan?.priceChange?.mode == .increase)
     }
 
-    /// Why it ended, where it was not taken away: of that the resource does not tell the reason, and a developer's
-    /// refund reads like the customer's wish.
+    /// The reason for its end, unless it was taken away: then the resource has no reason, and a developer's refund
+    /// reads like the customer's wish.
     var expiryReason: LifecycleEvent.Expired.Reason {
         if isOutlived || isReplacedByKnownPurchase { return .replaced }
         // It was taken out, and the others were charged without it.
@@ -397,8 +397,8 @@ extension PlayItem {
         }
     }
 
-    /// True if what was known before names another purchase of the same chain that began before this one's end, and goes on
-    /// beyond it. Who subscribes again some time after the end has replaced nothing.
+    /// True if earlier knowledge names another purchase of the same chain that began before this one's end, and
+    /// continues beyond it. A customer who subscribes again some time after the end has replaced nothing.
     private var isReplacedByKnownPurchase: Bool {
         guard let prior else { return false }
         // Between the end of the one and the start of the other lie seconds.
@@ -421,7 +421,7 @@ extension PlayItem {
         purchase.acknowledgementState == .pending && acknowledgementDeadline <= eventTime
     }
 
-    /// Three days for what renews, half the time that was paid for where that is less, five minutes for testers.
+    /// Three days for a renewing product, half of a shorter prepaid time, five minutes for testers.
     var acknowledgementDeadline: Date {
         let start = purchase.startTime ?? eventTime
         if purchase.isTestPurchase { return start.addingTimeInterval(5 * 60) }
@@ -490,7 +490,7 @@ extension PlayItem {
 
 extension PlayItem {
     var facts: [Fact] {
-        // Of what the main item took the place of, the time that was paid for is left to say.
+        // For the item that the main item replaced, only the paid time is left to state.
         if hasPurchaseName, !isMain { return paidTime + (isEndedBesideOthers ? ended(expiryReason) : []) }
         var facts: [Fact] = []
         switch purchase.state {
@@ -555,10 +555,10 @@ extension PlayItem {
             if purchase.state != .canceled || isPeriodStated || isOver {
                 facts.append(.billing(Fact.Billing(.settled)))
             }
-            // A period that is not stated does not tell that it was cut short.
+            // A period that is not stated does not show that it was cut short.
             if isEndedBesideOthers, !isPeriodStated { facts += ended(expiryReason) }
         }
-        // Nothing but the notification tells of a pause to come, and only a charge that none is left.
+        // Only the notification reports a planned pause, and only a charge reports that none is left.
         if purchase.state == .active {
             switch type {
             case .pauseScheduleChanged?: facts.append(.pause(Fact.PauseState(.scheduled)))
@@ -574,9 +574,9 @@ extension PlayItem {
         return type == .revoked ? .unknown : expiryReason
     }
 
-    /// The closure: the purchase is over or withheld. Its state beats its dates: on hold, paused or expired nothing of it gives
-    /// access, not even an item that was paid for longer, nor what it took the place of: "the old subscription is
-    /// invalidated" (https://developer.android.com/google/play/billing/subscriptions#handle-upgrade).
+    /// The closure: the purchase is over or withheld. Its state ranks above its dates: on hold, paused or expired it
+    /// gives no access, not even by an item that was paid for longer, nor by purchases that it replaced: "the old
+    /// subscription is invalidated" (https://developer.android.com/google/play/billing/subscriptions#handle-upgrade).
     private var closure: Fact.Closure {
         switch purchase.state {
         case .onHold: Fact.Closure(at: accessEnd, reason: .billing, covering: coveredLineages)
@@ -587,7 +587,7 @@ extension PlayItem {
         }
     }
 
-    /// The purchases that this one took the place of, and what relays call them and it.
+    /// The purchases that this one replaced, with the relays' names of them and of this one.
     private var coveredLineages: [SubscriptionID] {
         // A purchase that was never owned replaced nothing.
         guard item.expiryTime != nil else { return [] }
@@ -612,7 +612,7 @@ extension PlayItem {
         }
     }
 
-    /// The purchases that this one goes on from, and the order that relays know the lineage by.
+    /// The purchases that this one continues, and the order under which relays know the lineage.
     private var links: [Fact] {
         var names = ancestors.map(\.lineageID)
         if let expired = purchase.outOfAppPurchase?.expiredPurchaseToken {

@@ -19,7 +19,8 @@ struct FormerItem {
     func transaction(_ order: String) -> String { product.map { order.transaction(ofItem: $0) } ?? order }
 }
 
-/// A purchase and those that it took the place of, as far as they were asked for, and which item goes on from which: products may
+/// A purchase and its looked-up predecessors, with the item that each item continues. Products may change at each step,
+/// and with them the item that represents a purchase.
 /// change at each step, and with them the item that stands for a purchase.
 struct PurchaseChain {
     private let purchase: SubscriptionPurchase
@@ -80,8 +81,8 @@ extension SubscriptionPurchase {
             ?? lineItems.sorted { addOns.ranks($0, before: $1) }.first
     }
 
-    /// The item that one of the purchase after this goes on from: which it says that it replaces or keeps, else that of its product. Those
-    /// that say nothing go on from those that are left, in order.
+    /// The item of the next purchase that this one continues: the one that it says to replace or keep, else that of its
+    /// product. Items that state neither continue the remaining ones, in order.
     fileprivate func item(
         before item: LineItem,
         in later: SubscriptionPurchase,
@@ -105,8 +106,8 @@ extension SubscriptionPurchase {
 }
 
 extension SubscriptionPurchase.LineItem {
-    /// The items that have taken this one's place: it is listed for a while beside what a deferred change put
-    /// there, and paid for. On hold every date is in the past, and says nothing.
+    /// The items that have replaced this one. For a while it is listed next to those that a deferred change put there
+    /// and that are paid for. On hold every date is in the past, and proves nothing.
     func successors(
         in purchase: SubscriptionPurchase,
         after predecessor: SubscriptionPurchase?,
@@ -124,7 +125,7 @@ extension SubscriptionPurchase.LineItem {
         }
     }
 
-    /// True if a deferred change left it until its date, and was charged ahead: what it turns into is no more to come.
+    /// True if a deferred change left it until its date, and was charged ahead: its successor has already come.
     private func isLeftOver(in purchase: SubscriptionPurchase, after predecessor: SubscriptionPurchase?) -> Bool {
         guard deferredReplacement == nil, !isRemovalDeferred, let orderID = latestSuccessfulOrderID,
             let former = predecessor?.lineItems, former.contains(where: { $0.latestSuccessfulOrderID == orderID })

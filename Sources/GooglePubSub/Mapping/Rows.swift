@@ -1,12 +1,11 @@
 import FoundationEssentials
 import Normalizer
 
-/// The table of subscription notifications: what happened from the number, what is so from the answer.
+/// The table of subscription notifications: the number says what happened, the answer what is true now.
 ///
-/// Where the two agree, a row gives the event of its number. Where they do not, the notification has been overtaken,
-/// and the answer gives the event; the identities of such events come from what happened and not from the
-/// notification, so that the notification of its own that each has makes no second one. Numbers are those of the RTDN
-/// reference.
+/// If the two agree, a row gives the event of its number. Otherwise the notification has been overtaken, and the answer
+/// gives the event. The identities of such events come from the fact and not from the notification, so its own
+/// notification does not repeat the event. Numbers are those of the RTDN reference.
 struct SubscriptionMapping {
     let item: PlayItem
     /// All items of the purchase.
@@ -46,7 +45,7 @@ extension SubscriptionMapping {
         switch item.type {
         // Money went back and access stayed: the row of the voided purchase says all.
         case nil: return []
-        // From hold, or from a pause: only what was known before tells which.
+        // From hold or from a pause: only earlier knowledge shows which.
         case .recovered?: return [renewed(recoveryCause)]
         // An item that is replaced at its date may still be listed when its successor is charged ahead.
         case .renewed?:
@@ -54,18 +53,18 @@ extension SubscriptionMapping {
         // Undone since, or a commitment that runs on.
         case .canceled?, .cancellationScheduled?:
             return item.isCancellationScheduled ? [disabled] : []
-        // Beside the item that stands for the purchase, what was kept did not begin.
+        // A kept item, next to the one that represents the purchase, did not begin.
         case .purchased?: return item.isMain || item.item.replacement?.mode != .keepExisting ? [began] : []
         // Paid by now.
         case .onHold?: return overtakenByCharge(.recovery(from: .hold))
         case .inGracePeriod?: return overtakenByCharge(.recovery(from: .grace))
         case .paused?: return overtakenByCharge(.resumption)
         case .restarted?: return [enabled]
-        // The first is deprecated and comes beside the second; both have one identity.
+        // The first is deprecated and comes with the second; both have one identity.
         case .priceChangeConfirmed?, .priceChangeUpdated?: return item.priceChange.map { [priceChange($0)] } ?? []
         // The developer moved the renewal date. This is no deferred change of product.
         case .deferred?: return [extended].compactMap(\.self)
-        // Planned, moved or dropped: the answer does not tell, and access goes on.
+        // Planned, moved or dropped: the answer does not show which, and access continues.
         case .pauseScheduleChanged?: return [pauseScheduled]
         // Read from a replica that lags, or about another item.
         case .revoked?, .expired?: return []
@@ -77,7 +76,7 @@ extension SubscriptionMapping {
         }
     }
 
-    /// Paid up and not renewing: access goes on until the end of the period.
+    /// Paid up and not renewing: access continues until the end of the period.
     private var canceled: [EventDraft] {
         let disabled = item.item.isPrepaid ? [] : [self.disabled]
         switch item.type {
@@ -106,10 +105,10 @@ extension SubscriptionMapping {
         }
     }
 
-    /// Without a notification: what the answer shows to have happened.
+    /// Without a notification: the events that the answer shows.
     private var asked: [EventDraft] {
         if item.isOver {
-            // Of what renews, a charge may be moments late.
+            // For a renewing item, a charge may be moments late.
             let hasEnded = !item.isOutlived && (!item.isMain || purchase.state == .canceled)
             return hasEnded ? [expired] : []
         }
@@ -133,7 +132,7 @@ extension SubscriptionMapping {
         item.isRenewalOrder && !item.isOrderKnown ? [renewed(cause)] : []
     }
 
-    /// An item whose time is over in a purchase that goes on.
+    /// An item whose time is over in a purchase that continues.
     private var endedBesideOthers: [EventDraft] {
         switch item.type {
         case .revoked?: [revoked]

@@ -11,7 +11,7 @@ extension SubscriptionMapping {
         guard let linked = purchase.linkedPurchaseToken, !linked.value.isEmpty else {
             return started(purchase.outOfAppPurchase == nil ? .new : .resubscribed)
         }
-        // Bought beside what goes on, it goes on from nothing.
+        // Bought next to items that continue, it continues none of them.
         guard item.isMain, item.predecessor == nil || !item.ancestors.isEmpty else { return started(.new) }
         let before = predecessorItem
         let isSameProduct =
@@ -95,13 +95,13 @@ extension LifecycleEvent.ProductChange.Proration {
 // MARK: Events
 
 extension SubscriptionMapping {
-    /// The identity of something that no other channel can name, made from what happened: a notification that was
-    /// overtaken and the one in time give one.
+    /// The identity of a fact that no other channel can name: a notification that was overtaken and the one in time
+    /// give the same.
     func notified(_ what: String...) -> EventID {
         .notified(item.lineage, by: .google, notification: what.joined(separator: "/"))
     }
 
-    /// The identity of something that only the notification tells.
+    /// The identity of a fact that only the notification reports.
     var notifiedByTime: EventID {
         notified(
             "subscription",
@@ -180,7 +180,7 @@ extension SubscriptionMapping {
         let reason = item.disabledReason ?? .unknown
         var canceledAt: Date?
         if case .user(let time?, _)? = purchase.cancellation { canceledAt = time }
-        // Until the end of a commitment charges and access go on, and only Google knows when that is.
+        // Until the end of a commitment charges and access continue, and only Google knows when that is.
         let accessUntil = reason == .commitment ? nil : item.item.expiryTime
         let identity = canceledAt ?? (reason == .commitment ? item.eventTime : item.item.expiryTime) ?? item.eventTime
         return EventDraft(
@@ -283,7 +283,7 @@ extension SubscriptionMapping {
 }
 
 extension SubscriptionNotificationType {
-    /// True if this version knows what the number means.
+    /// True if this version knows the meaning of the number.
     var isKnown: Bool {
         switch self {
         case .recovered, .renewed, .canceled, .purchased, .onHold, .inGracePeriod, .restarted, .priceChangeConfirmed,
@@ -296,7 +296,7 @@ extension SubscriptionNotificationType {
 }
 
 extension SubscriptionPurchase.State {
-    /// True if this version knows what the state means.
+    /// True if this version knows the meaning of the state.
     var isKnown: Bool {
         switch self {
         case .pending, .active, .paused, .inGracePeriod, .onHold, .canceled, .expired, .pendingPurchaseCanceled: true

@@ -2,7 +2,8 @@ import FoundationEssentials
 import Normalizer
 import WireJSON
 
-// A voided purchase names an order: money, and for a subscription perhaps money of a period long past. What it does to
+// A voided purchase names an order: money, and for a subscription perhaps money of a past period. The purchase shows
+// the effect on access.
 // access, the purchase tells.
 extension ResolutionMapping {
     /// The table of voided purchases.
@@ -44,8 +45,8 @@ extension ResolutionMapping {
 
         let isCurrent = item.item.latestSuccessfulOrderID == hint.orderID
         let endsAccess = isCurrent && item.purchase.state == .expired && !item.isUsedUp
-        // Of a purchase that goes on, the answer does not say why access stayed; nor of one that another took the place of,
-        // whether that goes on from the order.
+        // For a purchase that continues, the answer does not show why access stayed. For a replaced one, it does not
+        // show if the successor continues the order.
         let affectsCurrentPeriod: Bool? = isCurrent && !item.isUsedUp ? (item.isTakenAway ? true : nil) : false
         let scope = order?.refundScope ?? .full
         let others = items.filter { $0.lineage != item.lineage }.map { lineage($0, drafts: []) }
@@ -171,7 +172,7 @@ extension ResolutionMapping {
         if purchase.state == .cancelled { return .full }
         let quantity = item.quantity ?? 1
         guard let refundable = item.refundableQuantity else {
-            // The API leaves out what is zero, yet absence may mean more: the notification decides.
+            // The API leaves out zeros, yet absence may mean more: the notification decides.
             return refundType == .full ? .full : nil
         }
         if refundable == 0 { return .full }

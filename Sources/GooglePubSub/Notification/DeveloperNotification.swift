@@ -2,9 +2,10 @@ public import FoundationEssentials
 public import Normalizer
 package import WireJSON
 
-/// A real-time developer notification, the message that Google Play publishes (RTDN reference, `DeveloperNotification`).
+/// A real-time developer notification, the message that Google Play publishes (RTDN reference,
+/// `DeveloperNotification`).
 ///
-/// It says that something happened to a purchase. What is so now, only the Play Developer API says. ``payload`` holds
+/// It says that something happened to a purchase. Only the Play Developer API says what is true now. ``payload`` holds
 /// the received bytes, with members that this version does not know.
 public struct DeveloperNotification: Sendable, Hashable {
     /// The message's data, byte for byte.
@@ -223,7 +224,7 @@ extension DeveloperNotification {
         }
     }
 
-    /// The number that tells notifications of one body apart, verbatim.
+    /// The number that distinguishes notifications of one body, verbatim.
     package var typeNumber: String? {
         switch content {
         case .subscription(let hint): String(hint.type.rawValue)
@@ -241,7 +242,7 @@ extension DeveloperNotification.Content {
         var names: [String] = []
         for (name, value) in reader.object.members where !value.isNull && !known.contains(name) { names.append(name) }
         func only(_ name: MemberName) -> JSONValue? { names.count == 1 ? reader.optionalValue(name) : nil }
-        // A member beside the body that is none itself is an addition to the format and does not matter.
+        // Another member next to the body is an addition to the format and does not matter.
         let bodies = names.filter { name in DeveloperNotification.isBody(name) }
         if bodies.count == 1 { names = bodies }
         if let body = only("subscriptionNotification") {

@@ -2,7 +2,7 @@ import Normalizer
 
 /// A message from Google Play that is proven to have come through our subscription, decoded.
 ///
-/// The proof covers the sender, not the content: it is a hint, and what it says is asked for again.
+/// The proof covers the sender, not the content: the content is a hint, and is looked up.
 public struct GoogleNotification: Sendable, Hashable {
     /// The message that carried it. Its `messageID` identifies the delivery.
     public let message: PubSubMessage

@@ -2,8 +2,7 @@ public import FoundationEssentials
 public import Normalizer
 package import WireJSON
 
-/// An order as the Play Developer API gives it (`orders.get`): the only place that tells what was charged, what of it is
-/// tax, and what went back.
+/// An order as the Play Developer API gives it (`orders.get`): the only source of the charge, its tax, and its refunds.
 public struct PlayOrder: Sendable, Hashable {
     /// The resource, byte for byte as received.
     public let payload: [UInt8]

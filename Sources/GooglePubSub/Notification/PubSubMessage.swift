@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import Normalizer
 
-/// A Pub/Sub message with what surrounds it, whichever way it came (Pub/Sub API, `PubsubMessage`).
+/// A Pub/Sub message with its envelope, in either form (Pub/Sub API, `PubsubMessage`).
 public struct PubSubMessage: Sendable, Hashable, Codable {
     /// The full name of the subscription it came through; absent in an unwrapped push without metadata.
     public var subscription: String?
@@ -59,7 +59,7 @@ extension PubSubMessage {
         data = Array(try container.decode(Data.self, forKey: .data))
     }
 
-    /// Writes the data in base64 and leaves out what is absent.
+    /// Writes the data in base64, without absent members.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encodeIfPresent(subscription, forKey: .subscription)
@@ -73,7 +73,7 @@ extension PubSubMessage {
 }
 
 extension PubSubMessage: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The lengths of what it holds: data and attributes carry purchase tokens.
+    /// The lengths of its content: data and attributes carry purchase tokens.
     public var description: String { "Pub/Sub message, data of \(data.count) bytes" }
 
     /// The same as the description.

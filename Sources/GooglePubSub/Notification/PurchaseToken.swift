@@ -35,7 +35,7 @@ extension PurchaseToken: Codable {
         value = try decoder.singleValueContainer().decode(String.self)
     }
 
-    /// Writes the token as a string: what stores it has to be trusted with it.
+    /// Writes the token as a string: protect the place where it is stored.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(value)

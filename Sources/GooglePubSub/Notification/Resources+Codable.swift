@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Normalizer
 
-// The resource crosses a queue as received. It is read again at the other end, so that both ends see every
-// member, known or not. Resources hold personal data: what prints them shows how long they are.
+// The resource crosses a queue as received. Both ends read it, so both see every member, known or not. Resources hold
+// personal data: printing them shows only their length.
 
 extension SubscriptionPurchase: Codable {
     /// Reads the resource again.

@@ -4,8 +4,7 @@ package import WireJSON
 
 /// A subscription purchase as the Play Developer API gives it (`SubscriptionPurchaseV2`).
 ///
-/// It is the state of one purchase token at the moment of asking. What is absent is absent: the API leaves out what is
-/// false, zero or empty.
+/// It is the state of one purchase token at the moment of asking. The API leaves out false, zero and empty members.
 public struct SubscriptionPurchase: Sendable, Hashable {
     /// The resource, byte for byte as received.
     public let payload: [UInt8]
@@ -65,7 +64,7 @@ public struct SubscriptionPurchase: Sendable, Hashable {
     /// The cause of the end of renewal. It does not say why access was revoked.
     @nonexhaustive
     public enum Cancellation: Sendable, Hashable {
-        /// The customer, and when, and what they ticked in the survey.
+        /// The customer, with the time, and the choice in the survey.
         case user(at: Date?, surveyReason: String?)
         /// Google: a charge that failed, a price that was not agreed to, a purchase that was not acknowledged.
         case system
@@ -99,9 +98,9 @@ public struct SubscriptionPurchase: Sendable, Hashable {
     public struct LineItem: Sendable, Hashable {
         /// The product.
         public let productID: String
-        /// When access ends; absent for what is not owned yet.
+        /// When access ends; absent if it is not owned yet.
         public let expiryTime: Date?
-        /// The last order for it that was paid; absent for what is not owned yet.
+        /// The last order for it that was paid; absent if it is not owned yet.
         public let latestSuccessfulOrderID: String?
         /// How it renews; absent for prepaid plans.
         public let autoRenewingPlan: AutoRenewingPlan?
@@ -272,7 +271,7 @@ public struct SubscriptionPurchase: Sendable, Hashable {
             public static let chargeFullPrice: Mode = "CHARGE_FULL_PRICE"
             /// The new item begins with the next renewal.
             public static let deferred: Mode = "DEFERRED"
-            /// The item stays as it was, beside others that change.
+            /// The item stays as it was, next to others that change.
             public static let keepExisting: Mode = "KEEP_EXISTING"
         }
     }

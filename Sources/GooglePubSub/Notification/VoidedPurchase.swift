@@ -4,8 +4,8 @@ package import WireJSON
 
 /// One row of the Play Developer API's list of voided purchases (`purchases.voidedpurchases.list`).
 ///
-/// The list holds what was taken back together with access: a refund without revocation is not on it. A row is named by
-/// its order, since the renewals of a subscription share one token.
+/// The list holds purchases that were taken back together with access: a refund without revocation is not on it. A row
+/// is named by its order, since the renewals of a subscription share one token.
 public struct VoidedPurchase: Sendable, Hashable {
     /// The purchase.
     public let purchaseToken: PurchaseToken

@@ -16,8 +16,8 @@ extension OpenNumber {
     }
 }
 
-// The JSON of protocol buffers: a 64-bit integer is a string, a time RFC 3339 with any number of digits after the
-// second, and what is false, zero or empty is left out.
+// The JSON of protocol buffers: a 64-bit integer is a string, a time is RFC 3339 with any number of digits after the
+// second, and false, zero and empty members are left out.
 extension ObjectReader {
     /// An identifier without which nothing can be said.
     func identifier(_ name: MemberName) throws(JSONError) -> String {

@@ -1,4 +1,4 @@
-/// The messages that a pull worker has in hand, and the acknowledgements still to send. A value; the worker locks it.
+/// The messages that a pull worker is working on, and the acknowledgements still to send. A value; the worker locks it.
 struct Outstanding {
     private struct Entry {
         var acknowledgementID: String
@@ -47,9 +47,9 @@ struct Outstanding {
     var count: Int { entries.count }
     var hasNews: Bool { !acknowledgements.isEmpty || !returns.isEmpty }
 
-    /// Takes a message in, unless it is in hand or was; whichever delivery of it is the last one counts.
+    /// Takes a message in, unless it is or was in work; its last delivery counts.
     ///
-    /// - Parameter attempt: which delivery of the message it is, where Pub/Sub says so.
+    /// - Parameter attempt: the number of the message's delivery, if Pub/Sub states it.
     mutating func admit(
         _ key: String,
         _ id: String,
@@ -92,7 +92,7 @@ struct Outstanding {
         }
     }
 
-    /// Messages whose deadline comes within `margin`, and which have not been in hand for too long.
+    /// Messages whose deadline comes within `margin`, and which have not been in work for too long.
     func due(within margin: Duration, now: Duration, longest: Duration) -> [(key: String, id: String)] {
         entries.filter { $0.value.isHeld && $0.value.deadline - now <= margin && now - $0.value.since <= longest }
             .map { (key: $0.key, id: $0.value.acknowledgementID) }

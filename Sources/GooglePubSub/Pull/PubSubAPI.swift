@@ -11,7 +11,7 @@ struct PubSubAPI: Sendable {
         case tooLarge
         case canceled
         case permanent(PullError)
-        /// The request is not taken as it is; of some ids it is said what is wrong with them.
+        /// The request is refused; the verdicts name the reason for some ids.
         case refused(PullError, [String: Verdict])
 
         var reason: String {

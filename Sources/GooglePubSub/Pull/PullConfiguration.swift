@@ -27,7 +27,7 @@ public struct PullConfiguration: Sendable {
     public var maximumRedeliveryDelay: Duration = .seconds(600)
     /// How long Pub/Sub may keep a pull waiting for messages.
     public var pullTimeout: Duration = .seconds(90)
-    /// How long acknowledgements are still sent to Pub/Sub, once the last message in hand is dealt with. A message whose
+    /// How long acknowledgements are still sent to Pub/Sub, once the last message in work is done. A message whose
     /// acknowledgement was not sent by then comes again.
     public var stopTimeout: Duration = .seconds(5)
     /// How many messages that were worked on are remembered, so that none is handed over again when its

@@ -2,11 +2,11 @@ public import FoundationEssentials
 public import HTTPTransport
 public import Normalizer
 
-/// Pulls messages from a Pub/Sub subscription and hands them over, and extends their deadlines until they are dealt with.
+/// Pulls messages from a Pub/Sub subscription, hands them over, and extends their deadlines until they are handled.
 ///
-/// A message is acknowledged after its handler said so, and not before; given back when the handler wants it again, to
-/// come after a delay that doubles each time; and held by moving its deadline while the handler works. What comes again while it is worked on, or after it
-/// was, is not handed over a second time by the same worker.
+/// A message is acknowledged only after its handler said so. If the handler wants it again, it is given back, to come
+/// after a delay that doubles each time. While the handler works, its deadline is moved. The same worker never hands a
+/// message over twice, during its handling or after it.
 public final class PullWorker: Sendable {
     /// The answer to Pub/Sub about a message.
     public enum Disposition: Sendable, Hashable {
@@ -16,14 +16,14 @@ public final class PullWorker: Sendable {
         case redeliver
     }
 
-    /// A message in hand.
+    /// A message in work.
     public struct Message: Sendable {
         /// The message.
         public let content: PubSubMessage
         /// When it was received.
         public let receivedAt: Date
 
-        /// Makes a message, to try out what deals with one.
+        /// Makes a message, to test a handler.
         public init(content: PubSubMessage, receivedAt: Date) {
             self.content = content
             self.receivedAt = receivedAt
@@ -39,7 +39,7 @@ public final class PullWorker: Sendable {
         /// When it was received.
         public let receivedAt: Date
 
-        /// Makes a message, to try out what keeps one.
+        /// Makes a message, to test a quarantine.
         public init(bytes: [UInt8], error: DeliveryError, receivedAt: Date) {
             self.bytes = bytes
             self.error = error
@@ -75,7 +75,7 @@ public final class PullWorker: Sendable {
     private let state: Locked<State>
     /// There may be room for more messages, or it is time to stop.
     private let room = Signal()
-    /// There may be something to tell Pub/Sub.
+    /// There may be an answer to send to Pub/Sub.
     private let news = Signal()
 
     /// Prepares a worker, which runs once.
@@ -104,15 +104,15 @@ public final class PullWorker: Sendable {
         state = Locked(State(outstanding: Outstanding(remembering: configuration.rememberedMessages, backoff)))
     }
 
-    /// Works until ``stop()``, or until Pub/Sub says that it cannot go on.
+    /// Works until ``stop()``, or until Pub/Sub refuses for good.
     ///
-    /// Network trouble and quotas are waited out. When the task is canceled, handlers are; their messages are held until
-    /// they answer, and their answers go to Pub/Sub.
+    /// It waits out network trouble and quotas. If the task is canceled, so are the handlers; their messages are held
+    /// until they answer, and their answers go to Pub/Sub.
     ///
     /// - Parameters:
-    ///   - handler: deals with each message.
-    ///   - quarantine: keeps what cannot be read as a message, which is then acknowledged.
-    /// - Throws: ``PullError``, after every message in hand is dealt with.
+    ///   - handler: handles each message.
+    ///   - quarantine: keeps an unreadable message, which is then acknowledged.
+    /// - Throws: ``PullError``, after every message in work is done.
     public func run(_ handler: @escaping Handler, quarantine: @escaping Quarantine) async throws(PullError) {
         let isFirst = state.withLock { state in
             defer { state.hasRun = true }
@@ -125,7 +125,7 @@ public final class PullWorker: Sendable {
         let holding = Task { await self.holdMessages() }
         let failure = await pullUntilStopped(handler, quarantine)
         news.finish()
-        // Nothing is in hand any more.
+        // No message is in work any more.
         holding.cancel()
         await holding.value
         await within(configuration.stopTimeout) {
@@ -141,10 +141,10 @@ public final class PullWorker: Sendable {
 
     /// Works with an adapter until ``stop()``.
     ///
-    /// Every message is decoded, looked up and mapped, and the outcome handed to `store`, failures too. It is
-    /// acknowledged where `Acknowledgement` accepts the outcome, which `store` has then kept; where `store` throws,
-    /// and where Google could not be asked, it comes again. What cannot even be read as a message is stored as one whose
-    /// data are the octets received, with the failure `malformed`.
+    /// Every message is decoded, looked up and mapped, and the outcome handed to `store`, failures too. If
+    /// `Acknowledgement` accepts the outcome, it is acknowledged once `store` has returned. If `store` throws, or
+    /// Google could not be asked, it comes again. An unreadable message is stored as one whose data are the received
+    /// octets, with the failure `malformed`.
     ///
     /// - Throws: ``PullError`` as for ``run(_:quarantine:)``.
     public func run(
@@ -165,7 +165,7 @@ public final class PullWorker: Sendable {
         }
     }
 
-    /// Has the worker pull no more, finish what is in hand, tell Pub/Sub for `stopTimeout` at most, and return.
+    /// Has the worker stop pulling, finish its messages, send acknowledgements for `stopTimeout` at most, and return.
     public func stop() {
         let interrupted = state.withLock { state in
             state.isStopping = true
@@ -262,7 +262,7 @@ extension PullWorker {
         await interruptibly { try? await self.clock.sleep(for: delay) }
     }
 
-    /// Runs what ``stop()`` and cancellation of this task interrupt.
+    /// Runs work that ``stop()`` and cancellation of this task interrupt.
     private func interruptibly(_ work: @escaping @Sendable () async -> Void) async {
         let task = state.withLock { state -> Task<Void, Never>? in
             guard !state.isStopping else { return nil }
@@ -279,7 +279,7 @@ extension PullWorker {
         state.withLock { $0.interruptible = nil }
     }
 
-    /// Something in hand.
+    /// A message in work.
     private struct Admitted: Sendable {
         enum Content: Sendable {
             case message(Message)

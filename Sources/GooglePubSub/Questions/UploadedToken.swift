@@ -5,18 +5,18 @@ import SignatureCore
 extension GooglePlayAdapter {
     /// Takes a purchase token that an app uploads, after a purchase or a restore, through all steps.
     ///
-    /// Facts and identities are those that Google's own notifications give, so that whichever comes first is the news. A
-    /// purchase that Google does not know, or keeps no more, gives neither (`purchase_gone`). See
+    /// Facts and identities are those of Google's own notifications, so the first to arrive is the news. A purchase
+    /// that Google does not know, or no longer keeps, gives neither (`purchase_gone`). See
     /// `Normalization.claimed(by:at:)` for a purchase that names no account.
     ///
     /// - Parameters:
     ///   - purchaseToken: the token, which is not proven.
     ///   - kind: the kind of product that the app bought.
     ///   - packageName: the app, one of the configured ones.
-    ///   - receivedAt: when it is asked for. What Google says of its own time limits it.
-    /// - Throws: `DeliveryError`, never authentic, with `malformed` for a token that Google refuses and for an answer
-    ///   that cannot be read; `misdirected` for another app; `unavailable` where Google could not be asked; `denied` where
-    ///   rights are missing. None says anything about the purchase.
+    ///   - receivedAt: the time of the look-up, limited by Google's own statement of its time.
+    /// - Throws: `DeliveryError`, never authentic. `malformed` for a token that Google refuses and for an answer that
+    ///   cannot be read; `misdirected` for another app; `unavailable` if Google could not be asked; `denied` if rights
+    ///   are missing. No error says anything about the purchase.
     public func receive(
         purchaseToken: PurchaseToken,
         of kind: GooglePurchase.Kind,

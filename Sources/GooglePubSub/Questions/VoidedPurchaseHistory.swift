@@ -4,8 +4,8 @@ public import Normalizer
 /// The purchases that Google Play has voided, for a backfill (`purchases.voidedpurchases.list`): refunds and chargebacks whose notification was
 /// lost, or never sent, as of one-time purchases before those notifications were switched on.
 ///
-/// Each row becomes the notification that Google sends about it, and is resolved like it. Of other notifications Google keeps
-/// nothing but what Pub/Sub has: seek the subscription to the time of the outage.
+/// Each row becomes the notification that Google sends about it, and is resolved like it. Google keeps no other
+/// notifications beyond Pub/Sub's: seek the subscription to the time of the outage.
 public struct VoidedPurchaseHistory: DeliveryHistory {
     private let adapter: GooglePlayAdapter
     private let api: PlayDeveloperAPI
@@ -24,8 +24,8 @@ public struct VoidedPurchaseHistory: DeliveryHistory {
     /// 30 days, less an hour.
     public var reach: Duration { .seconds(30 * 86_400 - 3600) }
 
-    /// Which of the two lists a page is of. A row does not say whether it is of a subscription: those on the second list that are
-    /// no subscription are on the first.
+    /// The list that a page is of. A row does not name a subscription: rows on the second list that are no subscription
+    /// are also on the first.
     private struct Position {
         var listsSubscriptions = false
         var token: String?

@@ -1,7 +1,7 @@
-/// The answer to the provider, so that nothing is lost and nothing is redelivered for ever.
+/// The answer to the provider, so that nothing is lost and nothing is redelivered forever.
 ///
 /// All four providers deliver again after every answer outside 2xx (RevenueCat after everything but 200). Therefore
-/// only what can succeed later, or was never proven to be theirs, is answered with an error.
+/// only deliveries that can succeed later, or that are not proven, are answered with an error.
 public struct Acknowledgement: Hashable, Sendable {
     /// The meaning of the answer.
     @nonexhaustive
@@ -24,9 +24,9 @@ public struct Acknowledgement: Hashable, Sendable {
     /// Decides the answer.
     ///
     /// - Parameters:
-    ///   - outcome: what became of the delivery.
-    ///   - provider: who sent it. Stripe documents 400 for a failed signature; the others get 401, or 400 where the
-    ///     form was wrong.
+    ///   - outcome: the result of the delivery.
+    ///   - provider: the sender. Stripe documents 400 for a failed signature; the others get 401, or 400 if the form
+    ///     was wrong.
     public init(for outcome: Result<Normalization, DeliveryError>, provider: Provider) {
         let error: DeliveryError
         switch outcome {

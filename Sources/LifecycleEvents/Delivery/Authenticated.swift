@@ -8,7 +8,7 @@ public struct Authenticated<Value: Sendable>: Sendable {
     public let value: Value
     /// When the delivery was received.
     @EventTime public private(set) var receivedAt: Date
-    /// By which way it reached us.
+    /// The way by which it reached us.
     public let channel: Origin.Channel
     /// The proof of its origin.
     public let evidence: Origin.Evidence
@@ -42,7 +42,7 @@ public struct Authenticated<Value: Sendable>: Sendable {
         self.bodyDigest = digest
     }
 
-    /// Replaces the value by one that the same proof covers, such as what the provider answered about it.
+    /// Replaces the value by one that the same proof covers, such as the provider's answer about it.
     package func map<Other: Sendable, Failure>(
         _ transform: (Value) throws(Failure) -> Other
     ) throws(Failure) -> Authenticated<Other> {

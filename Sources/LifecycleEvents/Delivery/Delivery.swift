@@ -27,7 +27,7 @@ public struct Delivery: Sendable, Codable {
             fields = elements.map { Field(name: $0.0, value: $0.1) }
         }
 
-        /// Adds a field, beside others of its name.
+        /// Adds a field, in addition to others of its name.
         public mutating func add(_ name: String, _ value: String) {
             fields.append(Field(name: name, value: value))
         }

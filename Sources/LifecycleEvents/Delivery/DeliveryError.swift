@@ -42,7 +42,7 @@ public struct DeliveryError: Error, Sendable {
 
     /// The cause.
     public var code: Code
-    /// The details: what was expected, and what came.
+    /// The details: the expected and the received value, as far as they may be shown.
     public var message: String
     /// True if the delivery was proven to be the provider's before it failed. Such a delivery is worth keeping.
     public var isAuthentic: Bool
@@ -78,7 +78,7 @@ extension DeliveryError: CustomStringConvertible, CustomDebugStringConvertible {
 
 /// A mistake in the set-up, found when an adapter is made rather than when the first delivery arrives.
 public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
-    /// The details: what must be changed.
+    /// The details: the change that is needed.
     public var message: String
 
     /// Makes an error.

@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
-/// A provider's memory of what it has sent, from which a host reads what it missed while it was down.
+/// A provider's memory of its deliveries, from which a host reads those that it missed while it was down.
 ///
-/// Facts and ids of what is read there are those of the webhook, so it does no harm to read what is known already.
+/// Facts and ids are those of the webhook, so reading a known delivery again does no harm.
 public protocol DeliveryHistory: Sendable {
     /// Tells this history from every other one that a host reads, such as `apple/com.example.app/Production`.
     var name: String { get }
@@ -16,15 +16,15 @@ public protocol DeliveryHistory: Sendable {
     /// - Parameters:
     ///   - window: the time at which the provider sent, or first tried to send.
     ///   - position: ``DeliveryHistoryPage/next`` of the page before, for the same window; nil for the first.
-    /// - Throws: ``DeliveryError`` with `stale` where the provider refuses a position that is too old, so that the window has to be
-    ///   read from its beginning; with another code where it cannot be asked. What is wrong with one delivery is an outcome of
-    ///   that delivery, and throws nothing.
+    /// - Throws: ``DeliveryError`` with `stale` if the provider refuses a position that is too old, so that the window
+    ///   must be read from its beginning; with another code if it cannot be asked. An error of one delivery is an
+    ///   outcome of that delivery, and throws nothing.
     func page(of window: Range<Date>, at position: String?) async throws(DeliveryError) -> DeliveryHistoryPage
 }
 
-/// Some of what a provider has sent.
+/// A part of a provider's deliveries.
 public struct DeliveryHistoryPage: Sendable {
-    /// Something that a provider has sent, and what an adapter made of it.
+    /// A delivery of the provider, with the adapter's result.
     public struct Entry: Sendable {
         /// The delivery as the webhook would have brought it; nil if it could not be proven a second time.
         public var delivery: Delivery?

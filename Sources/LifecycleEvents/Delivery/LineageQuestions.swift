@@ -1,14 +1,14 @@
 public import FoundationEssentials
 
-/// Asks a provider how a purchase stands now: what heals a loss that the provider's history does not, such as a notification
-/// that was never sent.
+/// Asks a provider for the present state of a purchase. It heals a loss that the provider's history does not, such as a
+/// notification that was never sent.
 ///
 /// Facts and ids of an answer are those of the webhook. A journal's `reconcile(with:)` asks about every purchase that is due.
 public protocol LineageQuestions: Sendable {
     /// The provider that it asks.
     var provider: Provider { get }
-    /// The shortest time between two questions, so that what is asked in the background leaves most of the provider's rate to
-    /// live traffic.
+    /// The shortest time between two questions, so that background questions leave most of the provider's rate to live
+    /// traffic.
     var pace: Duration { get }
 
     /// Asks about one purchase.
@@ -28,7 +28,7 @@ public struct LineageQuestion: Hashable, Sendable {
     public var product: String?
     /// True for a subscription, false for something bought once.
     public var isSubscription = true
-    /// When the newest period that is known began; what is older is known already.
+    /// When the newest known period began; older ones are known already.
     public var since: Date?
     /// How the store has to be asked, where a name does not suffice.
     public var handle: PurchaseHandle?
@@ -48,16 +48,17 @@ public struct LineageQuestion: Hashable, Sendable {
 /// The answer of a provider to a question about a purchase.
 @nonexhaustive
 public enum LineageAnswer: Hashable, Sendable {
-    /// How it stands now. What an answer leaves out is no longer so.
+    /// Its present state. A fact that an answer leaves out is over.
     case stated([Normalization])
-    /// The provider does not know the purchase, knows it no more, or cannot be asked by what the question names. Nothing follows
-    /// from that for access.
+    /// The provider does not know the purchase, no longer keeps it, or cannot be asked by the question's name. That
+    /// says nothing about access.
     case unknown
 }
 
-/// The reference that a store has to be asked with about a purchase, where the lineage's name is no more than its digest.
+/// The reference that a store needs for a question about a purchase, if the lineage's name is only its digest.
 ///
-/// Anyone who holds it and may ask the store can look the purchase up, so it prints as `<redacted>`. A journal stores it sealed.
+/// Anyone who holds it and may ask the store can look the purchase up, so it prints as `<redacted>`. A journal stores
+/// it sealed.
 public struct PurchaseHandle: Hashable, Sendable, Codable {
     /// The lineage.
     public var lineage: SubscriptionID

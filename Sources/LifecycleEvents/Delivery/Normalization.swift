@@ -11,7 +11,7 @@ public struct Normalization: Hashable, Sendable, Codable {
             /// Keeps a name as it is.
             public init(rawValue: String) { self.rawValue = rawValue }
 
-            /// The store's state is what was known already.
+            /// The store's state was known already.
             public static let unchanged: Reason = "unchanged"
             /// Another notification of the same fact carries the event.
             public static let reportedElsewhere: Reason = "reported_elsewhere"
@@ -76,7 +76,7 @@ public struct Normalization: Hashable, Sendable, Codable {
         self.anomalies = anomalies
     }
 
-    /// Everything that the store asserted, with events and without: what a state is joined from.
+    /// Everything that the store asserted, with events and without. A state is joined from these.
     public var statements: [StoreStatement] {
         events.compactMap(\.statement) + [noChange?.statement].compactMap(\.self) + furtherStatements
     }
@@ -94,8 +94,8 @@ public struct Normalization: Hashable, Sendable, Codable {
 }
 
 extension Normalization {
-    /// The result with a claim of every lineage that something is stated of, see ``StoreStatement/claim(of:by:at:)``: for what
-    /// a client handed in whose user is signed in, however old it is.
+    /// The result with a claim of each of its lineages, see ``StoreStatement/claim(of:by:at:)``: for the upload of a
+    /// signed-in user, however old it is.
     public func claimed(by account: Account, at time: Date) -> Normalization {
         var result = self
         var seen: Set<SubscriptionID> = []

@@ -9,7 +9,7 @@ public struct OwedAnswer: Sendable {
     /// By when the store wants it.
     public var deadline: Date?
 
-    /// Describes what is owed.
+    /// Describes a duty.
     public init(_ event: NormalizedEvent, handle: PurchaseHandle? = nil, deadline: Date? = nil) {
         self.event = event
         self.handle = handle
@@ -17,7 +17,7 @@ public struct OwedAnswer: Sendable {
     }
 }
 
-/// Answers what a store waits for, once for each duty or more often: an answer has to be harmless when it is repeated.
+/// Answers a store's open requests, once for each duty or more often: a repeated answer must be harmless.
 public protocol OwedAnswers: Sendable {
     /// True if this one answers it.
     func isOwed(_ answer: OwedAnswer) -> Bool

@@ -32,10 +32,11 @@ public protocol ProviderAdapter<Notification, Resolved>: Sendable {
     /// - Throws: ``DeliveryError`` with `malformed`, marked authentic: accept such a delivery and keep it.
     func normalize(_ resolved: Authenticated<Resolved>) throws(DeliveryError) -> Normalization
 
-    /// The part of a delivery that the provider signed, where a signature covers less than all of it: what to keep.
+    /// The part of a delivery that the provider signed, if a signature covers less than all of it. Store only this
+    /// part.
     ///
-    /// Unsigned parts can differ in each copy of one genuine delivery. Name what you keep by the digest of this part,
-    /// and keep nothing else, so that copies cannot fill your storage. It is proven like the delivery itself.
+    /// Unsigned parts can differ in each copy of one genuine delivery. Name the stored part by its digest, and store
+    /// nothing else, so that copies cannot fill your storage. It is proven like the delivery itself.
     func signedDocument(of delivery: Delivery) -> Delivery
 }
 
@@ -56,7 +57,7 @@ extension ProviderAdapter where Resolved == Notification {
 extension ProviderAdapter {
     /// Takes a delivery through all three steps.
     ///
-    /// - Throws: ``DeliveryError`` from any of them; ``Acknowledgement/init(for:provider:)`` says what to answer.
+    /// - Throws: ``DeliveryError`` from any of them; ``Acknowledgement/init(for:provider:)`` gives the answer.
     public func receive(_ delivery: Delivery) async throws(DeliveryError) -> Normalization {
         try normalize(try await resolve(try await authenticate(delivery)))
     }

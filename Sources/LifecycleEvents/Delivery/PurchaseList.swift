@@ -34,7 +34,7 @@ public struct ListedPurchases: PurchaseList {
     public let name: String
     private let questions: [LineageQuestion]
 
-    /// Lists purchases. They must be the same, in the same order, when an import goes on.
+    /// Lists purchases. They must be the same, in the same order, when an import continues.
     public init(_ name: String, _ questions: [LineageQuestion]) {
         (self.name, self.questions) = (name, questions)
     }

@@ -8,7 +8,7 @@ package struct SignatureHeader: Sendable {
     /// Seconds since 1970. Nobody vouches for them before ``prove(_:with:)`` returns.
     package var timestamp: Int64 { signature.timestamp }
 
-    /// Reads what came under a name. Several fields are read as if a proxy had joined them (RFC 9110, section 5.3).
+    /// Reads the header under a name. Several fields are read as if a proxy had joined them (RFC 9110, section 5.3).
     ///
     /// - Throws: `unauthenticated` without the header; `malformed` for more fields than allowed, more than 8 KiB, more
     ///   than sixteen `v1`, and unless there is exactly one `t` in canonical decimal that fits 64 bits.

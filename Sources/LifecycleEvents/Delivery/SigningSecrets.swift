@@ -1,6 +1,6 @@
 import SignatureCore
 
-/// The secrets that one of a sender's signatures has to be made with, as keys, and what is said of a delivery that one proves.
+/// The secrets with which a sender may sign, as keys, and the evidence of a delivery that one proves.
 package struct SigningSecrets: Sendable {
     let keys: [HMACSHA256]
     let evidence: [Origin.Evidence]

@@ -14,8 +14,8 @@ public enum CanonicalJSON: Sendable {
 
     /// Reads a value.
     ///
-    /// - Throws: ``InvalidValue`` for anything but the documented form. It is meant for what this package wrote; bytes
-    ///   from a provider go to that provider's adapter.
+    /// - Throws: ``InvalidValue`` for anything but the documented form. It is meant for this package's own output;
+    ///   bytes from a provider go to that provider's adapter.
     public static func value<Value: Decodable>(
         _ type: Value.Type = Value.self,
         from bytes: [UInt8]

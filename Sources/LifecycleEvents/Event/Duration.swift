@@ -1,5 +1,5 @@
 extension Duration {
-    /// Whole milliseconds, held within what can be added to any date without overflow.
+    /// Whole milliseconds, within a range that can be added to any date without overflow.
     package var wholeMilliseconds: Int64 {
         let bound: Int64 = 1 << 52
         guard components.seconds < bound / 1000 else { return bound }

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
-// The one place that decides what tells a fact from others of its kind. Adapters derive identities through these
-// alone, so that two channels which know the same fact cannot disagree about its name.
+// The one place that distinguishes a fact from others of its kind. Adapters derive identities only through these
+// functions, so that two channels which know the same fact cannot disagree about its name.
 //
 // Times enter a digest in whole seconds: channels that relay a store's time drop its milliseconds.
 extension EventID {
@@ -21,7 +21,7 @@ extension EventID {
 
     /// A period of access ended, also by revocation.
     ///
-    /// A pause and a refund end a period in their own right: what is paused may still expire, and what was refunded may
+    /// A pause and a refund end a period in their own right: a paused period may still expire, and a refunded one may
     /// be restored and expire in the end. All other reasons are wordings of one fact.
     public static func ended(
         _ lineage: SubscriptionID,
@@ -44,9 +44,9 @@ extension EventID {
     ///
     /// - Parameters:
     ///   - lineage: the lineage.
-    ///   - refund: the store's name of the refund, or of the dispute that the bank decided; where it has none, that of
-    ///     the transaction. The time does not count, since relays do not know it: what is refunded, restored and
-    ///     refunded again has one identity.
+    ///   - refund: the store's name of the refund, or of the dispute that the bank decided; without one, that of the
+    ///     transaction. The time does not count, since relays do not know it: a transaction that is refunded, restored
+    ///     and refunded again has one identity.
     public static func refunded(_ lineage: SubscriptionID, refund: String) -> EventID {
         EventID(lineage.scope(of: refund), .refunded, refund)
     }
@@ -101,14 +101,14 @@ extension EventID {
         EventID(lineage.scope(of: transaction), .purchased, transaction)
     }
 
-    /// Something that channels share no discriminator for: renewal intent, billing issues, price changes, pending
-    /// purchases, notices. Its identity is that of the notification; the state tells whether it is news.
+    /// A fact for which channels share no discriminator: renewal intent, billing issues, price changes, pending
+    /// purchases, notices. Its identity is that of the notification; the state decides if it is news.
     ///
     /// - Parameters:
     ///   - lineage: the lineage.
     ///   - provider: the service that reported it.
     ///   - notification: the provider's own identity of the notification.
-    ///   - ordinal: which of the notification's events this is.
+    ///   - ordinal: the number of this event among the notification's events.
     public static func notified(
         _ lineage: SubscriptionID,
         by provider: Provider,
@@ -122,9 +122,9 @@ extension EventID {
 extension SubscriptionID {
     /// The scope in which a transaction is unique.
     ///
-    /// A Google Play order names itself: those who read the Play API know a purchase by its token, relays know it by
-    /// its first order, and only the order is common to both. Stripe's invoices may pay for several subscriptions, and
-    /// for all other stores every channel knows the same lineage.
+    /// A Google Play order names itself: readers of the Play API know a purchase by its token, relays know it by its
+    /// first order, and only the order is common to both. Stripe's invoices may pay for several subscriptions, and for
+    /// all other stores every channel knows the same lineage.
     package func scope(of transaction: String) -> SubscriptionID {
         guard store == .playStore, transaction.hasPrefix("GPA.") else { return self }
         return SubscriptionID(store: store, environment: environment, id: "")

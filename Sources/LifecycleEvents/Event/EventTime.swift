@@ -63,8 +63,8 @@ public struct OptionalEventTime: Hashable, Sendable, Codable {
     }
 }
 
-// The synthesised `Codable` of a type with an `@OptionalEventTime` member picks these overloads, which is what makes
-// the member absent rather than null.
+// The synthesised `Codable` of a type with an `@OptionalEventTime` member picks these overloads. They make the member
+// absent rather than null.
 extension KeyedDecodingContainer {
     /// Reads an absent or null member as no time.
     public func decode(_ type: OptionalEventTime.Type, forKey key: Key) throws -> OptionalEventTime {

@@ -111,7 +111,7 @@ public struct FactKind: OpenValue {
     public static let notified: FactKind = "notified"
 }
 
-/// The identity of a fact: the same whichever channel reports it and however often.
+/// The identity of a fact: the same from every channel and on every delivery.
 ///
 /// A backend with a unique index on it acts once per fact.
 public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
@@ -125,7 +125,7 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
     /// - Parameters:
     ///   - scope: the lineage that the fact is about.
     ///   - fact: the kind of fact.
-    ///   - discriminator: what tells this fact from others of its kind in the lineage.
+    ///   - discriminator: the values that distinguish this fact from others of its kind in the lineage.
     public init(_ scope: SubscriptionID, _ fact: FactKind, _ discriminator: String...) {
         self.init(scope, fact, discriminator)
     }
@@ -134,7 +134,7 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
         self.init(scope.store.rawValue, scope.environment.rawValue, scope.id, fact.rawValue, discriminator)
     }
 
-    /// The identity of what a provider's notification tells, whose name is written in parts with a solidus between them.
+    /// The identity of a provider's report, whose name is written in parts with a solidus between them.
     package init(notifiedTo scope: SubscriptionID, by provider: Provider, path: [String], ordinal: Int = 0) {
         let (store, environment) = (scope.store.rawValue, scope.environment.rawValue)
         let (fact, ordinal) = (FactKind.notified.rawValue, String(ordinal))
@@ -214,7 +214,7 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
     ///   - provider: the service that reported it.
     ///   - environment: the world that it concerns.
     ///   - notification: the provider's own identity of the notification.
-    ///   - ordinal: which of the notification's events this is.
+    ///   - ordinal: the number of this event among the notification's events.
     public init(provider: Provider, environment: StoreEnvironment, notification: String, ordinal: Int = 0) {
         self.init("", provider.rawValue, environment.rawValue, notification, [String(ordinal)])
     }

@@ -1,4 +1,5 @@
-/// Why a stored value cannot be read. It names the member and the reason, and nothing of what is stored.
+/// The reason that a stored value cannot be read. It names the member and the reason, and shows nothing of the stored
+/// value.
 public struct InvalidValue: Error, Hashable, CustomStringConvertible {
     /// Where the value stands, such as `facts[0].detail.at`; empty where it is the whole.
     public let member: String
@@ -16,7 +17,8 @@ public struct InvalidValue: Error, Hashable, CustomStringConvertible {
 }
 
 extension InvalidValue {
-    /// Reads the error of a decoder. Its own descriptions may show what it read, so those of this package's types alone are kept.
+    /// Reads the error of a decoder. Its own descriptions may show values, so only those of this package's types are
+    /// kept.
     init(_ error: any Error) {
         guard let error = error as? DecodingError else {
             self.init(member: "", reason: "unreadable")
@@ -66,7 +68,8 @@ extension Decoder {
     /// Why this value is not read. The reason shows nothing of the value.
     package func refusal(_ reason: StaticString) -> DecodingError { DecodingError("\(reason)", at: codingPath) }
 
-    /// Reads again what was stored as received. A caller that decodes expects a `DecodingError`, whatever the reader throws.
+    /// Reads a value again that was stored as received. A caller that decodes expects a `DecodingError`, whatever the
+    /// reader throws.
     package func reread<Value>(_ read: () throws -> Value) throws -> Value {
         do { return try read() } catch { throw DecodingError("\(error)", at: codingPath) }
     }

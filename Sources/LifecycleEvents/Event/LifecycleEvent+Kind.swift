@@ -1,5 +1,5 @@
 extension LifecycleEvent {
-    /// The name of an event's case: stable, for JSON, metrics and switches over what happened without its details.
+    /// The name of an event's case: stable, for JSON, metrics and switches over kinds without details.
     public struct Kind: OpenValue {
         /// The name, in snake case.
         public let rawValue: String

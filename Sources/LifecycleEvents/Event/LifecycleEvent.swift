@@ -2,8 +2,8 @@ public import FoundationEssentials
 
 /// An event in one vocabulary for every provider: one case for each thing that a backend reacts to.
 ///
-/// An event says what changed, for side effects. Access is not derived from events but
-/// from the facts that come with them; ``accessEffect`` is only what this event by itself does to access.
+/// An event says what changed, for side effects. Derive access from the facts that come with it, not from events;
+/// ``accessEffect`` is only the effect of this event by itself.
 @nonexhaustive
 public enum LifecycleEvent: Hashable, Sendable {
     /// A purchase awaits payment or approval. It grants nothing.
@@ -16,7 +16,7 @@ public enum LifecycleEvent: Hashable, Sendable {
     case renewed(Renewed)
     /// A charge failed.
     case billingIssue(BillingIssue)
-    /// The grace period ended without payment; the store may go on trying.
+    /// The grace period ended without payment; the store may continue to try.
     case gracePeriodExpired
     /// The subscription will not renew. Access stays until the paid period ends.
     case autoRenewDisabled(AutoRenewDisabled)
@@ -48,7 +48,7 @@ public enum LifecycleEvent: Hashable, Sendable {
     case refunded(Refund)
     /// The store declined to give money back.
     case refundDeclined(TransactionReference)
-    /// A refund was undone; what was taken away is due again.
+    /// A refund was undone; the credits or access that it took are due again.
     case refundReversed(TransactionReference)
     /// The customer disputes a charge with their bank.
     case chargeback(Chargeback)
@@ -247,7 +247,7 @@ extension LifecycleEvent {
             case billing
             /// A price increase that was not agreed to.
             case priceIncreaseDeclined = "price_increase_declined"
-            /// The customer, while a commitment still runs: charges and access go on to its end.
+            /// The customer, while a commitment still runs: charges and access continue to its end.
             case commitment
             /// The provider does not say.
             case unknown
@@ -357,7 +357,7 @@ extension LifecycleEvent {
             case store
             /// The host's product catalogue.
             case catalog
-            /// Comparison with what was known before.
+            /// Comparison with earlier knowledge.
             case inferred
         }
 
@@ -816,7 +816,7 @@ extension LifecycleEvent {
             public static let invoicePaid: Kind = "invoice_paid"
             /// It is known which payment paid an invoice: refunds and disputes name the payment.
             public static let paymentLinked: Kind = "payment_linked"
-            /// Another product was chosen. The purchase of it tells which, and from when on.
+            /// Another product was chosen. Its purchase says which, and from when on.
             public static let productChange: Kind = "product_change"
             /// Two account identifiers turned out to be one customer.
             public static let accountsLinked: Kind = "accounts_linked"

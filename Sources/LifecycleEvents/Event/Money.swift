@@ -7,7 +7,7 @@ public struct ExactDecimal: Hashable, Sendable, Comparable {
     /// The digits, with the sign.
     public var coefficient: Int128 { Int128(high) &<< 64 | Int128(low) }
 
-    // Halves, because an `Int128` is aligned to sixteen octets, and memory for what holds one costs twice as much.
+    // Halves, because an `Int128` is aligned to sixteen octets, and doubles the memory of a value that holds one.
     private let high: Int64
     private let low: UInt64
 
@@ -146,7 +146,7 @@ public struct Money: Hashable, Sendable, Codable, CustomStringConvertible {
     public var description: String { "\(amount) \(currency)" }
 }
 
-/// An amount with what it stands for.
+/// An amount with its role.
 public struct Price: Hashable, Sendable, Codable {
     /// The meaning of an amount.
     @nonexhaustive

@@ -179,7 +179,7 @@ extension NormalizedEvent: Codable {
     }
 }
 
-// An event holds what a provider knows of a person. What prints it shows which event it is and nothing of its content.
+// An event holds a provider's data about a person. Printing it shows which event it is, and nothing of its content.
 extension NormalizedEvent: CustomStringConvertible, CustomReflectable {
     /// Provider, kind and id.
     public var description: String { "\(provider) \(kind) \(id)" }
@@ -188,7 +188,7 @@ extension NormalizedEvent: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Where an event comes from: the provider's own words for it, and what proves them.
+/// The source of an event: the provider's own words for it, and its proof.
 public struct Origin: Hashable, Sendable, Codable {
     /// By which way a statement reached us.
     public struct Channel: OpenValue {
@@ -205,7 +205,7 @@ public struct Origin: Hashable, Sendable, Codable {
         public static let history: Channel = "history"
         /// We asked the provider for the current state.
         public static let refetch: Channel = "refetch"
-        /// A client sent us what the store had signed.
+        /// A client sent us data that the store had signed.
         public static let clientUpload: Channel = "client_upload"
         /// The simulator made it.
         public static let simulated: Channel = "simulated"
@@ -220,7 +220,7 @@ public struct Origin: Hashable, Sendable, Codable {
         /// Keeps a name as it is.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The store says that a purchase renewed, also where the event says that it started, since the start of what renews
+        /// The store says that a purchase renewed, even if the event says that it started, since the purchase's start
         /// is unknown.
         public static let renewal: Speech = "renewal"
     }
@@ -260,10 +260,10 @@ public struct Origin: Hashable, Sendable, Codable {
         }
     }
 
-    /// Which step in the life of the store's object a statement is.
+    /// A statement's step in the life of the store's object.
     ///
-    /// Contents are named by digests that the adapter makes of what it reads. So two statements of one moment are in order
-    /// where the one begins with the content that the other leads to.
+    /// The adapter names contents by a digest of the parts that it reads. Two statements of one moment are in order if
+    /// the one begins with the content that the other leads to.
     public struct Revision: Hashable, Sendable, Codable {
         /// The content before the step; empty where the object began with it, nil where the store does not say.
         public var before: Optional<String>
@@ -285,7 +285,7 @@ public struct Origin: Hashable, Sendable, Codable {
     public var subtype: Optional<String>
     /// The provider's own identity of the notification, for de-duplication of transport.
     public var notificationID: Optional<String>
-    /// By which way it reached us.
+    /// The way by which it reached us.
     public var channel: Channel
     /// The proof of its origin.
     public var evidence: Evidence
@@ -300,7 +300,7 @@ public struct Origin: Hashable, Sendable, Codable {
     public var mapper: String
     /// The kind of statement; absent where the event says all of it.
     public var speech: Optional<Speech>
-    /// Which step of the store's object it is, where the store says what was before.
+    /// The step of the store's object, if the store states the content before it.
     public var revision: Optional<Revision>
 
     /// Makes an origin.

@@ -37,11 +37,11 @@ public struct Provider: OpenValue {
     public static let revenuecat: Provider = "revenuecat"
     /// Stripe webhooks, event destinations and API.
     public static let stripe: Provider = "stripe"
-    /// The backend itself, which knows whom it has signed in: ``StoreStatement/claim(of:by:at:)``.
+    /// The backend itself, which knows its signed-in users: ``StoreStatement/claim(of:by:at:)``.
     public static let host: Provider = "host"
 }
 
-/// The store that a purchase lives in, whichever service reports it.
+/// The store that a purchase lives in, whatever service reports it.
 public struct Store: OpenValue {
     /// The name used in JSON and in event identities.
     public let rawValue: String
@@ -50,7 +50,7 @@ public struct Store: OpenValue {
 
     /// Apple's App Store.
     public static let appStore: Store = "app_store"
-    /// Apple's Mac App Store, where a provider tells the two apart.
+    /// Apple's Mac App Store, if a provider distinguishes the two.
     public static let macAppStore: Store = "mac_app_store"
     /// Google Play.
     public static let playStore: Store = "play_store"

@@ -20,19 +20,19 @@ package struct PlayOrderID {
 
 // All channels have to name these alike.
 extension String {
-    /// Names the lineage of one of the further items of what has this name.
+    /// The lineage of a further item of the purchase with this name.
     package func lineage(ofItem product: String) -> String { "\(self):\(product)" }
 
-    /// Names what was paid for one of the further items with this order, which all items share.
+    /// The transaction of a further item with this order, which all items share.
     package func transaction(ofItem product: String) -> String { "\(self)/\(product)" }
 
     /// The name of an order's period that continues under another purchase token, which the order alone does not name.
     package func goingOn(under token: String) -> String { "\(self)@\(token)" }
 
-    /// The order that paid for a period, also where the name is of what goes on of it.
+    /// The order that paid for a period, even if the name is that of a continuation.
     package var paidOrder: Substring { prefix { $0 != "@" } }
 
-    /// True if it names what goes on of an order's period, and not that period itself.
+    /// True if it names a continuation of an order's period, and not that period itself.
     package func goesOn(of order: String) -> Bool { self != order && paidOrder == order }
 
     /// True for the order of a renewal.

@@ -56,7 +56,7 @@ public struct Offer: Hashable, Sendable, Codable {
         /// Keeps a name as it is.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// For people who never had the subscription.
+        /// For customers who never had the subscription.
         public static let introductory: Kind = "introductory"
         /// For existing or lapsed customers, signed by the developer.
         public static let promotional: Kind = "promotional"
@@ -173,7 +173,7 @@ public struct Account: Hashable, Sendable, Codable {
         /// Keeps a name as it is.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Apple's `appAccountToken`, set by the app at purchase: a UUID, in whichever case it is given.
+        /// Apple's `appAccountToken`, set by the app at purchase: a UUID, in either case.
         public static let appAccountToken: Source = "app_account_token"
         /// Apple's `appTransactionId`: one per Apple Account and app.
         public static let appTransactionID: Source = "app_transaction_id"
@@ -221,7 +221,7 @@ public struct Account: Hashable, Sendable, Codable {
         private enum CodingKeys: String, CodingKey { case id, source }
 
         /// The key for an index over accounts: the identifier without its source, a UUID in lower case. A transfer
-        /// moves what is bound under the same key, whichever source named it.
+        /// moves purchases under the same key, whatever source named it.
         public var lookupKey: String { isUUID ? id.lowercased() : id }
 
         /// True if it is the text of a UUID.
@@ -280,7 +280,7 @@ public struct Account: Hashable, Sendable, Codable {
 }
 
 extension Account.Source {
-    /// One spelling for what is one account: Swift writes a UUID in upper case, and Apple in lower.
+    /// One spelling for one account: Swift writes a UUID in upper case, and Apple in lower.
     fileprivate func canonical(_ id: String) -> String {
         self == .appAccountToken && id.isUUID ? id.lowercased() : id
     }
@@ -303,7 +303,7 @@ extension String {
     }
 }
 
-// Account identifiers are personal data: a log line that prints an event shows where they come from, not what they are.
+// Account identifiers are personal data: a log line that prints an event shows their sources, not their values.
 extension Account: CustomStringConvertible, CustomReflectable {
     /// The sources of the identifiers, without the identifiers.
     public var description: String {

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// One of several things that a transaction pays for, with its own part of the price and of what went back.
+/// One of several items that a transaction pays for, with its own part of the price and of the refunds.
 public struct PurchasedItem: Hashable, Sendable, Codable {
     /// The product: for the App Store the developer's SKU (Advanced Commerce API, `items`).
     public var product: String

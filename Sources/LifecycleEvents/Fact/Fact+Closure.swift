@@ -11,10 +11,10 @@ extension Fact {
         @OptionalEventTime public var at: Date?
         /// Why; absent where it is open.
         public var reason: LifecycleEvent.Expired.Reason?
-        /// Further lineages that end with it: purchases that it took the place of, and what relays call it.
+        /// Further lineages that end with it: purchases that it replaced, and a relay's names of it.
         public var covers: [SubscriptionID]
 
-        /// The purchase is neither over nor withheld: its periods say what gives access.
+        /// The purchase is neither over nor withheld: its periods decide about access.
         public static let open = Closure(at: nil, reason: nil, covers: [])
 
         /// Makes the fact that the purchase gives no access from a moment on.
@@ -43,7 +43,7 @@ extension Fact {
             )
         }
 
-        /// Writes the fact, without what is absent.
+        /// Writes the fact, without absent members.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(_at, forKey: .at)

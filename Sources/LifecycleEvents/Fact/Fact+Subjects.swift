@@ -17,8 +17,8 @@ extension LifecycleEvent {
 }
 
 extension [Fact] {
-    /// The facts of each of several events that were made of one statement: every fact goes to the first event that it
-    /// speaks of, else to the first of all. Each event carries its own, so that a state tells for each whether it is news.
+    /// The facts of each of several events that were made of one statement. Every fact goes to the first event about
+    /// it, else to the first of all. Each event carries its own, so that a state decides for each if it is news.
     package func assigned(to events: [LifecycleEvent]) -> [[Fact]] {
         var assigned: [[Fact]] = events.map { _ in [] }
         for fact in self {

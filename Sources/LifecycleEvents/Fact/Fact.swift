@@ -1,10 +1,10 @@
 public import FoundationEssentials
 
-/// One thing that a store asserted about a lineage. Events say what changed; facts say what is so.
+/// One thing that a store asserted about a lineage. Events say what changed; facts say what is true.
 ///
 /// Facts are joined into a state whose value does not depend on the order or the number of their arrivals. Each is a
-/// statement about something that can be named (a period by its start, a transaction by its id, the one renewal
-/// intent of a lineage), so that of two statements about the same thing the one asserted later holds.
+/// statement about one thing with a name (a period by its start, a transaction by its id, the one renewal intent of a
+/// lineage). If two statements are about the same thing, the one asserted later counts.
 @nonexhaustive
 public enum Fact: Hashable, Sendable {
     /// A period of access was paid or granted.
@@ -15,7 +15,7 @@ public enum Fact: Hashable, Sendable {
     case closure(Closure)
     /// The renewal: will it happen, and on which terms.
     case renewalIntent(RenewalIntent)
-    /// Which product renews next, stated without a word on whether it renews at all.
+    /// The product that renews next; it does not say if the purchase renews.
     case nextProduct(NextProduct)
     /// A product took the place of another at once.
     case productSwitch(ProductSwitch)
@@ -189,7 +189,7 @@ extension Fact {
         public init(_ product: String?) { self.product = product }
     }
 
-    /// A product that took the place of another at once: in the middle of a period that goes on, or with the beginning of one.
+    /// A product that replaced another at once: within a period that continues, or at the beginning of one.
     public struct ProductSwitch: Hashable, Sendable, Codable {
         /// The start of the period in which, or with which, the product changed.
         @EventTime public var periodStart: Date
@@ -234,7 +234,7 @@ extension Fact {
         public enum Status: String, Hashable, Sendable, Codable {
             /// No charge is outstanding.
             case settled
-            /// A charge failed; access goes on in a grace period.
+            /// A charge failed; access continues in a grace period.
             case grace
             /// A charge failed; the store tries again without access.
             case suspended
@@ -249,7 +249,7 @@ extension Fact {
         /// Until when the store tries again, where stated.
         @OptionalEventTime public var retryUntil: Date?
         /// True if the statement may leave out some of the grace that the failed charge led to. Several such statements
-        /// tell of one failed charge, and the latest end that any of them states counts.
+        /// are about one failed charge, and the latest end that any of them states counts.
         public var isPartial: Bool
         /// The charge that failed, where the store names it.
         public var charge: FailedCharge?
@@ -388,7 +388,7 @@ extension Fact {
         }
     }
 
-    /// Another name of a transaction, such as the payment of an invoice: what is said of the one is said of the other.
+    /// Another name of a transaction, such as the payment of an invoice: a statement about the one is about the other.
     public struct TransactionName: Hashable, Sendable, Codable {
         /// The transaction.
         public var transaction: String
@@ -404,8 +404,8 @@ extension Fact {
 
     /// The refund of a transaction, or its reversal.
     ///
-    /// A statement with a ``refund`` is about that one refund; the others of the transaction count beside it. A statement
-    /// without is about the transaction as a whole, and its amount is all that went back so far.
+    /// A statement with a ``refund`` is about that one refund; the others of the transaction count independently. A
+    /// statement without one is about the transaction as a whole, and its amount is the total so far.
     public struct RefundState: Hashable, Sendable, Codable {
         /// The transaction.
         public var transaction: String

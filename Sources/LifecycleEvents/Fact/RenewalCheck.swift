@@ -3,7 +3,7 @@ public import FoundationEssentials
 /// A look-up that is due because a renewal was announced before the provider's own data shows it.
 ///
 /// Some stores charge hours before a period begins. The announcement starts no period and resets no credits; this value
-/// says when to ask the provider, and whether asking is still of use. Keep at most one per ``id``.
+/// says when to ask the provider, and if asking is still of use. Keep at most one per ``id``.
 public struct RenewalCheck: Hashable, Sendable, Codable, Identifiable {
     /// How long to wait for a provider whose data lags behind.
     public struct Policy: Hashable, Sendable, Codable {
@@ -77,7 +77,7 @@ public struct RenewalCheck: Hashable, Sendable, Codable, Identifiable {
         dueAt = period.start.adding(milliseconds: policy.marginMilliseconds)
     }
 
-    /// Judges what the provider answered to a look-up at `time`.
+    /// Judges the provider's answer to a look-up at `time`.
     ///
     /// - Parameters:
     ///   - observed: the period that the provider shows as current.
@@ -122,7 +122,7 @@ public struct RenewalCheck: Hashable, Sendable, Codable, Identifiable {
 }
 
 extension Date {
-    /// The sum, kept within what ``EventTime`` can hold; negative lengths count as none.
+    /// The sum, within the range of ``EventTime``; negative lengths count as none.
     fileprivate func adding(milliseconds: Int64) -> Date {
         let (sum, overflow) = millisecondsSince1970.addingReportingOverflow(max(milliseconds, 0))
         return Date(millisecondsSince1970: overflow ? Limits.milliseconds.upperBound : sum)

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// Facts about one lineage, with who asserted them and when: what a state is joined from.
+/// Facts about one lineage, with their source and time. A state is joined from such statements.
 public struct StoreStatement: Hashable, Sendable, Codable {
     /// The lineage.
     public var subscription: SubscriptionID
@@ -29,18 +29,19 @@ public struct StoreStatement: Hashable, Sendable, Codable {
 }
 
 extension StoreStatement {
-    /// The host's word that the signed-in user calls a purchase theirs.
+    /// The host's statement that the signed-in user claims a purchase.
     ///
-    /// Stores do not always say whose a purchase is: it was made without an account token, by an offer code, or by a family
-    /// member. A claim binds it then. Whom a provider names under the same source, at whatever time, comes before any claim;
-    /// of two claims the earlier counts. The other is a conflict and gives nothing.
+    /// Stores do not always name an account: a purchase was made without an account token, by an offer code, or by a
+    /// family member. A claim binds it then. If a provider names an owner under the same source, at any time, that wins
+    /// over any claim. Between two claims the earlier counts; the other is a conflict and gives nothing. For example,
+    /// Ada claims a purchase at 10:00 and Ben at 10:05: Ada has access, in either order of arrival.
     ///
     /// - Parameters:
     ///   - subscription: the lineage, which the customer has proven to know: by a transaction that the store signed, or by its
     ///     purchase token.
     ///   - account: the host's account, with the source under which the app names it to the store, such as
-    ///     ``Account/Source/appAccountToken``. Under another source it stands beside what the store names, and gives access to
-    ///     both.
+    ///     ``Account/Source/appAccountToken``. Under another source it is bound independently of the store's account,
+    ///     and both have access.
     ///   - time: when it was claimed, by the host's clock.
     public static func claim(of subscription: SubscriptionID, by account: Account, at time: Date) -> StoreStatement {
         StoreStatement(
@@ -60,15 +61,16 @@ extension StoreStatement {
 }
 
 extension StoreStatement {
-    /// The host's word that a purchase belongs to an account from a moment on, in place of any account before.
+    /// The host's statement that a purchase belongs to an account from a moment on, in place of any earlier account.
     ///
-    /// A store may name another account for a purchase that goes on, such as after Apple's Set App Account Token. That is a
-    /// conflict and moves nothing; this moves it. A new purchase that the store states under another account moves by itself.
+    /// A store may name another account for a purchase that continues, such as after Apple's Set App Account Token.
+    /// That is a conflict and moves nothing; a handover moves it. A new purchase that the store states under another
+    /// account moves by itself.
     ///
     /// - Parameters:
     ///   - subscription: the lineage.
     ///   - account: the account that has it from then on, with the source under which the app names it to the store.
-    ///   - time: from when on, by the host's clock.
+    ///   - time: the beginning, by the host's clock.
     public static func handover(of subscription: SubscriptionID, to account: Account, at time: Date) -> StoreStatement {
         StoreStatement(
             subscription: subscription,
@@ -100,8 +102,8 @@ extension NormalizedEvent {
         }
     }
 
-    /// An immediate change as a fact: a period keeps the product that was stated last, and not what was there before, when that changed,
-    /// and what it cost. Quantities and add-ons are not recorded.
+    /// An immediate change as a fact. A period keeps the last stated product; this fact keeps the earlier one, the time
+    /// of the change, and its price. Quantities and add-ons are not recorded.
     private var productSwitch: Fact.ProductSwitch? {
         guard case .productChanged(let change) = event, change.timing == .immediate, change.from != change.to,
             change.direction != .addOns, change.direction != .quantity, !change.to.isEmpty

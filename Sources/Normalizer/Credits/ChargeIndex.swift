@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The charges of a state by what they paid for.
+/// The charges of a state by the periods that they paid for.
 struct ChargeIndex {
     /// The known charges for a period.
     struct Payment {
@@ -10,14 +10,14 @@ struct ChargeIndex {
         var charge: Money?
         /// The charge of the whole payment, which may cover more than this period.
         var total: Money?
-        /// True if the charge is what was left to pay once the unused part of what was before was set off.
+        /// True if the charge is the difference after the unused part of the product before was set off.
         var isNet = false
         var isTrial = false
     }
 
     private let byTransaction: [String: Register<Fact.Charge>]
     private var byStart: [Int64: [Register<Fact.Charge>]] = [:]
-    /// Those that do not say what they paid for, in the order of time.
+    /// Charges that do not name their period, in the order of time.
     private var unassigned: [(at: Int64, charge: Register<Fact.Charge>)] = []
     /// How many periods that wait for their charge begin at one time.
     private var beginnings: [Int64: Int] = [:]
@@ -53,7 +53,7 @@ struct ChargeIndex {
         let isFree = charge.map { $0.value.price.money.amount.coefficient <= 0 } ?? true
         if period.fact.phase == .trial, isFree { return Payment(from: period.start, isTrial: true) }
         guard let charge else { return Payment() }
-        // An invoice for several items does not say what one of them cost.
+        // An invoice for several items does not state the price of one of them.
         let isShared = beginnings[period.start, default: 1] > 1
         return Payment(
             from: max(period.start, charge.value.at.millisecondsSince1970),

@@ -7,7 +7,7 @@ public struct CreditBalance: Hashable, Sendable, Codable {
     /// Credits that were bought, or carried over.
     public var bought: Int64
 
-    /// Makes a balance: what a host has kept in its own way so far.
+    /// Makes a balance: one that a host has kept in its own way so far.
     public init(included: Int64, bought: Int64) {
         self.included = included
         self.bought = bought
@@ -17,14 +17,15 @@ public struct CreditBalance: Hashable, Sendable, Codable {
 extension CreditBalance {
     /// The uses that make a statement agree with the stored balance at a time.
     ///
-    /// Convert each stored balance once: join the states that are linked, add up their balances, and append these uses. At `time` the
-    /// statement then has ``included`` credits with an end and ``bought`` ones without, as far as its grants allow: of
-    /// credits that no grant gives, such as bonuses of the host's, a use of less than zero makes a grant that lasts until it is used.
+    /// Convert each stored balance once: join the linked states, add up their balances, and append these uses. At
+    /// `time` the statement then has ``included`` credits with an end and ``bought`` ones without, as far as its grants
+    /// allow. For credits that no grant gives, such as the host's bonuses, a negative use makes a grant that lasts
+    /// until it is used.
     ///
     /// - Parameters:
     ///   - state: the state of the purchase.
-    ///   - policy: what products give.
-    ///   - time: when the conversion is made. Uses before that are in the stored balance and nowhere else.
+    ///   - policy: the credits of products.
+    ///   - time: when the conversion is made. Earlier uses are in the stored balance only.
     public func uses(in state: SubscriptionState, under policy: CreditPolicy, at time: Date) -> [CreditUse] {
         let statement = CreditStatement(of: state, under: policy, uses: [], at: time)
         var uses: [CreditUse] = []

@@ -10,7 +10,7 @@ struct CreditFold {
 
     private let plan: CreditPlan
     private let policy: CreditPolicy
-    /// The grant that holds what is left of a planned one now: its own, or the one that its rest was carried over to.
+    /// The grant that holds the rest of a planned one now: its own, or the one that the rest was carried over to.
     private var holders: [Int?]
     /// The credits of each planned grant that were used and can still be owed.
     private var usedOf: [Int64]
@@ -39,7 +39,7 @@ struct CreditFold {
     private enum Step {
         case take(Int), end(Int), begin(Int), use(Int)
 
-        /// Of what happens at one time, money goes back first, then credits end, then others are given, and last they are used.
+        /// At one time, refunds come first, then credits end, then others are given, and last they are used.
         var rank: Int {
             switch self {
             case .take: 0
@@ -57,7 +57,7 @@ struct CreditFold {
         usedOf = Array(repeating: 0, count: plan.grants.count)
         begun = Array(repeating: [], count: plan.payments.count)
         effective = Array(repeating: [], count: plan.payments.count)
-        // The last is for what the host gives without naming a purchase.
+        // The last is for the host's grants without a purchase.
         purses = Array(repeating: Purse(), count: plan.states.count + 1)
     }
 
@@ -169,7 +169,7 @@ struct CreditFold {
         )
     }
 
-    /// The time of a grant is over: what is left lapses, or becomes a grant of its own.
+    /// The time of a grant is over: the rest lapses, or becomes a grant of its own.
     private mutating func end(_ index: Int) {
         let planned = plan.grants[index]
         guard let grant = holders[index] else { return }

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// Credits that were given, and what became of them.
+/// Credits that were given, with their later changes.
 public struct CreditGrant: Hashable, Sendable, Codable, Identifiable {
     /// The identity of a grant. It is made of facts alone: the period or purchase and the number of the instalment. So it is the same on every
     /// machine, in every order of arrival, and through every channel.
@@ -23,7 +23,7 @@ public struct CreditGrant: Hashable, Sendable, Codable, Identifiable {
         case trial
         /// Another part of a longer period began; the first, which begins with the period, has number 0.
         case instalment(Int)
-        /// A product took the place of another at once, and what was unused of that was set off.
+        /// A product replaced another at once, and the unused part of that was set off.
         case proratedChange
         /// These credits were left of another grant when a product took the place of its product.
         case carriedOver(from: ID)
@@ -33,8 +33,8 @@ public struct CreditGrant: Hashable, Sendable, Codable, Identifiable {
         case restored
         /// The host gave them: a ``CreditUse`` of less than zero.
         case given
-        /// More had been used than turns out to have been there. What the grant gives makes up for it; it gives nothing where the policy has
-        /// that owed.
+        /// More was used than turns out to have been there. The grant makes up for it; it gives nothing if the policy
+        /// has that owed.
         case overdrawn(use: String)
     }
 

@@ -9,9 +9,9 @@ extension CreditPlan {
         var share = ExactFraction.whole
         /// Which share of the old payment was set off.
         var setOff = ExactFraction.none
-        /// Which share of the old payment went back in money, since what was unused was worth more than the new product.
+        /// The share of the old payment that was refunded, since the unused part was worth more than the new product.
         var returned = ExactFraction.none
-        /// True if it was charged at nothing: the credits of the old product go on, and there are no new ones.
+        /// True if it was charged at nothing: the credits of the old product continue, and there are no new ones.
         var keepsCredits = false
 
         init(from old: Tenure, to new: Tenure, _ policy: CreditPolicy) {
@@ -30,7 +30,7 @@ extension CreditPlan {
                 return
             }
             let rest = new.isRest ? CreditPlan.rest(of: (new.periodStart, new.end), from: new.start) : .whole
-            // A net charge is what is left once the whole of the unused part is set off, whatever of it was refunded.
+            // A net charge is the rest after the whole unused part was set off, however much of it was refunded.
             let stated = new.isNet && new.charge != nil ? old.worth : old.worth(by: new.start)
             if new.isNet, let charge = new.charge, charge.amount.coefficient > 0,
                 let paid = stated.inCurrency(of: charge)
@@ -38,7 +38,7 @@ extension CreditPlan {
                 setOff(paid, unused: unused, beforeNet: charge)
                 return
             }
-            // A net charge of nothing does not say what the product is worth.
+            // A net charge of nothing does not show the worth of the product.
             guard let charged = new.isNet ? listed : new.charge ?? listed else { return }
             var (paid, price) = (stated.inCurrency(of: charged), charged)
             if paid == nil, let listed, let oldListed = old.allowance?.price, oldListed.currency == listed.currency {
@@ -96,7 +96,7 @@ extension CreditPlan {
             return overflows || overflowsThen ? nil : product
         }
 
-        /// Holds what the new product costs against what is unused of the old one, both in parts of a `unit`.
+        /// Compares the price of the new product with the unused part of the old one, both in parts of a `unit`.
         private mutating func weigh(_ price: Int128, _ unused: Int128, wholeOfOld: Int128, unit: Int128) {
             share = ExactFraction(clamping: price - unused, price) ?? .none
             let (whole, overflows) = wholeOfOld.multipliedReportingOverflow(by: unit)

@@ -16,7 +16,7 @@ extension CreditPlan {
         var end: Int64
         /// The first moment without access.
         var accessEnd: Int64
-        /// When access ended that was given again since: what waited for a payment until then waits no more.
+        /// When access ended that was given again since: a tenure that waited for a payment until then waits no more.
         var brokenAt: Int64?
         /// When credits begin to count; nil where they wait for a payment.
         var from: Int64?
@@ -51,10 +51,10 @@ extension CreditPlan {
         var worth: Money?
         /// Which share of that was paid, and not set off.
         var share = ExactFraction.whole
-        /// True if it goes on with the credits of what it took the place of.
+        /// True if it continues the credits of the tenure that it replaced.
         var keepsCredits = false
         var payment = 0
-        /// When its credits end, and whether what is left is kept then.
+        /// When its credits end; the rest is kept if it is carried over.
         var stop: Int64 = .max
         var isCarriedOver = false
 
@@ -84,7 +84,7 @@ extension CreditPlan {
 
     // MARK: Changes
 
-    /// Sets off what is unused of a tenure against the one that took its place.
+    /// Sets off the unused part of a tenure against its successor.
     private mutating func value(
         _ reading: inout TenureReading,
         at position: Int,
@@ -203,7 +203,7 @@ extension CreditPlan {
         }
     }
 
-    /// Which share of what was paid for a product went back with a refund; nil where nothing did, or that is not known.
+    /// The share of a product's payment that a refund returned; nil if it returned nothing, or an unknown share.
     static func fraction(
         _ refund: Fact.RefundState,
         of product: String,

@@ -15,9 +15,9 @@ struct CreditPlan {
         var reason: CreditGrant.Reason
         /// The payment that it was given for, by its place in ``payments``.
         var payment: Int
-        /// True if what is left at the end is kept.
+        /// True if the rest at the end is kept.
         var isCarriedOver = false
-        /// True if it is what a change gives.
+        /// True if a change gives it.
         var isOfChange = false
     }
 

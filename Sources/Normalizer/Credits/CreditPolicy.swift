@@ -9,7 +9,8 @@ public struct CreditPolicy: Hashable, Sendable, Codable {
         /// The credits of a period, or an item, that a family member shares. If absent, it gives none: there is one payment, and each
         /// member has a purchase of their own.
         public var familySharedCredits: Int64?
-        /// The regular price of a period. A change is prorated by what was charged; this price is for where no store states the charge.
+        /// The regular price of a period. A change is prorated by the charges; this price is used if no store states
+        /// the charge.
         public var price: Money?
         /// How far apart the instalments of a longer period are: `.month` pays the credits of a yearly plan each month. If absent, a period
         /// pays out once, when it begins.
@@ -31,16 +32,18 @@ public struct CreditPolicy: Hashable, Sendable, Codable {
         }
     }
 
-    /// The allowance of each product. A key is the product as `Fact.Period.product` names it, which names the base plan on Google Play
-    /// (`pro:yearly`), and a billing plan other than up front on the App Store (`pro_year:MONTHLY`). On Google Play, a key without a plan is for
-    /// all plans that have no key. Not on the App Store: there a payment of a month would give what a year gives. Other products give nothing.
+    /// The allowance of each product. A key is the product as `Fact.Period.product` names it, which names the base plan
+    /// on Google Play (`pro:yearly`), and a billing plan other than up front on the App Store (`pro_year:MONTHLY`). On
+    /// Google Play, a key without a plan is for all plans without a key. On the App Store it is not, since each monthly
+    /// payment would give a year's credits. Other products give nothing.
     public var allowances: [String: Allowance]
     /// How shares of credits become whole numbers.
     public var rounding: Rounding
     /// True if credits that are left at an immediate product change are kept until they are used.
     public var carriesOver: Bool
-    /// True if used credits are owed when their money goes back. Then a balance may be below zero, and what is granted next
-    /// makes up for it. If false, no balance is ever below zero.
+    /// True if used credits are owed when their payment is refunded. Then a balance may be below zero, and the next
+    /// grant makes up for it. If false, no balance is ever below zero. For example, after a refund of 500 credits of
+    /// which 300 were used, the balance is -300 or 0.
     public var owes: Bool
 
     /// Makes a policy.

@@ -1,10 +1,10 @@
 public import FoundationEssentials
 
-/// The credits of a purchase or of an account at a time: which were given, what became of them, and how many are left.
+/// The credits of a purchase or of an account at a time: the grants, their later changes, and the balance.
 ///
-/// A statement is a reading of the states, as access is. It is made of facts, the policy, the uses and a time, and of nothing else: no order of
-/// arrival, no repetition, and no way of splitting a purchase over lineages that are linked later gives another one. When
-/// something becomes known late, make the statement again.
+/// A statement is a reading of the states, as access is. It depends only on facts, the policy, the uses and a time.
+/// Order of arrival, repetition, and a purchase's split over lineages that are linked later do not change it. After
+/// late news, make the statement again.
 ///
 /// ```swift
 /// let states = ledger.states(of: [account], in: .production)
@@ -35,10 +35,10 @@ public struct CreditStatement: Hashable, Sendable, Codable {
     /// Reads the credits of states.
     ///
     /// - Parameters:
-    ///   - states: those of one purchase, or all of an account, see ``AccountLedger/states(of:in:at:)``. Linked lineages have to be joined, as a
-    ///     ledger joins them.
-    ///   - policy: what products give.
-    ///   - uses: what was used. Repetitions count once, and those after `time` do not count.
+    ///   - states: those of one purchase, or all of an account, see ``AccountLedger/states(of:in:at:)``. Linked
+    ///     lineages must be joined, as a ledger joins them.
+    ///   - policy: the credits of products.
+    ///   - uses: the uses. Repetitions count once, and those after `time` do not count.
     ///   - time: the time, such as now.
     public init(
         of states: some Sequence<SubscriptionState>,
@@ -121,11 +121,12 @@ public struct CreditPosting: Hashable, Sendable, Codable {
 }
 
 extension CreditStatement {
-    /// The postings that make a wallet agree with the statement: if the wallet takes off the uses by itself, its balance is then ``balance``.
+    /// The postings that make a wallet agree with the statement: if the wallet subtracts the uses itself, its balance
+    /// is then ``balance``.
     ///
-    /// There is nothing to post to a wallet that agrees, so it does no harm to ask again.
+    /// There is nothing to post to a wallet that agrees, so you can ask again at any time.
     ///
-    /// - Parameter posted: the sums of what was posted, by grant.
+    /// - Parameter posted: the sums of earlier postings, by grant.
     public func changes(from posted: [CreditGrant.ID: Int64]) -> [CreditPosting] {
         var postings: [CreditPosting] = []
         var open = posted

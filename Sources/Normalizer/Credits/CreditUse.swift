@@ -7,8 +7,8 @@ public struct CreditUse: Hashable, Sendable, Codable {
     /// The host's name of the use, such as that of a job. A use with a name that is there already counts once, so a host
     /// that repeats a request uses nothing twice.
     public var id: String
-    /// How many credits were used. Less than zero gives credits that last until they are used, such as those of a job that
-    /// failed, or what support gives away.
+    /// How many credits were used. A negative number gives credits that last until they are used, such as those of a
+    /// failed job, or a present from support.
     public var credits: Int64
     /// When they were used.
     @EventTime public var at: Date

@@ -7,7 +7,7 @@ struct Stretch {
     /// How the change that it began with was paid for.
     var proration: LifecycleEvent.ProductChange.Proration?
 
-    /// The parts of a period, by the changes that were stated of it, and by what it was stated with where a change was not.
+    /// The parts of a period: by its stated changes, and by its stated products if a change was not stated.
     static func all(of period: PeriodTimeline.Period, _ switches: [Fact.ProductSwitch]) -> [Stretch] {
         let tolerance = ServicePeriod.startTolerance
         let beginning = switches.last { $0.at.millisecondsSince1970 <= period.start + tolerance }

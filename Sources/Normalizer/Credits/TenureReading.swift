@@ -7,17 +7,17 @@ struct TenureReading {
     let timeline: PeriodTimeline
     /// In the order of their beginnings.
     var tenures: [Tenure] = []
-    /// When a charge had failed and access went on, and until when, in the order of time. A state forgets that once it is over; what was used
-    /// then was used of the period before.
+    /// The times when access continued after a failed charge, in order. A state forgets them once they are over;
+    /// credits used in them were used of the period before.
     private var graces: [(from: Int64, until: Int64)] = []
     /// By the place of their period in the timeline.
     private(set) var tenuresOfPeriod: [Int: [Int]] = [:]
-    /// Those of items beside the main product, by the place of the period that they run with.
+    /// Those of items next to the main product, by the place of the period that they run with.
     private(set) var itemsOfPeriod: [Int: [Int]] = [:]
 
-    /// Between the end of what was replaced and the beginning of what took its place lie seconds.
+    /// Seconds lie between the end of a replaced product and the beginning of its successor.
     private static let slack: Int64 = 60_000
-    /// A failed charge is stated within days of the end of what was paid for.
+    /// A failed charge is stated within days of the paid end.
     private static let longestDelay: Int64 = 3 * 86_400_000
 
     init(_ state: SubscriptionState, _ policy: CreditPolicy) {
@@ -81,8 +81,8 @@ struct TenureReading {
         sort()
     }
 
-    /// An item is paid for with the period that it runs with, and so gives its credits beside that. One that was added in the middle,
-    /// after the store had listed the period without it, is paid for from then on.
+    /// An item is paid for with the period that it runs with, and so gives its own credits. If it was added in the
+    /// middle, after the store had listed the period without it, it is paid for from then on.
     private mutating func add(_ item: PeriodTimeline.Item, paidBy charges: ChargeIndex, under policy: CreditPolicy) {
         let fact = item.entry.fact
         guard item.accessEnd > item.start, let index = timeline.index(transaction: nil, start: item.start),
@@ -157,7 +157,7 @@ struct TenureReading {
         itemsOfPeriod = itemsOfPeriod.mapValues { $0.map { places[$0] } }
     }
 
-    /// The store's name of who paid where it has one, else the second of the beginning; and the product.
+    /// The store's name of the payment if it has one, else the second of the beginning; and the product.
     private static func id(
         of period: PeriodTimeline.Period,
         _ product: String,
@@ -199,9 +199,9 @@ struct TenureReading {
         return refunds.mapValues { $0.sorted { $0.at < $1.at } }
     }
 
-    // MARK: What takes the place of what
+    // MARK: Successors
 
-    /// Finds what took the place of each tenure at once.
+    /// Finds the immediate successor of each tenure.
     mutating func link() {
         merge()
         var next: [String: Int] = [:]
@@ -261,7 +261,7 @@ struct TenureReading {
             }
             guard next.start > tenure.start, next.periodStart != tenure.periodStart else { return false }
             guard tenure.overSince.map({ $0 > next.start }) ?? true else { return false }
-            // A product that goes on is renewed, unless the store sets off what is unused of it.
+            // A product that continues is renewed, unless the store sets off its unused part.
             return tenure.isChanged(to: next) || (tenure.rules.restartsProduct && tenure.phase != .trial)
         }
         if let replacement = period.replacement {
@@ -309,7 +309,7 @@ struct TenureReading {
                 }
             } else {
                 var stop = graceEnd(of: tenure, access[place])
-                // A renewal takes the place of what is left, and so does what comes when the time that was paid for is over.
+                // A renewal replaces the rest, and so does a product that begins when the paid time is over.
                 if let renewal = next[tenure.family], let from = tenures[renewal].from { stop = min(stop, from) }
                 if tenure.end < .max,
                     let follows = nextPaid[first(from: tenure.end - ServicePeriod.startTolerance, after: place)],
@@ -335,7 +335,7 @@ struct TenureReading {
             .reduce(accessEnd) { max($0, $1.until) }
     }
 
-    /// When the access of a tenure ends: where what follows waits for its payment, when that is over, or paid for.
+    /// When the access of a tenure ends. If its successor waits for a payment: when that is over, or paid.
     private func accessEnd(of place: Int, _ access: [Int64]) -> Int64 {
         let tenure = tenures[place]
         guard tenure.rules.statesUnpaidPeriods, tenure.accessEnd < .max else { return tenure.accessEnd }
@@ -353,7 +353,7 @@ struct TenureReading {
 }
 
 extension PeriodTimeline.Period {
-    /// When it ended, where access was given again since. A pause leaves what is left.
+    /// When it ended, if access was given again since. A pause leaves the rest.
     fileprivate var brokenAt: Int64? { liftedCut.flatMap { $0.reason == .paused ? nil : $0.at } }
 
     /// When it began, as far as is known. Where the start is the time of a statement about something else, the period had begun when the

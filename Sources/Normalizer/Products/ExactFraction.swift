@@ -25,7 +25,7 @@ public struct ExactFraction: Hashable, Sendable, Codable, Comparable, CustomStri
 
     /// This share of that share. Where the product has no 128-bit form, both are brought to a coarser one first, rounded down.
     package func multiplied(by other: ExactFraction) -> ExactFraction {
-        // Crosswise, since that is what can be reduced.
+        // Crosswise, since only these pairs can be reduced.
         let (one, two) = (
             Self.greatestCommonDivisor(numerator, other.denominator),
             Self.greatestCommonDivisor(other.numerator, denominator)

@@ -1,23 +1,23 @@
 import FoundationEssentials
 
 extension ProductCatalog {
-    /// A product that is bought once, of which only the App Store says by itself what it is.
+    /// A product that is bought once. Only the App Store states its type.
     ///
-    /// Google Play and Stripe say that something was bought, and not whether it is used up, owned for good, or lent.
+    /// Google Play and Stripe report the purchase, and not if the product is used up, owned for good, or rented.
     public struct OneTimeProduct: Hashable, Sendable, Codable {
         /// The store's product id; with a colon and the purchase option where the options of a product differ, such as
         /// `film:rent`.
         public var id: String
         /// The kind of product.
         public var type: LifecycleEvent.OneTimePurchase.ProductType
-        /// How long it gives access, for what is lent or does not renew.
+        /// How long it gives access, for a rental or a pass.
         public var duration: CalendarDuration?
 
         /// Describes a product.
         ///
         /// - Parameters:
         ///   - id: the store's product id, with `:option` where the purchase options of a product differ.
-        ///   - type: what it is; `nonRenewing` for a rental and for a pass.
+        ///   - type: its type; `nonRenewing` for a rental and for a pass.
         ///   - duration: how long it gives access from the purchase on; without one a stated end counts.
         public init(
             id: String,
@@ -41,14 +41,14 @@ extension ProductCatalog {
     }
 }
 
-// MARK: What a catalogue adds to what a store says
+// MARK: Types from a catalogue
 
 extension Normalization {
-    /// The result with what the host's catalogue knows of products that are bought once: their type, and how long they give
-    /// access. What the store states itself stays.
+    /// The result with the host's knowledge of one-time products: their type, and how long they give access. The
+    /// store's own statements stay.
     ///
-    /// Ids do not change. Each product whose type neither the store nor the catalogue knows is named among the
-    /// ``anomalies``: until it is known better it gives access.
+    /// Ids do not change. ``anomalies`` names each product whose type neither the store nor the catalogue knows: it
+    /// gives access until its type is known.
     public func described(by catalog: ProductCatalog) -> Normalization {
         var described = self
         described.events = events.map { $0.described(by: catalog) }
@@ -64,7 +64,7 @@ extension Normalization {
 }
 
 extension NormalizedEvent {
-    /// The event with what a catalogue knows of what was bought once.
+    /// The event with a catalogue's knowledge of its one-time product.
     func described(by catalog: ProductCatalog) -> NormalizedEvent {
         var described = self
         described.facts = facts.map { $0.described(by: catalog, option: product?.basePlan) }
@@ -78,7 +78,7 @@ extension NormalizedEvent {
 }
 
 extension StoreStatement {
-    /// The statement with what a catalogue knows of what was bought once.
+    /// The statement with a catalogue's knowledge of its one-time products.
     func described(by catalog: ProductCatalog) -> StoreStatement {
         var described = self
         described.facts = facts.map { $0.described(by: catalog, option: nil) }
@@ -96,7 +96,7 @@ extension Fact {
 }
 
 extension LifecycleEvent.OneTimePurchase {
-    /// True if it is not known what was bought, or until when.
+    /// True if its type or its end is unknown.
     fileprivate var isUnknown: Bool {
         switch type {
         case .unknown: true

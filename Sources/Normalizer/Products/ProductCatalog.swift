@@ -1,5 +1,5 @@
-/// The host's products: which can take one another's place, which of them ranks higher, how long each lasts, and what
-/// those are that are bought once.
+/// The host's products: those that can replace one another, their ranks, their lengths, and the types of one-time
+/// products.
 ///
 /// Products are named as in `Fact.Period.product`: a subscription on Google Play with its base plan, `pro:monthly`.
 public struct ProductCatalog: Hashable, Sendable, Codable {
@@ -36,7 +36,7 @@ public struct ProductCatalog: Hashable, Sendable, Codable {
     /// - Parameters:
     ///   - products: the products that renew.
     ///   - oneTimeProducts: the products that are bought once.
-    ///   - unlisted: what other products are that are bought once; nil leaves that open, and such a purchase gives access.
+    ///   - unlisted: the type of other one-time products; nil leaves that open, and such a purchase gives access.
     public init(
         _ products: some Sequence<Product>,
         oneTimeProducts: some Sequence<OneTimeProduct> = EmptyCollection(),
@@ -90,7 +90,7 @@ public struct ProductCatalog: Hashable, Sendable, Codable {
 public struct CalendarDuration: Hashable, Sendable, Codable {
     /// Whole months.
     public var months: Int
-    /// Whole days, beside the months.
+    /// Whole days, in addition to the months.
     public var days: Int
 
     /// Makes a duration.

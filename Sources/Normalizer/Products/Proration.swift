@@ -40,7 +40,7 @@ public struct Proration: Hashable, Sendable {
 
     /// The cost of the unused part: price × unused, rounded to `decimals` places.
     ///
-    /// It is an estimate of what the store gives back; what it gave back is stated by the store alone.
+    /// It is an estimate of the store's refund; only the store states the real one.
     ///
     /// - Throws: ``Failure/tooLarge``.
     public func refund(of price: Money, decimals: Int = 2, rounding: Rounding) throws(Failure) -> Money {
@@ -84,7 +84,7 @@ public struct Proration: Hashable, Sendable {
 
     /// The credits of the new product that are paid for: allowance × ``creditShare(paid:newPrice:)``.
     ///
-    /// - Throws: what ``creditShare(paid:newPrice:)`` throws.
+    /// - Throws: the errors of ``creditShare(paid:newPrice:)``.
     public func credits(
         of allowance: Int64,
         paid: Money,

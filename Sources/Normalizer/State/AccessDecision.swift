@@ -56,7 +56,7 @@ public enum AccessDecision: Hashable, Sendable {
             case never
             /// The period or pass that gives access begins later.
             case notBegun = "not_begun"
-            /// The period ran out, and the store has not said yet whether it renewed. Ask it.
+            /// The period has ended, and the store has not reported yet if it renewed. Ask it.
             case renewalDue = "renewal_due"
             /// The customer turned renewal off.
             case customer

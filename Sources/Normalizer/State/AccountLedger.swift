@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// The states of many lineages, with linked ones joined: what a backend knows of its accounts.
+/// The states of many lineages, with linked ones joined: a backend's knowledge of its accounts.
 ///
 /// It is a join like the states in it. A backend with a database keeps one row for each state instead, and makes a
 /// ledger of an account's rows when it has to decide.
@@ -42,7 +42,7 @@ public struct AccountLedger: Hashable, Sendable {
 
     /// Joins an event's facts into the state of its lineage.
     ///
-    /// - Returns: what the event was to that state, see ``SubscriptionState/apply(_:catalog:)``.
+    /// - Returns: the meaning of the event for that state, see ``SubscriptionState/apply(_:catalog:)``.
     public mutating func apply(_ event: NormalizedEvent, catalog: ProductCatalog? = nil) -> AppliedEvent {
         guard let lineage = event.subscription, !lineage.id.isEmpty else { return applyToAccounts(event) }
         follow(event.facts, of: lineage)
@@ -53,8 +53,8 @@ public struct AccountLedger: Hashable, Sendable {
         return applied
     }
 
-    /// Joins what an event links its lineage to, before the event is judged: what another channel said of the same
-    /// purchase under another name is known.
+    /// Joins the lineages that an event links its own to, before the event is judged: another channel's statements
+    /// about the same purchase under another name are known then.
     private mutating func follow(_ facts: [Fact], of lineage: SubscriptionID) {
         let name = names[lineage] ?? lineage
         var state = SubscriptionState(lineage)
@@ -65,8 +65,8 @@ public struct AccountLedger: Hashable, Sendable {
         if !state.links.isEmpty { insert(state) }
     }
 
-    /// Joins a lineage with those whose place it takes or that take its place, under a name that nothing links it to: what is to
-    /// be stated is judged as of one purchase.
+    /// Joins a lineage with its predecessors and successors, under a name that has no link to it: the statement is
+    /// judged as one about one purchase.
     private mutating func joinSuccessors(of lineage: SubscriptionID, stating statement: StoreStatement? = nil) {
         guard lineage.store.rules.relaysOmitReplacedPurchase else { return }
         var stated: SubscriptionState?
@@ -117,10 +117,10 @@ public struct AccountLedger: Hashable, Sendable {
         update(statement.subscription) { $0.apply(statement) }
     }
 
-    /// Joins all that a delivery came to: the facts of its events, and what was stated beside them.
+    /// Joins the whole result of a delivery: the facts of its events, and its further statements.
     ///
-    /// - Returns: what each event was to the state of its lineage, in the events' order, each followed by the move of the purchase
-    ///   to another account where it brought one about.
+    /// - Returns: the meaning of each event for the state of its lineage, in the events' order, each followed by a move
+    ///   of the purchase to another account if it caused one.
     public mutating func apply(_ result: Normalization, catalog: ProductCatalog? = nil) -> [AppliedEvent] {
         var applied: [AppliedEvent] = []
         for event in result.events {
@@ -198,7 +198,7 @@ public struct AccountLedger: Hashable, Sendable {
         statesByName[name] = joined
     }
 
-    /// Joins what another ledger knows.
+    /// Joins another ledger's knowledge.
     public mutating func merge(_ other: AccountLedger) {
         for state in other.statesByName.values { insert(state) }
         for move in other.transfers { insert(move) }
@@ -216,7 +216,7 @@ public struct AccountLedger: Hashable, Sendable {
         return position.map { ownerships.ownership(at: $0) } ?? state.ownership
     }
 
-    /// Why a state gives or denies access at `time`, and what is stated of it that cannot be so at once.
+    /// The reason that a state gives or denies access at `time`, and its contradictory statements.
     public func explain(_ state: SubscriptionState, at time: Date) -> Explanation {
         state.explain(at: time, under: ownership(of: state, at: time))
     }
@@ -233,7 +233,7 @@ extension AccountLedger {
     /// The states that belong to an account: those bound to one of its identifiers or to an alias of one.
     ///
     /// - Parameters:
-    ///   - identifiers: what the account is called; give all that the host knows.
+    ///   - identifiers: the names of the account; give all that the host knows.
     ///   - environment: the store's world. Production and sandbox never mix.
     ///   - time: leave out transfers after it; nil leaves none out.
     public func states(
@@ -267,8 +267,8 @@ extension AccountLedger {
         return (states, conflicts, ownerships.nextTransfer)
     }
 
-    /// The owners of everything that may have to do with some accounts: what they claim under any of their names, what those
-    /// have who gave them something or took it, and what moved by a transfer of its own.
+    /// The owners of everything that may concern some accounts: their claims under any of their names, the purchases of
+    /// accounts that gave them some or took some, and the transfers of their own.
     private func ownerships(
         around identifiers: [Account.Identifier],
         in environment: StoreEnvironment,

@@ -78,7 +78,8 @@ extension AppliedEvent {
 }
 
 extension AppliedEvent {
-    /// The move of the purchase as an event of its own, with an id that tells one purchase from another; nil where it did not move.
+    /// The move of the purchase as an event of its own, with an id that distinguishes purchases; nil if it did not
+    /// move.
     public var transferred: AppliedEvent? {
         guard let transfer, let lineage = event.subscription else { return nil }
         var moved = event
@@ -109,15 +110,15 @@ extension NormalizedEvent {
 }
 
 extension SubscriptionState {
-    /// Joins an event's facts, and says what the event is in the light of what was known.
+    /// Joins an event's facts, and interprets the event by earlier knowledge.
     ///
-    /// The state that results depends on the facts alone. Disposition and refinement depend on what was known before,
-    /// so they may differ with the order of arrival; the state never does.
+    /// The resulting state depends on the facts alone. Disposition and refinement depend on earlier knowledge, so they
+    /// may differ with the order of arrival; the state never does.
     ///
     /// - Parameters:
     ///   - event: the event.
-    ///   - catalog: the host's products, which tell an upgrade from a downgrade where the store does not, and what
-    ///     was bought once.
+    ///   - catalog: the host's products. They distinguish an upgrade from a downgrade if the store does not, and give
+    ///     the type of one-time purchases.
     public mutating func apply(_ event: NormalizedEvent, catalog: ProductCatalog? = nil) -> AppliedEvent {
         let event = catalog.map(event.described) ?? event
         guard let statement = event.statement, !statement.subscription.id.isEmpty,
@@ -136,7 +137,7 @@ extension SubscriptionState {
         let isCovered = event.refund.map { wasReported($0, of: event.price?.money) } ?? false
         let before = self
         apply(statement)
-        // Reading the periods costs the most, and what adds nothing changes nothing of them.
+        // Reading the periods costs the most, and an event that adds nothing changes none of them.
         let now = self == before ? prior : Situation(self)
         let report = Report(event)
         let isReported = report.map { isCovered || wasReported($0, prior: prior, now: now) } ?? false

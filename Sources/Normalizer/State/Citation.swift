@@ -67,7 +67,7 @@ public struct Citation: Hashable, Sendable, Codable {
     /// The SHA-256 of the raw bytes, in hexadecimal.
     public var digest: String { contents.digest }
 
-    /// Which step of the store's object the statement is, where the store says what was before.
+    /// The step of the store's object, if the store states the content before it.
     public var revision: Origin.Revision? { contents.revision }
 
     package var milliseconds: Int64 { contents.milliseconds }
@@ -123,7 +123,7 @@ public struct Citation: Hashable, Sendable, Codable {
         )
     }
 
-    /// Writes the citation; what the provider did not state is left out.
+    /// Writes the citation, without members that the provider did not state.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(EventTime(wrappedValue: assertedAt), forKey: .assertedAt)

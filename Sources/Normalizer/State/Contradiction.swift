@@ -82,9 +82,9 @@ extension SubscriptionState {
         {
             found.append(Contradiction(kind: .endTakenBack, subject: subject, statements: [period.by, lifted.by]))
         }
-        // A store that gave the money back may tell the end by itself, without the reason, and date it earlier. An end of the whole
-        // purchase is no word against the period that it cuts, be it stated of the period as well. Nor does a statement that
-        // has both the paid end and an earlier one contradict itself.
+        // A store that refunded the money may report the end by itself, without the reason, and date it earlier. An end
+        // of the whole purchase does not contradict the period that it cuts, even if it is also stated of the period.
+        // Nor does a statement that has both the paid end and an earlier one contradict itself.
         if let cut = period.cut, !cut.isOfPurchase, !isOver(period, by: cut.at), cut.at < period.end,
             cut.by != period.by, !period.fact.isProvisional, period.refundedAt == nil,
             !cut.by.provider.rules.endsPeriodsAtOnce, !timeline.isFollowedAtOnce(period, endedAt: cut.at),

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// Decides whether an event is news to a state.
+/// Decides if an event is news to a state.
 ///
-/// An event that reports what was reported before is a duplicate, whichever channel did. One that is the first to report
-/// is superseded where the joined state says otherwise by now, and applied where it does not.
+/// An event is a duplicate if any channel has reported the same before. The first to report is superseded if the joined
+/// state says otherwise by now, and applied if it does not.
 struct Disposition {
     let reading: EventReading
 
@@ -104,7 +104,7 @@ extension Fact {
 }
 
 extension Fact.Billing {
-    /// True if it says otherwise than what was stated of a failed charge: another status, or a later attempt.
+    /// True if it differs from an earlier statement about a failed charge: another status, or a later attempt.
     fileprivate func overtakes(_ stated: Self) -> Bool {
         guard status == stated.status else { return true }
         guard let charge, let other = stated.charge, charge.transaction == other.transaction else { return false }

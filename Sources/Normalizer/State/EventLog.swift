@@ -3,8 +3,8 @@ import SignatureCore
 
 /// One line of a log: an event, or a statement without an event.
 ///
-/// A state is joined from both. A log of events alone loses what a store asserted without an event, such as a payment that
-/// ends a failed charge, and can then deny access that was paid for.
+/// A state is joined from both. A log of events alone loses facts that a store stated without an event, such as a
+/// payment that ends a failed charge, and can then deny paid access.
 public enum LogLine: Hashable, Sendable {
     /// An event, in the form of `docs/event-schema.md`.
     case event(NormalizedEvent)
@@ -64,7 +64,7 @@ extension Normalization {
 extension AccountLedger {
     /// Joins a line of a log.
     ///
-    /// - Returns: what an event was to the state of its lineage; nil for a statement.
+    /// - Returns: the meaning of an event for the state of its lineage; nil for a statement.
     @discardableResult
     public mutating func apply(_ line: LogLine, catalog: ProductCatalog? = nil) -> AppliedEvent? {
         switch line {
@@ -77,7 +77,7 @@ extension AccountLedger {
     }
 }
 
-/// Events and statements as JSON Lines: what the command line prints, and what a backend appends to its log.
+/// Events and statements as JSON Lines: the output of the command line, and the log of a backend.
 public enum EventLog: Sendable {
     /// A line that is neither an event nor a statement.
     public struct InvalidLine: Error, Hashable, CustomStringConvertible {
@@ -158,7 +158,7 @@ public enum EventLog: Sendable {
     }
 }
 
-/// A log of events played into a ledger: the states that come of it, and what each event was to them.
+/// A log of events played into a ledger: the resulting states, and the meaning of each event for them.
 public struct Timeline: Hashable, Sendable {
     /// The states after all events.
     public private(set) var ledger = AccountLedger()
@@ -168,12 +168,13 @@ public struct Timeline: Hashable, Sendable {
     /// Makes an empty timeline.
     public init() {}
 
-    /// Plays events in the given order. The ledger does not depend on the order; what each event was does.
+    /// Plays events in the given order. The ledger does not depend on the order; the meaning of each event does.
     public init(_ events: some Sequence<NormalizedEvent>, catalog: ProductCatalog? = nil) {
         for event in events { appliedEvents.append(ledger.apply(event, catalog: catalog)) }
     }
 
-    /// Plays a log of events and statements without keeping what each event was, so that memory follows the states alone.
+    /// Plays a log of events and statements without keeping the meaning of each event, so that memory follows the
+    /// states alone.
     public mutating func play(_ line: LogLine, catalog: ProductCatalog? = nil) {
         ledger.apply(line, catalog: catalog)
     }
@@ -221,7 +222,7 @@ public struct Timeline: Hashable, Sendable {
         )
     }
 
-    /// The states that belong to an account, of whichever source its identifier is.
+    /// The states that belong to an account, whatever the source of its identifier.
     package func states(of account: String, at time: Date? = nil) -> [SubscriptionState] {
         let identifiers = identifiers(named: account)
         return Set(ledger.states.map(\.environment.rawValue)).sorted()

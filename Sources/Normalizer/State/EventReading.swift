@@ -93,7 +93,7 @@ extension EventReading {
 }
 
 extension NormalizedEvent {
-    /// The period that the event states, where it is about the beginning of one.
+    /// The period that the event states, if it is about a beginning.
     var begun: Fact.Period? {
         switch event {
         case .started, .renewed, .productChanged: statedPeriod
@@ -132,8 +132,8 @@ extension NormalizedEvent {
 }
 
 extension NormalizedEvent {
-    /// True if the store says that a purchase goes on under the name it had, so that no product took another's place at
-    /// once, also where the period before it has minutes left.
+    /// True if the store says that a purchase continues under its name, so that no product replaced another at once,
+    /// even if the period before it has minutes left.
     var renewsUnderItsName: Bool {
         guard provider.rules.changesUnderNewName else { return false }
         switch event {

@@ -2,7 +2,7 @@ public import FoundationEssentials
 
 /// An access decision in words, with the statements behind it and nothing else.
 public struct Explanation: Hashable, Sendable, Codable, CustomStringConvertible {
-    /// One statement and what it contributes.
+    /// One statement and its contribution.
     public struct Ground: Hashable, Sendable, Codable {
         /// Its contribution, in a few words.
         public var says: String

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// A failed charge with grace, as one of several statements tells of it: that with the latest end of grace counts.
+/// A failed charge with grace, as one of several statements reports it: the one with the latest end of grace counts.
 package struct LongestGrace: Assertable {
     package var billing: Fact.Billing
 

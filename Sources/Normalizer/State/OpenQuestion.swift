@@ -1,8 +1,9 @@
 public import FoundationEssentials
 
-/// Something about a purchase that only its provider can tell, and from when on it is worth asking.
+/// A question about a purchase that only its provider can answer, with the time from which it is worth asking.
 ///
-/// A notification that is lost leaves such a question: a period that ran out without a word, say, while the customer has paid.
+/// A lost notification leaves such a question. For example, a period ended without a notification, while the customer
+/// has paid.
 public struct OpenQuestion: Hashable, Sendable, Codable {
     /// Why to ask.
     public struct Reason: OpenValue {
@@ -13,13 +14,13 @@ public struct OpenQuestion: Hashable, Sendable, Codable {
 
         /// A period that was charged ahead has begun, and nothing was stated since.
         public static let renewalCheck: Reason = "renewal_check"
-        /// A period that was to renew ran out, and the store has not said whether it did.
+        /// A period that was to renew has ended, and the store has not reported if it did.
         public static let renewalDue: Reason = "renewal_due"
         /// A charge failed, access is over, and the store has not said how it ended.
         public static let chargeFailed: Reason = "charge_failed"
         /// There is grace, and no store said until when.
         public static let graceWithoutEnd: Reason = "grace_without_end"
-        /// The subscription is paused, and may go on at any time, or was to go on by itself.
+        /// The subscription is paused, and may continue at any time, or was to continue by itself.
         public static let paused: Reason = "paused"
         /// An owner of the purchase was stated and nothing else, for example while its payment is pending.
         public static let unknownPurchase: Reason = "unknown_purchase"

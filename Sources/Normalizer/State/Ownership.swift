@@ -1,6 +1,6 @@
 import SignatureCore
 
-/// When an account was named as the owner of a lineage, and what else it was called.
+/// When an account was named as the owner of a lineage, with its other names.
 package struct AccountClaim: Hashable, Sendable, Codable {
     /// The first statement that binds the lineage to the account: the first of a provider's, or the host's own word where
     /// no provider names the account.
@@ -72,9 +72,9 @@ extension SubscriptionState {
         if identifiers.count > 1 { claims.settleAliases() }
     }
 
-    /// The owner: the account that was named first, or that the lineage was last transferred to, with its
-    /// aliases. Of two accounts that nothing connects, the later named one is a conflict; whom the host's own claim alone
-    /// names, wherever a provider names another.
+    /// The owner: the account that was named first, or that the lineage was last transferred to, with its aliases. If
+    /// two accounts are unconnected, the later named one is a conflict; so is an account that only the host claims, if
+    /// a provider names another.
     public var ownership: Ownership { Ownerships([self], after: []).ownership(at: 0) }
 
     /// The account that the lineage belongs to, with its other names.
@@ -92,14 +92,15 @@ extension SubscriptionState {
     }
 }
 
-/// Purchases of some accounts in a store moved to other accounts, at one moment. Which of them is not said.
+/// Purchases of some accounts in a store moved to other accounts, at one moment. The purchases are not named.
 ///
-/// It is a hint, since who can log in under the name of an account can bring it about. It moves the only purchase that the accounts
-/// have in the store. Of several it moves those that a later statement names the new account for; the others stay, and are
-/// a conflict. What a later statement names the old account for stays in any case.
+/// It is a hint, since anyone who can log in under the name of an account can cause it. If the accounts have one
+/// purchase in the store, that moves. If they have several, those move for which a later statement names the new
+/// account; the others stay, and are a conflict. A purchase for which a later statement names the old account stays in
+/// any case.
 ///
-/// Accounts that turned out to be one customer are a transfer from all of them to all of them: each has what any of them
-/// had, and no account loses anything.
+/// Accounts that turned out to be one customer are a transfer from all of them to all of them: each gets the purchases
+/// of all, and no account loses any.
 public struct AccountTransfer: Hashable, Sendable, Codable {
     /// The store's world that it concerns.
     public var environment: StoreEnvironment
@@ -126,7 +127,7 @@ public struct AccountTransfer: Hashable, Sendable, Codable {
             let store: Store? = event.store == .unknown ? nil : event.store.rules.lineageStore ?? event.store
             self.init(environment: event.environment, store: store, transfer: transfer, by: Citation(event))
         case .notice(let notice) where notice.kind == .accountsLinked:
-            // A customer's purchases, whichever store has them. Identifiers of different sources make no account one.
+            // A customer's purchases, in any store. Identifiers of different sources make no account one.
             guard let account = event.account else { return nil }
             let names = Set(account.identifiers.filter { $0.source == account.source && !$0.id.isEmpty }).inOrder
             guard names.count > 1 else { return nil }
@@ -232,7 +233,7 @@ extension Citation {
         provider.isHost == other.provider.isHost ? precedes(other) : other.provider.isHost
     }
 
-    /// The order of statements, by time and then by everything else that tells them apart.
+    /// The order of statements, by time and then by all their other differences.
     func precedes(_ other: Citation) -> Bool {
         Assertion(Nothing(), by: self).precedes(Assertion(Nothing(), by: other))
     }

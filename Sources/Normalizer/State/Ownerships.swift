@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// The owners of all lineages that may have to do with some accounts: what a transfer between accounts moves depends on
-/// what else they have.
+/// The owners of all lineages that may concern some accounts: a transfer between accounts depends on their other
+/// purchases.
 struct Ownerships {
     let states: [SubscriptionState]
     private var bindings: [Binding]
@@ -14,7 +14,7 @@ struct Ownerships {
 
     /// Plays claims and transfers in the order in which they were stated.
     ///
-    /// - Parameter time: leave out transfers after it; what was so before stays.
+    /// - Parameter time: leave out transfers after it; the ownership before them stays.
     init(_ states: [SubscriptionState], after transfers: some Sequence<AccountTransfer>, by time: Int64 = .max) {
         self.states = states
         bindings = states.map { Binding($0.claims) }
@@ -80,8 +80,8 @@ struct Ownerships {
 
     private enum Word { case former, new }
 
-    /// The account that the lineage was named for since a transfer. The provider whose accounts moved knows best; the store that goes on naming the
-    /// buyer is heard where that provider says nothing.
+    /// The account that was named for the lineage since a transfer. The provider whose accounts moved knows best; the
+    /// store, which still names the buyer, counts if that provider names none.
     private func word(on move: AccountTransfer, at position: Int) -> Word? {
         let sources = Set((move.transfer.from + move.recipients).map(\.source))
         let former = Set(move.transfer.from.map(\.name))
@@ -95,7 +95,7 @@ struct Ownerships {
             let (isFormer, isNew) =
                 known[account] ?? (!names.isDisjoint(with: former), !names.isDisjoint(with: new))
             known[account] = (isFormer, isNew)
-            // Two names of one customer tell nothing.
+            // Two names of one customer decide nothing.
             guard isFormer != isNew, !isExplained(identifier, by: stated, since: move) else { continue }
             switch (isNew, sources.contains(identifier.source)) {
             case (true, _): latest.new = max(latest.new ?? stated, stated)

@@ -28,19 +28,21 @@ extension SubscriptionState {
         private var contents: Contents
 
         package var statement: Register<Fact.Period> { contents.statement }
-        /// The last statement of it, on the terms that its payment shows: a store may not say of a period what it cost.
+        /// The last statement of it, with the terms that its payment shows: a store may not state the price of a
+        /// period.
         package var fact: Fact.Period {
             var fact = contents.statement.latest.value
             if let paid = contents.paidPhase, fact.phase == .regular { fact.phase = paid }
             return fact
         }
         package var by: Citation { contents.statement.latest.by }
-        /// When the period itself was first stated: what was said of the lineage before may be out of date.
+        /// When the period itself was first stated: earlier statements about the lineage may be out of date.
         package var firstStated: Int64? { contents.firstStated }
         /// The lineages that it was stated for; more than one where lineages are linked.
         package var lineages: Set<SubscriptionID> { contents.lineages }
 
-        /// The products that the period was stated with, and when each was stated first: what is there now took the place of the others.
+        /// The products that the period was stated with, each with its first statement: the present one replaced the
+        /// others.
         package var products: [String: Int64] {
             contents.products ?? firstStated.map { [fact.product: $0] } ?? [:]
         }

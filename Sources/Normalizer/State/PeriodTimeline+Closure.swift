@@ -13,7 +13,7 @@ extension PeriodTimeline {
         }
     }
 
-    /// The purchases that are over or withheld, by every lineage that it is so for.
+    /// The purchases that are over or withheld, by each of their lineages.
     private static func closures(in state: SubscriptionState) -> [SubscriptionID: [Cut]] {
         var closures: [SubscriptionID: [Cut]] = [:]
         for (lineage, registers) in state.registers {

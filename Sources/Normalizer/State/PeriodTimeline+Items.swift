@@ -1,6 +1,6 @@
-// Items beside the main product: what a subscription has in addition to it, such as add-ons.
+// Items next to the main product: the additional products of a subscription, such as add-ons.
 extension PeriodTimeline {
-    /// The period of an item beside the main product: an add-on.
+    /// The period of an additional item: an add-on.
     struct Item {
         var entry: SubscriptionState.PeriodEntry
         /// The first moment without it; not after `start` where it gives none.

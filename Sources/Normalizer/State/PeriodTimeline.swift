@@ -1,5 +1,5 @@
-/// The periods of a state in the order of their starts, with what cuts or prolongs each: a pure reading of the state,
-/// in which nothing depends on how the state came about.
+/// The periods of a state in the order of their starts, with the end or extension of each: a pure reading of the state,
+/// which does not depend on the state's history.
 struct PeriodTimeline {
     /// Between the end of a replaced purchase and the start of the one in its place lie seconds.
     static let replacementSlack: Int64 = 60_000
@@ -36,7 +36,7 @@ struct PeriodTimeline {
         /// The products that it was stated with, each with the time of its first statement.
         var products: [String: Int64]
         var cut: Cut?
-        /// When the money for it went back, whichever statement cuts it.
+        /// The time of its refund, whatever statement cuts it.
         var refundedAt: Int64?
         var grace: Grace?
         /// The begin of another product's period that took the place of this one.
@@ -109,14 +109,14 @@ struct PeriodTimeline {
     }
 
     var periods: [Period] = []
-    /// The periods of items beside the main product, each with the period that it runs with.
+    /// The periods of additional items, each with the period that it runs with.
     var items: [Item] = []
     /// Ends of periods that are otherwise unknown.
     private(set) var unmatchedEnds: [Register<Fact.PeriodEnd>] = []
     /// Only built if many statements name transactions; for a few, a search through the periods is faster.
     private var indexOfTransaction: [String: Int] = [:]
     private let isIndexed: Bool
-    /// Transactions of periods that were billed anew from the same start.
+    /// Transactions of periods that were billed again from the same start.
     private var furtherTransactions: [(name: String, index: Int)] = []
 
     init(_ state: SubscriptionState) {
@@ -139,7 +139,7 @@ struct PeriodTimeline {
         applyEndsOfMainItems(of: state)
     }
 
-    /// The newest period that was stated itself: what registers are about. It may begin in the future.
+    /// The newest period that was stated itself, the subject of the registers. It may begin in the future.
     var newest: Period? { newestIndex.map { periods[$0] } }
 
     /// All transactions that a period is known by.
@@ -151,9 +151,9 @@ struct PeriodTimeline {
     /// The period that gives access at a moment; of several the one that began last.
     func granting(at time: Int64) -> Period? { periods.last { $0.grants(at: time) } }
 
-    /// The period that a statement names: by its transaction, else by its start, which is the nearest within the tolerance.
-    /// A statement that names no transaction is about the last period that starts before that, where none is near. One that
-    /// names a transaction that is not known is about none yet: what ended before is not what it ends.
+    /// The period that a statement names: by its transaction, else by its start, which is the nearest within the
+    /// tolerance. A statement without a transaction and without a near period is about the last period that starts
+    /// before. A statement with an unknown transaction is about no period yet: it does not end the one before.
     func index(transaction: String?, start: Int64?) -> Int? {
         if let transaction, !transaction.isEmpty {
             let named =
@@ -200,8 +200,8 @@ struct PeriodTimeline {
 
     func period(before start: Int64) -> Period? { lastBegun(by: start - 1).map { periods[$0] } }
 
-    // Statements of one transaction are one entry already. Entries of one start are one period too: a store may bill
-    // a period anew when its product changes, and some channels name no transaction.
+    // Statements of one transaction are one entry already. Entries of one start are one period too: a store may bill a
+    // period again when its product changes, and some channels name no transaction.
     private mutating func gather(_ entries: [SubscriptionState.PeriodKey: SubscriptionState.PeriodEntry]) {
         let listed = Array(entries)
         let order = listed.indices.map { (listed[$0].value.fact.period.startMilliseconds, $0) }
@@ -242,7 +242,7 @@ struct PeriodTimeline {
     ) -> Bool {
         if start == period.start {
             guard let transaction, let known = period.transaction, transaction != known else { return true }
-            // Of a period whose end alone is known it is not said that it begins there, with what takes its place.
+            // A period of which only the end is known need not begin there, with its successor.
             return !entry.isEndAlone && !period.entry.isEndAlone
         }
         return start - period.start <= ServicePeriod.startTolerance && (transaction == nil || period.transaction == nil)
@@ -318,8 +318,8 @@ struct PeriodTimeline {
     }
 
     // A later statement, such as the end of the purchase, takes back the rest of a grace, and not the part that has
-    // passed. Grace that has run out does not replace grace that continues, be it of a linked lineage or of a state
-    // that was stored without it.
+    // passed. Grace that has run out does not replace grace that continues, of a linked lineage or of a state that was
+    // stored without it.
     private mutating func applyLapsedGrace(_ registers: SubscriptionState.Registers, lineage: SubscriptionID) {
         guard let said = registers.billing, let grace = registers.grace else { return }
         apply(grace, until: said.by.milliseconds, lineage: lineage)

@@ -59,7 +59,7 @@ struct Refinement {
                 refund.affectsCurrentPeriod = affectsCurrentPeriod(refund) ?? refund.affectsCurrentPeriod
             }
             refund.transaction = reading.transaction ?? refund.transaction
-            // All that was paid may have gone back, be it in parts.
+            // All that was paid may have been refunded, even in parts.
             if case .amount = refund.scope, reading.refundStood.now?.value.scope == .full { refund.scope = .full }
             refined.event = .refunded(refund)
         case .extended(var extended):
@@ -183,7 +183,7 @@ struct Refinement {
         return cut.reason != .refunded || before.end.addingClamped(ServicePeriod.startTolerance) < start
     }
 
-    /// True if a product ran beside the main one until a moment, and is what is left of the subscription.
+    /// True if a product ran next to the main one until a moment, and is the rest of the subscription.
     private func runsOn(_ product: String, until start: Int64) -> Bool {
         now.timeline.items.contains {
             $0.entry.fact.product == product && $0.start < start && $0.accessEnd >= start - ServicePeriod.startTolerance
@@ -259,8 +259,8 @@ struct Refinement {
     private func affectsCurrentPeriod(_ refund: LifecycleEvent.Refund) -> Bool? {
         let stated = event.refund
         if let purchase {
-            // Only the amount of a refund with a name of its own tells what it leaves of a sale; a store that says by
-            // itself what it takes away can give all of the money back and take nothing.
+            // Only the amount of a refund with a name of its own shows what it leaves of a sale. A store that states
+            // separately what it takes away can refund all of the money and take nothing.
             guard let stated, !stated.endsAccess else { return true }
             let isAll = event.store.rules.takesBackRefundedSales && stated.scope == .full
             return isAll || stated.isWhole(of: purchase) ? true : nil

@@ -159,10 +159,10 @@ extension SubscriptionState {
         return .amount(total)
     }
 
-    /// True if money that is said to have gone back is covered by refunds that were reported: one refund is reported by itself,
-    /// and as part of all that went back of its charge.
+    /// True if reported refunds cover this amount: one refund is reported by itself, and as part of all refunds of its
+    /// charge.
     ///
-    /// - Parameter amount: what the event says went back with it.
+    /// - Parameter amount: the refunded amount, as the event states it.
     func wasReported(_ refund: Fact.RefundState, of amount: Money?) -> Bool {
         guard refund.scope != nil else { return false }
         let stated = refunds(of: refund.transaction).filter { reports.hasRefund(RefundKey($0.value)) }

@@ -197,7 +197,7 @@ extension Register {
         }
     }
 
-    /// All that was said in one moment with equal right: the steps, and the highest of what states no step.
+    /// All statements of one moment with equal authority: the steps, and the highest of those without a step.
     fileprivate struct Moment: Hashable, Sendable {
         /// More statements of one object in one moment than a store makes.
         private static var maximumSteps: Int { 16 }

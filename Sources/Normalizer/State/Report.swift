@@ -2,8 +2,8 @@ import FoundationEssentials
 
 /// The subject of an event, and the event's statement about it.
 ///
-/// It follows from the kind and the facts of the event alone, never from what a state knows. Two channels report one fact
-/// with equal reports, apart from their times.
+/// It follows from the kind and the facts of the event alone, never from a state's knowledge. Two channels report one
+/// fact with equal reports, apart from their times.
 package struct Report: Hashable, Sendable {
     package enum Topic: String, Hashable, Sendable, Codable {
         /// The course of a period: begun with a product, paused, ended.
@@ -83,7 +83,7 @@ package struct Report: Hashable, Sendable {
             resumesAt.map { "\(pauseScheduled) \(seconds($0))" } ?? pauseScheduled
         }
 
-        /// A relay knows of no attempts: what it reports is the first.
+        /// A relay knows of no attempts: its report is the first.
         static func failed(_ billing: Fact.Billing) -> String {
             let charge = billing.charge
             return [
@@ -176,7 +176,7 @@ extension Report {
             (subject, value) = (Subject(topic: .purchase, transaction: purchase.transaction), Value.stated)
         case .transferred(let transfer):
             guard let lineage = event.subscription else { return nil }
-            // By digest, so that what names a person stands in one place of a state.
+            // By digest, so that a person's name is in only one place of a state.
             let accounts = transfer.to.map { "\($0.source)/\($0.id)" }.sorted().joined(separator: ",")
             (subject, value) = (Subject(topic: .owner), EventID(lineage, .transferred, accounts).description)
         case .purchasePending, .purchasePendingCanceled, .offerRedeemed, .refundRequested, .refundDeclined,

@@ -28,7 +28,7 @@ package struct ReportLog: Hashable, Sendable {
         marks[subject] = known.suffix(Self.maximumMarks)
     }
 
-    /// True if the refund was reported, be it undone since.
+    /// True if the refund was reported, even if it was undone since.
     func hasRefund(_ key: SubscriptionState.RefundKey) -> Bool {
         marks.contains { subject, marks in
             subject.topic == .refund && subject.transaction == key.transaction && subject.refund == key.refund
@@ -36,7 +36,7 @@ package struct ReportLog: Hashable, Sendable {
         }
     }
 
-    /// All that was reported of a subject, under whichever name.
+    /// All reports about a subject, under any of its names.
     func marks(of subject: Report.Subject, where isSame: (Report.Subject) -> Bool) -> [Report.Mark] {
         marks.reduce(into: []) { found, entry in
             guard entry.key.topic == subject.topic, entry.key == subject || isSame(entry.key) else { return }

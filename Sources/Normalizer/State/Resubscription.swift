@@ -21,9 +21,10 @@ extension AccountLedger {
 }
 
 extension StoreStatement {
-    /// True if it may tell that a customer comes back to what they had under another name: it is the first of a period.
+    /// True if it may show that a customer comes back to an earlier product under another name: it is the first of a
+    /// period.
     ///
-    /// - Parameter known: what is known of the purchase without it.
+    /// - Parameter known: the earlier knowledge of the purchase.
     package func mayTellReturn(of known: SubscriptionState?) -> Bool {
         guard subscription.store.rules.namesReturnAnew, known?.periods.isEmpty ?? true else { return false }
         return facts.contains { $0.kind == .period }

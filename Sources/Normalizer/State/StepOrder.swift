@@ -10,8 +10,8 @@ struct StepOrder {
         var notification: String?
     }
 
-    /// The content in the end: one where the steps tell, and several where some are missing, or lead in a circle of which
-    /// nothing says where it began.
+    /// The final content: one if the steps decide it, and several if some are missing, or lead in a circle without a
+    /// known beginning.
     let ends: Set<String>
 
     /// - Parameter earlier: the content before the first step, where known.

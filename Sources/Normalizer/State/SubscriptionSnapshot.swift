@@ -13,13 +13,13 @@ public struct SubscriptionSnapshot: Hashable, Sendable, Codable {
         case trial
         /// A paid or granted period runs, or a product bought once is owned.
         case active
-        /// A charge failed; access goes on in a grace period.
+        /// A charge failed; access continues in a grace period.
         case grace
         /// A charge failed; the store tries again, without access.
         case billingRetry = "billing_retry"
         /// The subscription is paused.
         case paused
-        /// The period ran out, and the store has not said yet whether it renewed.
+        /// The period has ended, and the store has not reported yet if it renewed.
         case renewalDue = "renewal_due"
         /// Access ended because the money went back.
         case refunded
@@ -51,7 +51,7 @@ public struct SubscriptionSnapshot: Hashable, Sendable, Codable {
     @OptionalEventTime public var resumesAt: Date?
     /// The price change under way.
     public var priceChange: LifecycleEvent.PriceChange?
-    /// When to look again; absent where nothing is known to change by itself.
+    /// When to look again; absent if no change is known.
     @OptionalEventTime public var nextTransition: Date?
 
     private enum CodingKeys: String, CodingKey {
@@ -130,7 +130,7 @@ extension SubscriptionState {
                 // A charge that failed at the end of a pause, or with which the store withholds the purchase, is tried again.
                 let isOver = timeline.newest?.cut.map { !$0.isOfPurchase && $0.reason != .paused } ?? false
                 guard !isOver, let charge = billing(timeline)?.value, charge.status != .settled else { return .expired }
-                // Attempts go on when grace has run out, and not beyond the store's last one.
+                // Attempts continue when grace has run out, and not beyond the store's last one.
                 let isTried = charge.retryUntil.map { time < $0.millisecondsSince1970 } ?? (charge.status == .suspended)
                 return isTried ? .billingRetry : .expired
             case .customer, .priceIncreaseDeclined, .productUnavailable, .replaced, .developer, .unknown:

@@ -50,7 +50,7 @@ extension SubscriptionState {
         return denial(at: time, timeline, owned)
     }
 
-    // MARK: What grants
+    // MARK: Grants
 
     struct OwnedPurchase {
         var start: Int64
@@ -93,7 +93,7 @@ extension SubscriptionState {
         }
     }
 
-    /// The end of what was shared and not bought, unless a later statement of the purchase took it back.
+    /// The end of a shared purchase, unless a later statement of the purchase withdrew it.
     func revocation(
         of purchase: Fact.OneTimePurchase,
         statedBy statement: Citation
@@ -183,7 +183,7 @@ extension SubscriptionState {
         )
     }
 
-    // MARK: What denies
+    // MARK: Denials
 
     private func denial(
         at time: Int64,
@@ -261,7 +261,7 @@ extension SubscriptionState {
     }
 }
 
-// MARK: What the registers say
+// MARK: Registers
 
 extension SubscriptionState {
     // Linked lineages keep registers of their own, for the end of a replaced purchase says nothing of its successor.
@@ -301,8 +301,8 @@ extension SubscriptionState {
         newestRegisters(timeline).compactMap(\.priceChange).highest()
     }
 
-    /// The product that takes the place of the current one when its period ends, and what states it; a period that begins
-    /// then states it by itself.
+    /// The product that replaces the current one when its period ends, with its statement. The period that begins then
+    /// states it itself.
     func pendingProduct(
         at time: Int64,
         _ timeline: PeriodTimeline

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-// Maps are written as lists in a fixed order, and read by joining what is listed: a list with repetitions, or one that
+// Maps are written as lists in a fixed order, and read by joining their entries: a list with repetitions, or one that
 // was put together from two states, reads as their join.
 extension SubscriptionState: Codable {
     private enum CodingKeys: String, CodingKey {

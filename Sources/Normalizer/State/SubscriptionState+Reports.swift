@@ -1,11 +1,11 @@
 import FoundationEssentials
 
 extension SubscriptionState {
-    /// True if an event reported the same before, and nothing else was so in between.
+    /// True if an event reported the same before, and nothing different was true in between.
     ///
     /// - Parameters:
-    ///   - prior: what the state said before the report.
-    ///   - now: what it says with the facts that come with the report.
+    ///   - prior: the state before the report.
+    ///   - now: the state with the facts that come with the report.
     func wasReported(_ report: Report, prior: Situation, now: Situation) -> Bool {
         let subject = report.subject
         let reported = reported(on: subject, now.timeline)
@@ -13,7 +13,7 @@ extension SubscriptionState {
         return ReportLog.Course(reported: reported, known: prior.known(subject, of: self)).contains(report.mark)
     }
 
-    /// All that was reported on a subject, by whichever name of it.
+    /// All reports about a subject, by any of its names.
     func reported(on subject: Report.Subject, _ timeline: PeriodTimeline) -> [Report.Mark] {
         let period = subject.isOfPeriod ? timeline.index(of: subject) : nil
         let names = period.map(timeline.transactions) ?? []
@@ -81,7 +81,7 @@ extension PeriodTimeline {
 }
 
 extension Report.Topic {
-    /// True if it is about the period itself, and not about what comes after it.
+    /// True if it is about the period itself, and not about a later step.
     fileprivate var isOfBeginning: Bool { self == .course || self == .payment }
 }
 

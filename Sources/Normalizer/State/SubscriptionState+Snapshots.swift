@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-// A snapshot is complete: what an earlier statement had and a later one leaves out is no longer so. Members that every
+// A snapshot is complete: a fact that an earlier statement had and a later one leaves out is over. Members that every
 // snapshot states in one fact, such as billing or the renewal intent, follow from the later statement by themselves. A
-// refund and the end of sharing are facts of their own, which a snapshot without them does not mention; here is how it takes
-// them back all the same.
+// refund and the end of sharing are facts of their own, which a later snapshot does not mention; this file lets it
+// withdraw them.
 extension SubscriptionState {
     /// Notes when a transaction was last stated as a whole.
     mutating func noteSnapshot(of transaction: String?, by citation: Citation) {

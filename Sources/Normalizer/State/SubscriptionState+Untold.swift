@@ -1,13 +1,13 @@
 public import FoundationEssentials
 
 extension SubscriptionState {
-    /// The events that known facts amount to and that no event has reported, in the order in which they took effect.
+    /// Events for known facts that no event has reported, in the order in which they took effect.
     ///
-    /// A notification may be lost for good, and a later one, an upload or a look-up state its facts all the same. To act on what
-    /// was lost, apply these events like any others; the notification is a duplicate if it comes after all. Of a period, an end,
-    /// a refund, a purchase and a scheduled change the id is the one that a notification gives it.
+    /// A notification may be lost for good, while a later one, an upload or a look-up states its facts. To act on the
+    /// lost one, apply these events like any others; the notification is a duplicate if it comes after all. Periods,
+    /// ends, refunds, purchases and scheduled changes have the id that a notification gives them.
     ///
-    /// Call it for what notifications had the time to tell: right after a look-up, they may be on their way.
+    /// Call it when notifications have had time to arrive: right after a look-up, they may be on their way.
     ///
     /// - Parameter receivedAt: the time to give the events.
     public func untold(receivedAt: Date) -> [NormalizedEvent] {
@@ -202,7 +202,7 @@ private struct Amounts {
         add(.priceChange(change), [.priceChange(price.value)], of: lineage, by: price.by, about: period)
     }
 
-    /// - Parameter id: absent for what channels share no id for.
+    /// - Parameter id: absent for facts that channels share no id for.
     private mutating func add(
         _ event: LifecycleEvent,
         _ facts: [Fact],

@@ -186,7 +186,7 @@ public struct SubscriptionState: Hashable, Sendable {
         return true
     }
 
-    /// This state joined with what another knows.
+    /// This state joined with another's knowledge.
     ///
     /// - Returns: nil for a state of another environment.
     public func joined(with other: SubscriptionState) -> SubscriptionState? {

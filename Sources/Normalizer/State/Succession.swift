@@ -1,15 +1,15 @@
 import FoundationEssentials
 
-// A store that names a changed purchase anew has the relays of its notifications name two. Their lineages are joined like those
-// that are stated to be one. Each rule asks for one statement on either side, and statements are never taken back, so that
-// the order in which they come does not matter.
+// If a store gives a changed purchase a new name, the relays of its notifications name two lineages. They are joined
+// like lineages that are stated to be one. Each rule needs one statement on either side, and statements are never taken
+// back, so the order of arrival does not matter.
 
 extension SubscriptionState {
     /// How far from the stated moment the purchase begins that is meant: a relay may hear of either first.
     private static let window: UInt64 = 900_000
 
-    /// True if another state is this purchase, continued: its place is said to be taken when the other begins, or the other is
-    /// what an account has once only.
+    /// True if another state is this purchase, continued: this one is stated as replaced when the other begins, or the
+    /// other is a product that an account has only once.
     func isSucceeded(by other: SubscriptionState) -> Bool {
         guard environment == other.environment else { return false }
         return other.periods.values.contains { entry in
@@ -59,9 +59,9 @@ extension StoreStatement {
         return accounts
     }
 
-    /// True if it may tell that one purchase takes the place of another which it does not name.
+    /// True if it may show that one purchase replaces another one, which it does not name.
     ///
-    /// - Parameter known: what is known of the purchase without it.
+    /// - Parameter known: the earlier knowledge of the purchase.
     package func mayTellSuccessor(of known: SubscriptionState?) -> Bool {
         guard subscription.store.rules.relaysOmitReplacedPurchase, !provider.speaks(for: subscription.store) else {
             return false

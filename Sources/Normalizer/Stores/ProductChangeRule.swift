@@ -81,7 +81,7 @@ extension ProductCatalog {
         }
     }
 
-    /// Google Play's rule: the replacement mode that the app asked for decides when, the catalogue what.
+    /// Google Play's rule: the app's replacement mode decides when, the catalogue decides the direction.
     ///
     /// - Returns: nil where ``direction(from:to:)`` is nil, or for a mode that this version does not know.
     public func playChange(from old: String, to new: String, mode: PlayReplacementMode) -> ProductChangeClass? {
@@ -102,8 +102,8 @@ extension ProductCatalog {
         )
     }
 
-    /// Stripe's rule: a schedule waits for the end of the period, everything else is at once; what is done with the
-    /// money is what the update asked for.
+    /// Stripe's rule: a schedule waits for the end of the period, everything else is at once; the update decides about
+    /// the money.
     ///
     /// - Returns: nil where ``direction(from:to:)`` is nil.
     public func stripeChange(from old: String, to new: String, isScheduled: Bool, prorates: Bool) -> ProductChangeClass?

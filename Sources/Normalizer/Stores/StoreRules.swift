@@ -17,8 +17,8 @@ package struct StoreRules: Hashable, Sendable {
     /// that a later period overlaps, was replaced.
     package var listsAllItems = false
 
-    /// True if the store does not say which item of a subscription is the main one. The item that was so before a renewal is so after
-    /// it, as long as it renews.
+    /// True if the store does not mark the main item of a subscription. The main item before a renewal stays the main
+    /// item after it, as long as it renews.
     package var keepsMainItem = false
 
     /// True if a subscription can end in the middle of a period that was paid for, and come back in it: at once, on request,
@@ -28,14 +28,14 @@ package struct StoreRules: Hashable, Sendable {
     /// True if the store states a period before it is paid for. Credits wait for the charge.
     package var statesUnpaidPeriods = false
 
-    /// True if a charge is what is left to pay after the unused part of the old product is set off. Otherwise the charge is the
-    /// whole price, and the store gives the unused part back.
+    /// True if a charge is the difference after the unused part of the old product is set off. Otherwise the charge is
+    /// the whole price, and the store refunds the unused part.
     package var chargesNet = false
 
-    /// True if a product may begin anew ahead of its end, in another rhythm or quantity, and the unused part is set off.
+    /// True if a product may begin again before its end, in another rhythm or quantity, and the unused part is set off.
     package var restartsProduct = false
 
-    /// True if the product may change in the middle of a period that goes on.
+    /// True if the product may change in the middle of a period that continues.
     package var switchesWithinPeriods = false
 
     /// True if the store does not state when a renewed period began. A statement about something else then gives the period
@@ -46,8 +46,8 @@ package struct StoreRules: Hashable, Sendable {
     /// first one reported again.
     package var namesRefunds = false
 
-    /// True if a refund only moves money. What was bought once is gone when all of its money went back, be it in parts, and a
-    /// subscription goes on. Money that a bank takes back in part leaves both.
+    /// True if a refund only moves money. A one-time purchase ends when all of its money is refunded, even in parts,
+    /// and a subscription continues. Money that a bank takes back in part leaves both.
     package var takesBackRefundedSales = false
 
     /// True if a payment is an invoice, which may come before the period that it pays for is stated.
@@ -57,8 +57,8 @@ package struct StoreRules: Hashable, Sendable {
     /// start stays.
     package var renamesPeriodOnRestore = false
 
-    /// True if every statement of a transaction says all that is so of it, the refund included, whatever it is about. What
-    /// such a statement leaves out is no longer so.
+    /// True if every statement of a transaction says all that is true of it, the refund included, whatever it is about.
+    /// A fact that such a statement leaves out is over.
     package var statesAllOfTransactions = false
 
     /// How long after a change the store may still sign statements that lack it, in milliseconds: its servers do not agree at
@@ -69,7 +69,7 @@ package struct StoreRules: Hashable, Sendable {
     /// the name, even where it is charged before the period before it ends.
     package var changesUnderNewName = false
 
-    /// True if one order can pay for time that goes on under another name, as after a change that is paid with time.
+    /// True if one order can pay for time that continues under another name, as after a change that is paid with time.
     package var ordersSpanNames = false
 
     /// True if relays may state a product without its plan.

@@ -5,7 +5,7 @@ import SignatureCore
 import SignatureIssuing
 import WireJSON
 
-/// Plays Apple's App Store Server API: answers requests from what an app has sold, and refuses tokens that Apple refuses.
+/// Plays Apple's App Store Server API: answers requests from an app's sales, and refuses tokens that Apple refuses.
 ///
 /// It is a value: change it between two requests as the App Store changes. Put it behind a server on the loopback interface, or
 /// behind a stub of a transport.
@@ -35,7 +35,7 @@ public struct AppStoreServerSimulator: Sendable {
         }
     }
 
-    /// A notification, and whether the backend took it.
+    /// A notification, with true if the backend took it.
     public struct Sent: Hashable, Sendable {
         /// The notification.
         public var notification: AppleSimulator.Notification
@@ -206,7 +206,7 @@ extension AppStoreServerSimulator {
             return start <= signed && signed <= end && wants && isOfType
                 && (transaction.map { isAbout(entry, $0) } ?? true)
         }
-        // A token holds where a page begins and what was asked for, since the same request has to come with it.
+        // A token holds the beginning of a page and the request, since the same request must come with it.
         var first = 0
         if let token = query["paginationToken"] {
             let parts = token.split(separator: "_").map(String.init)

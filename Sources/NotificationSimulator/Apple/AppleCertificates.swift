@@ -1,10 +1,10 @@
 package import SignatureCore
 package import SignatureIssuing
 
-/// A public-key infrastructure with the shape of Apple's: root and intermediate on P-384, leaf on P-256, all signed with
-/// ecdsa-with-SHA384, Apple's two marker extensions, and about as large, so that what it signs is as large as Apple's.
+/// A public-key infrastructure with the shape and about the size of Apple's: root and intermediate on P-384, leaf on
+/// P-256, all signed with ecdsa-with-SHA384, and Apple's two marker extensions.
 ///
-/// Nothing trusts it but a receiver that is given its root.
+/// Only a receiver that is given its root trusts it.
 package struct AppleCertificates: Sendable {
     package static let leafMarker = "1.2.840.113635.100.6.11.1"
     package static let intermediateMarker = "1.2.840.113635.100.6.2.1"

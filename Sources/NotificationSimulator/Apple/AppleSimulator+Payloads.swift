@@ -187,7 +187,7 @@ extension AppleSimulator {
         /// `revocationPercentage`, in thousandths of a percent.
         public var revocationPercentage: Int64?
 
-        /// Makes a transaction with what every one has.
+        /// Makes a transaction with the members that all have.
         public init(
             transactionId: String,
             originalTransactionId: String,
@@ -244,7 +244,7 @@ extension AppleSimulator {
         /// `appTransactionId`
         public var appTransactionId: String?
 
-        /// Makes renewal info with what every one has.
+        /// Makes renewal info with the members that all have.
         public init(originalTransactionId: String, productId: String, autoRenewProductId: String) {
             self.originalTransactionId = originalTransactionId
             self.productId = productId

@@ -36,7 +36,7 @@ public struct AppleStory: Sendable, Hashable {
     /// When something happens.
     @nonexhaustive
     public enum Time: Sendable, Hashable {
-        /// So long after what happened before.
+        /// So long after the step before.
         case after(Duration)
         /// When the current period ends.
         case atPeriodEnd
@@ -125,7 +125,7 @@ public struct AppleStory: Sendable, Hashable {
         public var type: String
         /// The regular price, in thousandths of a US dollar.
         public var price: Int64
-        /// How long a period of a subscription lasts; nil for what does not renew.
+        /// How long a period of a subscription lasts; nil for a one-time product.
         public var period: Period?
 
         /// Describes a product.

@@ -373,7 +373,7 @@ extension AppleStoryteller {
     }
 }
 
-// MARK: What they share
+// MARK: Shared parts
 
 extension AppleStoryteller {
     private func nonsense(_ what: String) -> SimulatorError { SimulatorError("story \(story): \(what)", .nonsense) }
@@ -407,7 +407,7 @@ extension AppleStoryteller {
         transaction.appTransactionId = appTransactionId
     }
 
-    /// Changes the subscription and tells of it.
+    /// Changes the subscription and reports it.
     private mutating func change(
         _ type: String,
         _ subtype: String? = nil,

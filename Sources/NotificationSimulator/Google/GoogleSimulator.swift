@@ -3,10 +3,10 @@ public import LifecycleEvents
 import SignatureCore
 import SignatureIssuing
 
-/// Stands in for Google Play: pushes notifications as Pub/Sub does, with tokens of an OpenID Connect issuer of its own, and
-/// knows what the Play Developer API answers to them.
+/// Stands in for Google Play: pushes notifications as Pub/Sub does, with tokens of an OpenID Connect issuer of its own,
+/// and knows the Play Developer API's answers to them.
 ///
-/// The same seed gives the same bytes. A receiver accepts them when its keys are ``keySet``, and only then.
+/// The same seed gives the same bytes. Only a receiver whose keys are ``keySet`` accepts them.
 public struct GoogleSimulator: Sendable {
     /// How Pub/Sub hands a message over.
     @nonexhaustive

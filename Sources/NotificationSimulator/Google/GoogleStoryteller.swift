@@ -223,7 +223,7 @@ extension GoogleStoryteller {
             var renewed = Self.item(standing, purchase.order)
             renewed.isRenewing = standing.willRenew
             if isDeferredChange {
-                // For a while, the item that was replaced is listed beside the one that took its place.
+                // For a while, the replaced item is listed next to its successor.
                 purchase.items[0].extra = JSONMembers()
                 purchase.items = [purchase.items[0], renewed]
             } else {
@@ -416,7 +416,7 @@ extension GoogleStoryteller {
     }
 }
 
-// MARK: What they share
+// MARK: Shared parts
 
 extension GoogleStoryteller {
     private func token(_ number: Int) -> String {
@@ -448,7 +448,7 @@ extension GoogleStoryteller {
 
     private mutating func acknowledge() { subscription?.isAcknowledged = true }
 
-    /// Changes the purchase, and tells of it.
+    /// Changes the purchase, and reports it.
     private mutating func update(
         _ number: Int64,
         _ scene: Plot.Scene,

@@ -56,7 +56,7 @@ struct PlaySubscription {
     var items: [Item]
     var linked: String?
     var isAcknowledged = false
-    /// Members that tell more of the state.
+    /// Further members of the state.
     var context = JSONMembers()
     /// How many renewals were paid for.
     var renewals = 0

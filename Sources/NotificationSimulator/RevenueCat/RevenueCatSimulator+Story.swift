@@ -26,7 +26,7 @@ extension RevenueCatSimulator: StorySimulator {
         return teller.notifications
     }
 
-    /// One attempt: RevenueCat signs each anew.
+    /// One attempt: RevenueCat signs each one again.
     public func delivery(
         of notification: SimulatedNotification,
         sentAt: Date

@@ -40,7 +40,7 @@ struct RevenueCatStoryteller {
     private var owner: String
     private(set) var notifications: [SimulatedNotification] = []
 
-    /// RevenueCat tells a little after the moment.
+    /// RevenueCat reports a little after the moment.
     private static let lag: Int64 = 3000
 
     init(_ story: Story, _ scenes: [Plot.Scene], from start: Date, seed: String) throws(SimulatorError) {
@@ -180,7 +180,7 @@ extension RevenueCatStoryteller {
             emit("RENEWAL", purchase, scene, charged(purchase))
             return
         }
-        // Without a new product the change is immediate, and the purchase of the other tells of it.
+        // Without a new product the change is immediate, and the new purchase reports it.
         emit("PRODUCT_CHANGE", old, scene)
         emit("INITIAL_PURCHASE", purchase, scene, charged(purchase))
         old.end = scene.time
@@ -215,7 +215,7 @@ extension RevenueCatStoryteller {
     }
 }
 
-// MARK: What they share
+// MARK: Shared parts
 
 extension RevenueCatStoryteller {
     private var nothing: SimulatorError { SimulatorError("nothing was bought", .nonsense) }

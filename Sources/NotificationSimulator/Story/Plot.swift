@@ -1,7 +1,7 @@
 import FoundationEssentials
 import LifecycleEvents
 
-/// A story with its times worked out: what each provider tells differs, what happens does not.
+/// A story with its times worked out. What happens is the same for all providers; only their reports differ.
 struct Plot {
     /// How the customer's subscription stands.
     struct Standing: Sendable, Hashable {
@@ -40,7 +40,7 @@ struct Plot {
     private let provider: Provider
     private var now: Milliseconds
     private var standing: Standing?
-    /// True if what was paid for last does not renew, so that its refund is none of the subscription.
+    /// True if the last payment was for a one-time purchase, so that its refund does not concern the subscription.
     private var isItemLatest = false
 
     static func scenes(
@@ -91,7 +91,7 @@ struct Plot {
         return Scene(step: index, time: now, act: step.act, before: before, after: standing)
     }
 
-    /// The end of the year 9000, so that no period after it leaves what can be written.
+    /// The end of the year 9000, so that every later period can still be written.
     private static let latest: Milliseconds = 221_845_392_000_000
 
     private func current() throws(SimulatorError) -> Standing {

@@ -1,10 +1,10 @@
 public import FoundationEssentials
 public import LifecycleEvents
 
-/// Something that a provider has to tell, before it is signed and sent.
+/// A notification of a provider, before it is signed and sent.
 ///
-/// Its bytes and its identity are the same whenever and however often it is sent; what depends on the moment of sending
-/// (a signature over the time, a token's lifetime) is made by ``StorySimulator/delivery(of:sentAt:)``.
+/// Its bytes and its identity are the same whenever and however often it is sent. The parts that depend on the moment
+/// of sending (a signature over the time, a token's lifetime) are made by ``StorySimulator/delivery(of:sentAt:)``.
 public struct SimulatedNotification: Sendable, Hashable {
     /// The provider that sends it.
     public var provider: Provider

@@ -4,7 +4,7 @@ extension Story {
     /// The providers that stories are played on.
     public static let providers: [Provider] = [.apple, .google, .revenuecat, .stripe]
 
-    /// Why a provider cannot tell this story; nil where it can.
+    /// The reason that a provider cannot play this story; nil if it can.
     public func absence(at provider: Provider) -> String? {
         for step in steps {
             if let absence = step.act.absence(at: provider) { return "\(step.act.name): \(absence)" }
@@ -12,7 +12,7 @@ extension Story {
         return nil
     }
 
-    /// True if an act that only Google Play has makes it a story of Google Play, also where a relay tells it.
+    /// True if an act that only Google Play has makes it a story of Google Play, even if a relay reports it.
     var isOfGooglePlay: Bool {
         steps.contains { $0.act.absence(at: .apple) != nil && $0.act.absence(at: .google) == nil }
     }
@@ -66,7 +66,7 @@ extension Story.Act {
         }
     }
 
-    /// Why a provider has, or tells, no such thing; nil where it does.
+    /// The reason that a provider lacks, or does not report, this act; nil if it does.
     public func absence(at provider: Provider) -> String? {
         switch provider {
         case .apple: absenceAtApple

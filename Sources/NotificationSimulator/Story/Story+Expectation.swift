@@ -8,7 +8,7 @@ extension Story {
         public var step: Int
         /// The kinds of event, each fact once, in the order in which they are reported.
         public var kinds: [LifecycleEvent.Kind]
-        /// Why these are not what the act comes to elsewhere; nil where they are.
+        /// The reason that these differ from the act's events elsewhere; nil if they do not.
         public var difference: String?
     }
 
@@ -62,7 +62,7 @@ extension Story.Act {
 extension Plot.Scene {
     typealias Wording = (kinds: [LifecycleEvent.Kind], why: String)
 
-    /// Where a provider tells it in other words: which, and why.
+    /// The different wording of a provider, with the reason.
     func wording(at provider: Provider) -> Wording? {
         switch provider {
         case .apple: apple

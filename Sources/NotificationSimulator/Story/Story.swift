@@ -1,8 +1,8 @@
 /// The life of one customer, as data: a list of steps, each an act and the time that it takes place.
 ///
-/// A story knows no provider. Each simulator tells it in its provider's notifications, or says with
-/// ``SimulatorError/Reason/notOffered(by:)`` that its provider has nothing of the kind. Times are virtual: they follow from
-/// where the story starts, and no clock is read.
+/// A story knows no provider. Each simulator plays it in its provider's notifications, or refuses with
+/// ``SimulatorError/Reason/notOffered(by:)`` if its provider has no such act. Times are virtual: they follow from the
+/// start of the story, and no clock is read.
 public struct Story: Sendable, Hashable {
     /// A stable name, such as `trial-converts`.
     public let id: String
@@ -35,7 +35,7 @@ public struct Story: Sendable, Hashable {
     /// When something happens.
     @nonexhaustive
     public enum Time: Sendable, Hashable {
-        /// So long after what happened before.
+        /// So long after the step before.
         case after(Duration)
         /// So long before the current period ends.
         case beforePeriodEnd(Duration)
@@ -62,9 +62,9 @@ public struct Story: Sendable, Hashable {
         case renewEarly
         /// The provider charges for the next period although the customer has just canceled: the charge was under way.
         case renewAfterCancel
-        /// A charge for the renewal fails; access goes on for so long where a grace period is given.
+        /// A charge for the renewal fails. With a grace period, access continues for that long.
         case failCharge(grace: Duration?)
-        /// The grace period ends without payment, and access with it; the provider goes on trying.
+        /// The grace period ends without payment, and access with it; the provider continues to try.
         case endGrace
         /// The outstanding charge succeeds.
         case recover

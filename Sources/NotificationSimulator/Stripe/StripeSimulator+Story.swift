@@ -26,7 +26,7 @@ extension StripeSimulator: StorySimulator {
         return teller.notifications
     }
 
-    /// One attempt: Stripe signs each anew.
+    /// One attempt: Stripe signs each one again.
     public func delivery(
         of notification: SimulatedNotification,
         sentAt: Date

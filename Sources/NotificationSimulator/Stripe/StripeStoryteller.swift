@@ -436,7 +436,7 @@ extension StripeStoryteller {
     }
 }
 
-// MARK: What they share
+// MARK: Shared parts
 
 extension StripeStoryteller {
     private func standing(_ scene: Plot.Scene) throws(SimulatorError) -> Plot.Standing {

@@ -8,7 +8,7 @@ struct SharedAuthorization: Sendable {
     static let headerName = "Authorization"
 
     private struct Candidate {
-        // Digests have one length, so that comparing them tells nothing of the length of the value.
+        // Digests have one length, so comparing them does not reveal the length of the value.
         let digest: Digest
         let evidence: Origin.Evidence
     }

@@ -40,7 +40,7 @@ public struct RevenueCatAPIError: Error, Hashable, Sendable, CustomStringConvert
     /// True if the body is RevenueCat's own. A proxy may have answered instead.
     private(set) var isStated = false
 
-    /// Reads what it can of an answer; a body of another form says nothing.
+    /// Reads as much as possible of an answer; a body of another form says nothing.
     init(status: Int, body: [UInt8]) {
         self.status = status
         isRetryable = status == 423 || status == 429 || status >= 500
@@ -56,7 +56,7 @@ public struct RevenueCatAPIError: Error, Hashable, Sendable, CustomStringConvert
         backoffMilliseconds = reader.descriptiveInt64("backoff_ms").flatMap { $0 >= 0 ? $0 : nil }
     }
 
-    /// Status and code; never RevenueCat's message, which may repeat what was sent.
+    /// Status and code; never RevenueCat's message, which may repeat the request.
     public var description: String {
         "status \(status)" + (code.map { ", code \($0.rawValue)" } ?? "") + (type.map { ", \($0)" } ?? "")
     }

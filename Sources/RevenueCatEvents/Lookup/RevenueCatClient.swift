@@ -104,9 +104,9 @@ public struct RevenueCatClient: Sendable {
         }
     }
 
-    /// All that a customer bought once. The older version leaves out what was refunded, or does not say that it was.
+    /// All of a customer's one-time purchases. The older version leaves out refunded ones, or does not mark them.
     ///
-    /// Ask only for ids from webhooks that were proven, as for ``customer(_:)``.
+    /// Ask only for ids from authenticated webhooks, as for ``customer(_:)``.
     ///
     /// - Throws: `DeliveryError` as for ``customer(_:)``.
     public func purchases(ofCustomer id: String) async throws(DeliveryError) -> Purchases {
@@ -136,10 +136,10 @@ public struct RevenueCatClient: Sendable {
         ) ?? []
     }
 
-    /// The subscriptions that a transaction or order belongs to, be it a past one; none where RevenueCat knows none.
+    /// The subscriptions of a transaction or order, past ones included; none if RevenueCat knows none.
     ///
-    /// - Throws: `DeliveryError` with `unavailable` where no usable answer comes, and for the older version of the
-    ///   API, which cannot be asked for a transaction.
+    /// - Throws: `DeliveryError` with `unavailable` if there is no usable answer, and for the older version of the API,
+    ///   which cannot be asked for a transaction.
     public func subscriptions(
         withTransaction transaction: String
     ) async throws(DeliveryError) -> [RevenueCatSubscription] {
@@ -170,9 +170,9 @@ public struct RevenueCatClient: Sendable {
     /// - Parameters:
     ///   - token: the receipt, purchase token or Stripe subscription.
     ///   - product: the product; required for Google Play.
-    ///   - customer: whom it is for.
+    ///   - customer: the customer that it is for.
     ///   - platform: RevenueCat's `X-Platform`: `ios`, `android`, `stripe`, …
-    /// - Throws: `DeliveryError` with `unavailable` where no usable answer comes.
+    /// - Throws: `DeliveryError` with `unavailable` if there is no usable answer.
     public func submit(
         token: Secret,
         product: String? = nil,

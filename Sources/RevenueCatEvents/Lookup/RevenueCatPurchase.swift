@@ -25,7 +25,7 @@ public struct RevenueCatPurchase: Hashable, Sendable {
     public var id: String?
     /// The customer that it belongs to.
     public var customerID: String?
-    /// The customer that bought it, where another has it now. Only the newer version tells.
+    /// The customer that bought it, if another customer has it now. Only the newer version states it.
     public var originalCustomerID: String?
     /// The product in the store's words; the newer version names only its own id of it, ``productReference``.
     public var product: PurchasedProduct?
@@ -37,8 +37,8 @@ public struct RevenueCatPurchase: Hashable, Sendable {
     public var environment: StoreEnvironment
     /// The store's transaction or order. Without it the purchase has no identity, and gives no facts.
     public var transaction: String?
-    /// The transaction that the lineage is named after, where that is another. RevenueCat does not tell: set it where a
-    /// webhook or the store did.
+    /// The transaction that the lineage is named after, if that is another one. RevenueCat does not state it: set it if
+    /// a webhook or the store did.
     public var originalTransaction: String?
     /// When it was bought.
     public var purchasedAt: Date?
@@ -48,7 +48,7 @@ public struct RevenueCatPurchase: Hashable, Sendable {
     public var status: Status?
     /// The entitlements that it unlocks.
     public var entitlements: [String]
-    /// When what it unlocks ends. Only the older version tells.
+    /// The end of what it unlocks. Only the older version states it.
     public var expiresAt: Date?
     /// The ownership: bought or shared.
     public var ownership: Fact.Ownership
@@ -87,7 +87,7 @@ extension RevenueCatPurchase {
 
     private var account: Account? { customerID.map { Account($0, .appUserID) } }
 
-    // RevenueCat grants what no store sold, and a grant is a period.
+    // RevenueCat grants products that no store sold, and a grant is a period.
     private var isGrant: Bool { store == .promotional }
 
     /// The fields without which there are no identity and no facts.
@@ -123,7 +123,7 @@ extension RevenueCatPurchase {
     /// states their parts.
     ///
     /// - Parameters:
-    ///   - product: the store's product id, where the purchase does not name it; without either, no purchase is asserted.
+    ///   - product: the store's product id, if the purchase does not name it; without either, no purchase is stated.
     ///   - date: when it was asked for. It is also the date of a refund, since RevenueCat does not say when the money
     ///     went back.
     public func facts(product: String? = nil, at date: Date) -> [Fact] {
@@ -203,7 +203,7 @@ extension RevenueCatPurchase {
     private func lastingFacts(_ product: String?) -> [Fact] {
         guard let purchase = complete(product) else { return [] }
         guard !isGrant else {
-            // Without an end that is known to be none, a grant would give access for ever.
+            // Without an end, and unless it is known to have none, a grant would give access forever.
             guard knowsEnd else { return [] }
             return [
                 .period(
@@ -377,7 +377,8 @@ extension RevenueCatPurchase {
         self.purchasedAt = purchasedAt
         quantity = 1
         ownership = try fields.identifier("ownership_type") == "FAMILY_SHARED" ? .familyShared : .purchased
-        // An end is that of the one purchase that it was counted from; what is unlocked for good, every purchase unlocks.
+        // An end is that of the one purchase that it was counted from; every purchase unlocks an entitlement without an
+        // end.
         let matching = unlocked.filter { $0.expiresAt == nil || ($0.purchasedAt == purchasedAt && purchasedAt != nil) }
         entitlements = matching.map(\.entitlement)
         knowsEnd = !matching.isEmpty

@@ -5,7 +5,7 @@ import WireJSON
 
 /// A subscription as RevenueCat's REST API shows it, in either version.
 ///
-/// It is a snapshot: what it says holds at the moment of the request. RevenueCat's own id of it says little, since one
+/// It is a snapshot: its content is true at the moment of the request. RevenueCat's own id of it says little, since one
 /// purchase may go through several.
 public struct RevenueCatSubscription: Hashable, Sendable {
     /// `status`
@@ -21,7 +21,7 @@ public struct RevenueCatSubscription: Hashable, Sendable {
         public static let active: Status = "active"
         /// Over.
         public static let expired: Status = "expired"
-        /// Access goes on after a failed charge.
+        /// Access continues after a failed charge.
         public static let inGracePeriod: Status = "in_grace_period"
         /// The store tries to charge again, without access.
         public static let inBillingRetry: Status = "in_billing_retry"
@@ -97,7 +97,7 @@ public struct RevenueCatSubscription: Hashable, Sendable {
     let digest: String
 }
 
-// It names a customer, and a log line that prints it does not.
+// It names a customer, so a log line that prints it must not show it.
 extension RevenueCatSubscription: CustomStringConvertible, CustomReflectable {
     /// The store and the status.
     public var description: String { "\(store) \(status)" }
@@ -165,17 +165,18 @@ extension RevenueCatSubscription {
         product.basePlan.map { "\(product.id):\($0)" } ?? product.id
     }
 
-    /// How a renewal that a webhook announced looks in this snapshot.
+    /// The state, in this snapshot, of a renewal that a webhook announced.
     ///
-    /// Stores charge up to a day ahead, and RevenueCat goes on showing the old period until the new one begins. A period
-    /// whose pay reaches further than it does (`has_already_renewed`) is paid ahead.
+    /// Stores charge up to a day ahead, and RevenueCat shows the old period until the new one begins. A period that is
+    /// paid beyond its own end (`has_already_renewed`) is paid ahead.
     ///
     /// - Parameters:
     ///   - check: the look-up that was planned.
     ///   - known: the period that was current before the announcement.
-    ///   - product: the store's product id, where the snapshot does not name it.
+    ///   - product: the store's product id, if the snapshot does not name it.
     ///   - date: when it was asked for.
-    /// - Returns: what became of the renewal; nil where access ended or money went back, and nothing is to be waited for.
+    /// - Returns: the state of the renewal; nil if access ended or the money was refunded, so that there is nothing to
+    ///   wait for.
     public func outcome(
         of check: RenewalCheck,
         known: Fact.Period?,
@@ -279,7 +280,7 @@ extension RevenueCatSubscription {
         let began = try fields.date("starts_at")
         let start = try fields.date("current_period_starts_at") ?? began
         let end = try fields.date("current_period_ends_at")
-        // A period without an end is that of a pause without one. It gives no access for ever.
+        // A period without an end is that of a pause without one. It does not give access forever.
         paidUntil = try fields.date("ends_at") ?? end
         let until = end ?? paidUntil
         period = start.flatMap { start in until.map { ServicePeriod(start: start, end: $0) } }
@@ -368,7 +369,7 @@ extension RevenueCatSubscription {
         }
         let renews =
             unsubscribedAt == nil && billingIssueAt == nil && self.store != .promotional && periodType != .prepaid
-        // A refund leaves renewal as it was, and a failed charge leaves what the customer wants.
+        // A refund leaves renewal as it was, and a failed charge leaves the customer's choice.
         autoRenewal = renews || (refundedAt != nil && unsubscribedAt == nil) ? .willRenew : .willNotRenew
     }
 }

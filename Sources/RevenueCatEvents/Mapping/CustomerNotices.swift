@@ -21,7 +21,7 @@ extension Mapping {
         ])
     }
 
-    /// Under `alias` two ids turn out to be one customer. What moves under `transfer` comes in a webhook of its own.
+    /// Under `alias` two ids turn out to be one customer. A move under `transfer` comes in a webhook of its own.
     func redeemed() -> Outcome {
         let ids =
             event.notes["redemption_outcome"] == "alias" ? event.redeemedBy + event.redeemedFrom : event.redeemedBy

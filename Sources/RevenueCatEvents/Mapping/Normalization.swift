@@ -1,10 +1,10 @@
 import FoundationEssentials
 import LifecycleEvents
 
-/// Maps one webhook. Pure: it reads the webhook, and what was answered about it, and nothing else.
+/// Maps one webhook. Pure: it reads only the webhook, and the answers about it.
 ///
-/// It keeps no state: that a renewal is a recovery, a resumption or a change of product follows from the facts. A class,
-/// because whatever captures it would copy what it holds.
+/// It keeps no state: that a renewal is a recovery, a resumption or a change of product follows from the facts. A
+/// class, because closures that capture it would copy its content.
 final class Mapping {
     /// Which version of the mapping made an event.
     static let version = "revenuecat/1"

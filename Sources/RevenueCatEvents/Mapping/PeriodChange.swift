@@ -62,7 +62,7 @@ extension Mapping {
         }
         let terms = RenewalTerms(willRenew: false)
         let isNeverPaid = reason == .billing && isNeverPaid
-        // Of a failed charge, an end that is over is the one that was paid for, and another webhook may tell of grace.
+        // After a failed charge, a past end is the paid one, and another webhook may state grace.
         let isEndOpen = reason == .billing && event.expirationAt.map { $0 <= timestamp } == true
         let accessUntil = isNeverPaid || isEndOpen ? nil : event.expirationAt
         var facts = purchase.provisional
@@ -167,7 +167,7 @@ extension Mapping {
         guard let lineage = purchase.lineage, let timestamp = event.timestamp,
             let transaction = purchase.paidTransaction
         else { return .incomplete(purchase.missing([])) }
-        // The end that was paid for, or still that of the refund: what is known of the period tells which.
+        // The end is the paid one, or still that of the refund; the known period shows which.
         let isOver = event.expirationAt.map { $0 <= timestamp } ?? false
         var facts: [Fact] = []
         if let complete = purchase.complete {

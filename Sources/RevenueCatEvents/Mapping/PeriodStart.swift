@@ -15,7 +15,7 @@ extension Mapping {
         }
     }
 
-    /// Why there is another period only the state can tell, but for a conversion.
+    /// Only the state knows the cause of another period, except for a conversion.
     func renewed(_ purchase: PurchaseStatement) -> Outcome {
         began(purchase) { period, price in
             .renewed(
@@ -106,8 +106,8 @@ extension Mapping {
             let transaction = purchase.paidTransaction, event.timestamp != nil
         else { return .incomplete(purchase.missing(["purchased_at_ms", "product_id"])) }
         let price = purchase.price
-        // RevenueCat unlocks entitlements for good with a product without an end. One that unlocks none gives
-        // no access, as what is used up.
+        // RevenueCat unlocks entitlements for good with a product without an end. A product that unlocks none gives no
+        // access, like a consumable.
         let type: LifecycleEvent.OneTimePurchase.ProductType =
             event.expirationAt != nil ? .nonRenewing : event.entitlementIDs.isEmpty ? .consumable : .nonConsumable
         let detail = LifecycleEvent.OneTimePurchase(

@@ -34,8 +34,8 @@ struct PurchaseStatement {
 
     private var event: RevenueCatEvent { webhook.event }
 
-    /// The transaction that was paid for. What has no end gets another one of the App Store each time it is restored, and
-    /// is still the one purchase that the original names.
+    /// The transaction that was paid for. A purchase without an end gets another transaction of the App Store each time
+    /// it is restored, and is still the one purchase that the original names.
     var paidTransaction: String? {
         if lineage?.store == .appStore, event.expirationAt == nil, let original = event.originalTransactionID {
             return original
@@ -45,7 +45,7 @@ struct PurchaseStatement {
 
     mutating func nameLineage(_ id: String) { lineage = Self.lineage(id, store, environment) }
 
-    // Apple knows one App Store: a purchase keeps its identity whichever of the two apps reports it.
+    // Apple has one App Store: a purchase keeps its identity, whichever of the two apps reports it.
     static func lineage(_ id: String, _ store: Store, _ environment: StoreEnvironment) -> SubscriptionID {
         SubscriptionID(
             store: store == .macAppStore ? .appStore : store,

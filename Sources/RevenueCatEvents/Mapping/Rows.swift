@@ -63,7 +63,7 @@ extension RevenueCatEvent {
         case .cancellation: cancellationRow
         // The customer came back before the end. Stripe never sends it.
         case .uncancellation: .autoRenewOn
-        // Access goes on until the period ends.
+        // Access continues until the period ends.
         case .subscriptionPaused: .pauseScheduled
         case .expiration: expirationRow
         // One for each incident; later attempts that fail are silent.

@@ -360,7 +360,7 @@ extension RevenueCatEvent {
         return abs(since) <= 600 && abs(since) * 10 <= length
     }
 
-    /// With some settings Stripe goes on making periods that are not paid for.
+    /// With some settings Stripe continues to make periods that are not paid for.
     var isUnpaidStripeRenewal: Bool {
         type == .renewal && store == .stripe && (periodType ?? .normal) == .normal
             && (priceInPurchasedCurrency ?? priceInUSD)?.coefficient == 0

@@ -35,7 +35,7 @@ public struct RevenueCatNotification: Sendable, Hashable {
         let anomalies: [String]
 
         init(payload: [UInt8]) throws(JSONError) {
-            // The adapter, and before a queue its other end, has held the length against what is configured.
+            // The adapter, or before a queue its other end, has checked the length.
             var reader = try ObjectReader(parsing: payload, limits: .ofAnyLength)
             apiVersion = reader.descriptiveString("api_version")
             if apiVersion != "1.0", reader.anomalies.isEmpty { reader.note("api_version") }
@@ -88,7 +88,7 @@ extension RevenueCatNotification: Codable {
         answer = try container.decodeIfPresent(LookupAnswer.self, forKey: .answer)
     }
 
-    /// Writes the body, and what was answered about it.
+    /// Writes the body, and the answer about it.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(Data(payload), forKey: .payload)
@@ -96,7 +96,7 @@ extension RevenueCatNotification: Codable {
     }
 }
 
-// Bodies hold personal data: what prints these values shows that they are there and how long they are.
+// Bodies hold personal data: printing these values shows only that they exist, and their length.
 extension RevenueCatNotification: CustomStringConvertible, CustomReflectable {
     /// The type, and the length of the body.
     public var description: String { "\(event.type) (\(payload.count) bytes)" }

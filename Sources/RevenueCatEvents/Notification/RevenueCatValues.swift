@@ -1,6 +1,6 @@
 public import LifecycleEvents
 
-// Values that RevenueCat may add to at any time. What is known has a name; anything else is kept as it came.
+// Values that RevenueCat may add to at any time. A known value has a name; any other is kept as it came.
 
 extension RevenueCatEvent {
     /// `type`

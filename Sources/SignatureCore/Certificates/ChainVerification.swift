@@ -1,7 +1,7 @@
 import CLifecycleOpenSSL
 
-/// Decides whether a leaf, its issuer and a root, as an `x5c` header gives them (RFC 7515 §4.1.6), form a path to a
-/// trust anchor (RFC 5280 §6).
+/// Decides if a leaf, its issuer and a root, as an `x5c` header gives them (RFC 7515 §4.1.6), form a path to a trust
+/// anchor (RFC 5280 §6).
 ///
 /// The set-up happens once; verifying is synchronous and can run on any number of threads.
 package struct ChainVerification: Sendable {
@@ -13,7 +13,7 @@ package struct ChainVerification: Sendable {
     /// - Parameters:
     ///   - requiredLeafExtension: dotted identifier of an extension that the leaf must carry.
     ///   - requiredIntermediateExtension: the same for the intermediate.
-    ///   - strict: whether every certificate must also follow the rules of RFC 5280 for issuers, key identifiers among
+    ///   - strict: true if every certificate must also follow the rules of RFC 5280 for issuers, key identifiers among
     ///     them (`X509_V_FLAG_X509_STRICT`).
     package init(
         trustAnchors: TrustAnchors,
@@ -35,9 +35,9 @@ package struct ChainVerification: Sendable {
     ///
     /// - Parameters:
     ///   - certificates: leaf, intermediate, root, each in DER. The root only has to name the subject and key of a
-    ///     trust anchor, since roots are re-issued; the anchor itself is what ends the path and counts for validity.
+    ///     trust anchor, since roots are re-issued; the path ends at the anchor itself, whose validity counts.
     ///   - time: milliseconds since 1970 at which all must be valid. Without it validity is left to
-    ///     ``ValidatedChain/isValid(at:)``, for callers that learn the time from what the leaf signed.
+    ///     ``ValidatedChain/isValid(at:)``, for callers that learn the time from the leaf's signed data.
     /// - Throws: `certificate` for a wrong number and unfit certificates, `chain` for a path that does not hold,
     ///   `validity` outside of `time`, `key` for a leaf key that is not P-256.
     package func verify(_ certificates: [[UInt8]], at time: Int64?) throws(SignatureError) -> ValidatedChain {

@@ -52,7 +52,7 @@ package struct Digest: Sendable, Hashable, CustomStringConvertible {
         self.octets = octets
     }
 
-    /// More than fifteen for what is no digit.
+    /// More than fifteen for a character that is no digit.
     @inline(__always)
     private static func value(ofDigit octet: UInt8) -> UInt8 {
         let number = octet &- UInt8(ascii: "0")

@@ -7,8 +7,8 @@ package final class HMACSHA256: Sendable {
     /// Contexts of computations that are finished, for the next ones to restart: a copy takes eleven pieces of
     /// memory. As many as there usually are threads that compute at once.
     private let spares = Mutex<InlineArray<8, Owned<MACContextObject>?>>(InlineArray { _ in nil })
-    /// True if a finished context can be restarted. Providers of libcrypto before 3.0.3, which a later libcrypto may load, say
-    /// so and go on where they were (openssl/openssl#17811); there each computation has a copy.
+    /// True if a finished context can be restarted. Providers of libcrypto before 3.0.3, which a later libcrypto may
+    /// load, report that they restarted and did not (openssl/openssl#17811); there each computation has a copy.
     private let beginsAnew: Bool
 
     /// - Parameter beginsAnew: restarts a finished context; by default, if a trial has shown that it works.

@@ -2,8 +2,8 @@ import CLifecycleOpenSSL
 
 /// SHA-256 (FIPS 180-4).
 ///
-/// It cannot fail, so what is named by a digest always has a name: libcrypto computes it on the stack, whatever its
-/// providers and its memory are. A signature that libcrypto cannot check ends in a ``SignatureError``.
+/// It cannot fail, so every value can be named by its digest: libcrypto computes it on the stack, without providers or
+/// memory. A signature that libcrypto cannot check ends in a ``SignatureError``.
 package enum SHA256 {
     /// The digest of octets that are at hand in one piece.
     package static func hash(_ bytes: Span<UInt8>) -> Digest {

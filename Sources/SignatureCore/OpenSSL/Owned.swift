@@ -14,7 +14,7 @@ package struct Owned<Object: ForeignType>: ~Copyable {
     /// Valid as long as the owner lives; never stored elsewhere.
     package let pointer: OpaquePointer
 
-    /// Takes over what a C constructor returned, whose failure value is `NULL`.
+    /// Takes over the result of a C constructor, whose failure value is `NULL`.
     package init(
         _ pointer: OpaquePointer?,
         orThrow kind: SignatureError.Kind = .internalFailure,

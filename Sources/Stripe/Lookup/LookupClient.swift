@@ -47,7 +47,7 @@ struct LookupClient: Sendable {
         return nil
     }
 
-    /// Stripe's own word first; without one, what its SDKs do: 409 and every 5xx again, 429 not.
+    /// Stripe's own word first; without one, the rule of its SDKs: 409 and every 5xx again, 429 not.
     static func verdict(_ request: HTTPTransportRequest, _ outcome: RetryPolicy.Outcome) -> RetryPolicy.Verdict {
         switch outcome {
         case .success(let response):
@@ -173,7 +173,7 @@ struct LookupClient: Sendable {
         return (document, Date(millisecondsSince1970: date.seconds * 1000))
     }
 
-    /// The answer is what was asked for, in the mode of the event.
+    /// The answer is the requested object, in the mode of the event.
     private func check(
         _ reader: ObjectReader,
         answers question: LookupRequest,

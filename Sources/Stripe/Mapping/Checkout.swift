@@ -35,7 +35,7 @@ extension Mapping {
                 )
             ])
         case "subscription":
-            // The subscription and its invoice tell of the purchase. The session alone knows the host's reference.
+            // The subscription and its invoice report the purchase. Only the session has the host's reference.
             let account = account(session)
             return .events([
                 notice(

@@ -45,7 +45,7 @@ extension ListPages<String> {
 }
 
 extension Mapping {
-    /// The list of a customer's features, and what has changed in it
+    /// The list of a customer's features, with its changes
     /// (https://docs.stripe.com/billing/entitlements).
     func entitlements(_ value: JSONValue) throws(JSONError) -> Outcome {
         let reader = try ObjectReader(value)

@@ -102,8 +102,9 @@ extension Mapping {
         guard let span = invoice.paidSpan,
             let began = periodBegan(by: invoice, with: span, about: subject, trialEnd: trialEnd)
         else {
-            // A trial, or a price of nothing: the subscription says which. A change: the update says what. Usage of the
-            // period before: the subscription has said that the next one began. That money was taken only the invoice says.
+            // For a trial, or a price of nothing, the subscription says which. For a change, the update describes it.
+            // For usage of the period before, the subscription has reported the next one. Only the invoice reports the
+            // charge.
             guard (invoice.amountPaid ?? 0) > 0 else {
                 return .none(.reportedElsewhere, lineage: lineage, facts: subject.facts)
             }
@@ -171,7 +172,7 @@ extension Mapping {
         trialEnd: Milliseconds?
     ) -> LifecycleEvent.Renewed.Cause {
         if invoice.attemptCount > 1 { return .recovery(from: .unknown) }
-        // Deliveries name the subscription only; what came before the period is for the state to tell.
+        // Deliveries name the subscription only; the state knows the period before.
         return trialEnd == start ? .trialConversion : .scheduled
     }
 
@@ -191,8 +192,8 @@ extension Mapping {
         ])
     }
 
-    /// The twin of `invoice.paid`. It leaves the charge to that: by it a state knows whether the payment is news, and the
-    /// twin may come first.
+    /// The twin of `invoice.paid`. It leaves the charge to that one: the charge shows a state if the payment is news,
+    /// and the twin may come first.
     func invoiceSettled(_ invoice: InvoiceObject) -> Outcome {
         let subject = subject(invoice, invoice.paidSpan)
         let facts = paidFacts(invoice, subject, phase: phase(invoice)).filter { $0.kind != .charge }

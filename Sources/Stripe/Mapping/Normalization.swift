@@ -2,9 +2,9 @@ import FoundationEssentials
 import LifecycleEvents
 import WireJSON
 
-/// Maps one event. Pure: it reads the notification and what was fetched for it, and nothing else.
+/// Maps one event. Pure: it reads only the notification and the objects fetched for it.
 ///
-/// A class, because whatever captures it would copy the whole notification.
+/// A class, because closures that capture it would copy the whole notification.
 final class Mapping {
     /// Which version of the mapping made an event.
     static let version = "stripe/1"

@@ -65,7 +65,7 @@ extension Mapping {
         )
     }
 
-    /// Refunds and disputes have names of their own. Which lineage one belongs to depends on who asked, so it does not enter.
+    /// Refunds and disputes have names of their own. Their lineage depends on look-ups, so it is not part of the id.
     private var anyLineage: SubscriptionID { SubscriptionID(store: .stripe, environment: environment, id: "") }
 
     private var fetchedInvoice: InvoiceObject? {
@@ -211,7 +211,7 @@ extension Mapping {
         var subject = subject(paidBy)
         subject.price = Price(money.amount, .refund)
         if let refund = money.refund {
-            // The same words as those of the refund's own notification, which does not know what is left.
+            // The same facts as those of the refund's own notification, which does not know the rest.
             subject.facts.append(.refund(refundState(.amount(money.amount), of: refund, at: money.at, paidBy)))
         }
         if let total = money.total { subject.facts.append(.refund(refundState(total, of: nil, at: money.at, paidBy))) }
@@ -308,11 +308,11 @@ extension Mapping {
         }
         var subject = subject(paidBy)
         if stage == .won, let before = before ?? nil, before == "lost" || before.hasPrefix("appeal_") {
-            // Won on appeal: the bank gave back what it had taken.
+            // Won on appeal: the bank returned the money.
             subject.facts = [reversal(dispute.id, paidBy)]
         }
         if stage == .lost {
-            // The bank took the money back: what it paid for is not paid.
+            // The bank took the money back, so the purchase is not paid.
             subject.facts = [
                 .refund(
                     Fact.RefundState(

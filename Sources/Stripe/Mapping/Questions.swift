@@ -2,7 +2,7 @@ import FoundationEssentials
 import LifecycleEvents
 import WireJSON
 
-/// A subscription that was asked about, with the invoice that it shows: whether a period was paid for, the invoice tells.
+/// A subscription that was asked about, with its invoice, which shows if a period was paid for.
 struct PurchasedSubscription {
     let value: JSONValue
     let subscription: SubscriptionObject
@@ -91,7 +91,7 @@ extension Mapping {
         }
     }
 
-    /// - Parameter buyer: whom the session names.
+    /// - Parameter buyer: the account that the session names.
     private func asked(_ purchased: PurchasedSubscription, as buyer: Account? = nil) -> Outcome {
         let subscription = purchased.subscription
         var stated = stated(subscription)
@@ -124,8 +124,8 @@ extension Mapping {
             event.facts = facts
             return event
         }
-        // The payment decides whether the beginning is news, as it does for the invoice's own notification. All else that the
-        // subscription states was perhaps stated before, without an event.
+        // The payment decides if the beginning is news, as it does for the invoice's own notification. The
+        // subscription's other statements were perhaps made before, without an event.
         guard let began = began(purchased, stated.subject) else {
             return events.isEmpty ? stated.none(.unchanged) : .events(events)
         }

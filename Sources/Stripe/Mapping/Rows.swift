@@ -47,7 +47,7 @@ extension Mapping {
             switch type {
             // The status decides: a purchase, a trial, or nothing yet while the first payment is pending.
             case "customer.subscription.created": self = .subscriptionCreated
-            // Everything between creation and end; what has changed is in the previous attributes.
+            // Everything between creation and end; the previous attributes show the change.
             case "customer.subscription.updated": self = .subscriptionUpdated
             // The end itself. A cancellation for later is an update.
             case "customer.subscription.deleted": self = .subscriptionDeleted
@@ -56,7 +56,7 @@ extension Mapping {
             case "customer.subscription.resumed": self = .subscriptionResumed
             // Three days ahead, and also when a trial ends at once: then there is nothing to announce.
             case "customer.subscription.trial_will_end": self = .trialWillEnd
-            // The update beside it shows the change.
+            // The update that comes with it shows the change.
             case "customer.subscription.pending_update_applied": self = .pendingUpdateApplied
             // A change that awaited payment was dropped.
             case "customer.subscription.pending_update_expired": self = .pendingUpdateExpired

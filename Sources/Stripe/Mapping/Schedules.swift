@@ -72,7 +72,7 @@ extension Mapping {
             let to = product(change.to)
         else { return nil }
         let isQuantity = from.id == to.id
-        // The prices name the change: whether their products are known depends on who asked.
+        // The prices name the change: a look-up decides if their products are known.
         return event(
             .changeScheduled(lineage, from: from.id, to: to.id, at: change.to.start.date),
             .productChangeScheduled(
@@ -146,8 +146,8 @@ extension Mapping {
     /// By the schedule's own clock, where it has one.
     private func now(of schedule: ScheduleObject) -> Milliseconds { schedule.clock ?? created }
 
-    /// A schedule that let go of its subscription takes with it what it had arranged: another product, an end, a pause. What took
-    /// effect before stays.
+    /// A released schedule takes its arrangements with it: another product, an end, a pause. Changes that took effect
+    /// before stay.
     func scheduleEnded(_ schedule: ScheduleObject) -> Outcome {
         guard let subscription = schedule.subscription else { return .none(.unchanged) }
         let lineage = lineage(subscription)

@@ -74,7 +74,8 @@ extension SubscriptionObject {
     /// renewal.
     var endOfFirstTrial: Milliseconds? { isTrialOfStart ? trialEnd : nil }
 
-    /// The terms of the next renewal. Stripe goes on billing an unpaid subscription, and it comes back once it is paid.
+    /// The terms of the next renewal. Stripe continues to bill an unpaid subscription, and it comes back once it is
+    /// paid.
     var terms: RenewalTerms {
         let willRenew =
             !isEnding && collectionPause == nil && endedAt == nil
@@ -149,7 +150,7 @@ extension Mapping {
         case .trialing, .active, .pastDue, .unpaid, .paused, .canceled:
             break
         default:
-            // A status of tomorrow grants nothing anew and takes nothing away.
+            // A future status grants nothing new and takes nothing away.
             return facts
         }
         appendAccess(subscription, phase, to: &facts)

@@ -52,7 +52,7 @@ struct SubscriptionBefore {
         // Before basil the period stood on the subscription, since then on its items. Only a change is of interest.
         var start: Milliseconds?
         var end: Milliseconds?
-        // Items have rhythms of their own; what did not change says nothing of what ran out.
+        // Items have rhythms of their own; an unchanged item says nothing about an ended period.
         for item in items ?? [] where !now.items.contains(where: { $0.start == item.start && $0.end == item.end }) {
             if let other = item.start { start = max(start ?? other, other) }
             if let other = item.end { end = max(end ?? other, other) }
@@ -189,7 +189,7 @@ enum ItemChange {
 }
 
 extension Mapping {
-    /// A subscription after an update, and what the update says it was before.
+    /// A subscription after an update, and its stated content before.
     struct Update {
         var stated: Stated
         let before: SubscriptionBefore
@@ -303,7 +303,7 @@ extension Mapping {
         )
         let change = ItemChange(from: before.items, to: before.itemsNow)
         if case .none = change { return }
-        // Prices and quantities name the change; when it took place tells it from the same change made again.
+        // Prices and quantities name the change; its time distinguishes it from the same change made again.
         let content =
             subscription.items.count == 1
             ? subscription.items.first?.content ?? ""
@@ -404,7 +404,8 @@ extension Mapping {
         )
     }
 
-    /// `pause_collection`: the subscription goes on, its invoices are not collected. Whether that is a pause is policy.
+    /// `pause_collection`: the subscription continues, its invoices are not collected. Policy decides if that is a
+    /// pause.
     private func collection(_ update: Update, into events: inout [NormalizedEvent]) {
         let (subscription, before, subject, lineage) = (
             update.subscription, update.before, update.subject, update.lineage
@@ -461,8 +462,8 @@ extension Mapping {
             before.status == .trialing && subscription.status == .active && update.restarted
             && !events.contains { $0.kind == .productChanged }
         if update.rolled || isEarlyConversion {
-            // The invoice of the period tells of its renewal, about an hour from now. Where there is none, or it bills
-            // what was used in the period before, this is the only word of it.
+            // The period's invoice reports its renewal, about an hour from now. If there is none, or it bills usage of
+            // the period before, this is the only report.
             let isToldByInvoice =
                 before.hasNewInvoice && !subscription.isMetered && !subscription.isBilledAhead && !isEarlyConversion
             guard !isToldByInvoice, let product = span.product else { return }

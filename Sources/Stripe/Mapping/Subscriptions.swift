@@ -2,7 +2,7 @@ import LifecycleEvents
 import WireJSON
 
 extension Mapping {
-    /// A subscription as an event shows it, with what its events are about.
+    /// A subscription as an event shows it, with the subject of its events.
     struct Stated {
         let subscription: SubscriptionObject
         let lineage: SubscriptionID
@@ -16,7 +16,7 @@ extension Mapping {
         }
     }
 
-    /// - Parameter begins: whether the event is about its beginning, so that it shows the discounts that came with it.
+    /// - Parameter begins: true if the event is about its beginning, so that it shows the discounts that came with it.
     func stated(_ subscription: SubscriptionObject, begins: Bool = false) -> Stated {
         let phase = begins ? subscription.firstPhase : subscription.phase
         return Stated(
@@ -60,7 +60,7 @@ extension Mapping {
         case .canceled:
             return .events([expired(stated)])
         default:
-            // Fetched, and alive again: ids are not used twice, so the event is not about what we were shown.
+            // Fetched, and alive again: ids are not used twice, so the event is not about the object shown.
             return stated.none(.stale)
         }
     }
@@ -88,7 +88,7 @@ extension Mapping {
             let start = subscription.current?.start
         else { return stated.none(.stale) }
         statePauseOver(in: &stated)
-        // Where a test clock stands nothing tells. Unless it is asked for otherwise, a period begins.
+        // The object does not show the time of a test clock. Unless another time is asked for, a period begins.
         let beganNow = subscription.hasTestClock || start >= created - 60_000
         guard let resumed = resumption(stated, beganNow: beganNow) else {
             return stated.none(.stale)

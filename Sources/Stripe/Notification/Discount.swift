@@ -24,9 +24,9 @@ struct Discount: Sendable {
         isForever = try coupon?.optionalString("duration") == "forever"
     }
 
-    /// The discounts of an object: several, or the one of older versions, which may stand beside the ids of several.
+    /// The discounts of an object: several, or the one of older versions, which may come with the ids of several.
     ///
-    /// - Parameter note: takes the path of what is no discount. It costs the event nothing but the terms.
+    /// - Parameter note: takes the path of an invalid discount. The event loses only the terms by it.
     static func all<Source: MemberSource>(
         in source: Source,
         one: Source.Name,
@@ -45,8 +45,8 @@ struct Discount: Sendable {
         return discounts
     }
 
-    /// True if it takes something off a period that begins at a moment; nil where its start is not known. The minute is for what is
-    /// made together.
+    /// True if it reduces the price of a period that begins at a moment; nil if its start is not known. The minute is
+    /// for objects that are made together.
     func covers(_ moment: Milliseconds) -> Bool? {
         guard let start else { return nil }
         return start <= moment + 60_000 && moment < end ?? .max

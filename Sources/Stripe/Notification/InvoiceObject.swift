@@ -25,7 +25,7 @@ struct InvoiceObject: WireObject, Sendable {
             end = try period?.time("end")
             price = try Self.price(in: reader)
 
-            // Since basil the parent says what a line is for; before, members of the line did.
+            // Since basil the parent states the purpose of a line; before, members of the line did.
             let parent = try reader.reader("parent")
             let item = try parent?.reader("subscription_item_details")
             let charge = try parent?.reader("invoice_item_details")
@@ -245,8 +245,8 @@ extension InvoiceObject {
         )
     }
 
-    /// When a period begins at the latest that is not billed ahead (`billing_schedules`): when the invoice was made, which
-    /// under a test clock the end of its window tells at least as well. The hour is for what Stripe does not do at once.
+    /// The latest beginning of a period that is not billed ahead (`billing_schedules`): the making of the invoice.
+    /// Under a test clock the end of its window shows that at least as well. The hour is for Stripe's delays.
     private var latestBeginning: Milliseconds {
         let end = created == nil || hasTestClock ? lookBack.end : nil
         guard let made = end.map({ max($0, created ?? $0) }) ?? created else { return .max }

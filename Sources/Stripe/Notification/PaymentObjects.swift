@@ -144,7 +144,7 @@ struct CheckoutSessionObject: WireObject, Sendable {
         anomalies = reader.anomalies + items.flatMap(\.price.anomalies)
     }
 
-    /// The session with what was asked for besides.
+    /// The session with the members that were looked up.
     func completed(with fetched: CheckoutSessionObject) -> CheckoutSessionObject {
         var session = self
         session.items = fetched.items

@@ -256,7 +256,7 @@ extension JSONValue {
 }
 
 extension SubscriptionObject {
-    /// A period with what is used in it.
+    /// A period with the items in use.
     struct Span: Sendable {
         let start: Milliseconds
         fileprivate(set) var end: Milliseconds
@@ -266,7 +266,7 @@ extension SubscriptionObject {
         /// notifications of one period have to choose the same.
         var primary: Item? { items.primary }
         var product: String? { primary?.price.productID }
-        /// The other items that are paid for ahead, one for each product. What is billed by use is paid for when it was used.
+        /// The other items that are paid for ahead, one for each product. A metered item is paid for after its use.
         var others: [Item] {
             guard items.count > 1, let product else { return [] }
             var seen: Set<String> = [product]
@@ -296,8 +296,8 @@ extension SubscriptionObject {
     /// The period that began last.
     var current: Span? { spans.last }
 
-    /// When the subscription will end by what is arranged now, whichever of the members says so: flexible billing
-    /// sets only `cancel_at` where classic billing sets `cancel_at_period_end`.
+    /// The planned end of the subscription, from any of its members: flexible billing sets only `cancel_at` where
+    /// classic billing sets `cancel_at_period_end`.
     var endsAt: Milliseconds? { cancelAt ?? (cancelAtPeriodEnd ? periodEnd : nil) }
     var isEnding: Bool { cancelAt != nil || cancelAtPeriodEnd }
 
@@ -332,9 +332,9 @@ extension SubscriptionObject.Item {
 extension [SubscriptionObject.Item] {
     /// The item with the main product.
     ///
-    /// It is none that the host calls an add-on, nor one that is billed by use, as long as there is another. Among the others
-    /// it is the one of which a unit costs most: what is sold in addition to something costs less than it. Names decide between
-    /// equal prices only.
+    /// It is neither an item that the host calls an add-on, nor a metered one, as long as there is another. Among the
+    /// others it is the one with the highest unit price, since an add-on costs less than its product. Names decide only
+    /// between equal prices.
     var primary: SubscriptionObject.Item? {
         guard count > 1 else { return first }
         return self.min { left, right in

@@ -26,7 +26,7 @@ public struct StripeEventHistory: DeliveryHistory {
     /// 30 days, less an hour.
     public var reach: Duration { .seconds(30 * 86_400 - 3600) }
 
-    /// Reads a page of a hundred, newest first. What no event of a subscription or a payment is, is passed over.
+    /// Reads a page of a hundred, newest first. It passes over events that are about no subscription or payment.
     public func page(
         of window: Range<Date>,
         at position: String?

@@ -9,7 +9,7 @@ public struct StripePurchase: Sendable, Codable {
     public enum Kind: String, Sendable, Hashable, Codable {
         /// A subscription, `sub_…`.
         case subscription
-        /// A session of Checkout, `cs_…`: what was sold once, or the subscription that it began.
+        /// A session of Checkout, `cs_…`: a one-time sale, or the subscription that it began.
         case checkoutSession = "checkout.session"
     }
 

@@ -6,7 +6,7 @@ extension StripeAdapter: LineageQuestions {
     /// (https://docs.stripe.com/rate-limits).
     public var pace: Duration { .milliseconds(50) }
 
-    /// Asks about a subscription; what was bought once has no object to ask about.
+    /// Asks about a subscription; a one-time purchase has no object to ask about.
     ///
     /// - Throws: `DeliveryError` as ``receive(subscription:account:receivedAt:)``.
     public func ask(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer {

@@ -3,7 +3,7 @@ import ArgumentParser
 import Foundation
 import LifecycleJournal
 
-/// Which provider is asked, and with what.
+/// The provider to ask, and its configuration.
 struct ProviderOptions: ParsableArguments {
     @Option(help: "The provider to ask: apple, google, revenuecat or stripe.")
     var provider: String
@@ -93,7 +93,7 @@ struct BackfillCommand: AsyncParsableCommand {
                 }
             }
         }
-        // A provider without a memory of what it sent is asked about everything.
+        // A provider without a memory of its deliveries is asked about everything.
         if access.histories.isEmpty {
             try await database.reachable { () async throws(JournalError) in
                 _ = try await journal.askAgain(about: access.provider)
@@ -180,7 +180,7 @@ struct RefetchCommand: AsyncParsableCommand {
     }
 }
 
-/// Asks about what is due, and prints what came of it.
+/// Asks the due questions, and prints the result.
 private func reconcile(_ journal: Journal, with access: ProviderAccess, in database: DatabaseOptions) async throws {
     let report = try await database.reachable { () async throws(JournalError) in
         try await journal.reconcile(

@@ -41,7 +41,7 @@ struct ProviderAccess {
     private(set) var purchases: StripeSubscriptionList?
     /// The apps, in the provider's words.
     private(set) var apps: [String] = []
-    /// Checks the credentials, and says what to do.
+    /// Checks the credentials, and gives advice.
     private(set) var check: @Sendable () async -> [Finding] = { [] }
     private let transport: CurlTransport
 
