@@ -135,8 +135,27 @@ extension AppleSnapshot {
         )
     }
 
+    /// The purchase as events name it.
+    ///
     /// - Parameter withRenewal: whether the renewal info is of the same moment.
-    func facts(withRenewal: Bool = true) -> [Fact] {
+    func subject(withRenewal: Bool = true) -> EventSubject {
+        EventSubject(
+            lineage: lineage,
+            transaction: purchaseID,
+            account: account,
+            product: product,
+            period: isSubscription ? period : nil,
+            price: price,
+            country: country,
+            commitment: commitment,
+            lineItem: lineItem,
+            items: items,
+            renewal: terms,
+            facts: facts(withRenewal: withRenewal)
+        )
+    }
+
+    private func facts(withRenewal: Bool) -> [Fact] {
         var facts: [Fact] = []
         if isSubscription {
             facts.append(periodFact)

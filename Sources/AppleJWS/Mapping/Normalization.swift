@@ -12,45 +12,28 @@ extension AppleAdapter {
     public func normalize(_ notification: Authenticated<AppleNotification>) throws(DeliveryError) -> Normalization {
         let value = notification.value
         let mapping = NotificationMapping(value)
-        let snapshot = mapping.snapshot
-        let drafts = try mapping.drafts()
-        let facts = (snapshot?.facts() ?? []).assigned(to: drafts.map(\.event))
-        let events = zip(drafts, facts).map { draft, facts in
-            NormalizedEvent(
-                id: draft.id,
-                event: draft.event,
-                provider: .apple,
-                store: .appStore,
-                environment: mapping.environment.canonical,
-                app: mapping.bundleID,
-                subscription: snapshot?.lineage,
-                transaction: snapshot?.purchaseID,
-                account: mapping.account,
-                product: mapping.product,
-                period: snapshot.flatMap { $0.isSubscription ? $0.period : nil },
-                price: snapshot?.price,
-                country: snapshot?.country,
-                commitment: snapshot?.commitment,
-                lineItem: snapshot?.lineItem,
-                items: snapshot?.items,
-                renewal: snapshot?.terms,
-                occurredAt: draft.occurredAt ?? value.signedDate,
-                effectiveAt: draft.effectiveAt ?? draft.occurredAt ?? value.signedDate,
-                assertedAt: value.signedDate,
-                receivedAt: notification.receivedAt,
-                facts: facts,
-                origin: Origin(
-                    type: value.type.rawValue,
-                    subtype: value.subtype?.rawValue,
-                    notificationID: value.notificationUUID,
-                    channel: notification.channel,
-                    evidence: notification.evidence,
-                    digest: notification.bodyDigest,
-                    mapper: Self.mapper
-                )
+        let envelope = EventEnvelope(
+            provider: .apple,
+            store: .appStore,
+            environment: mapping.environment.canonical,
+            app: mapping.bundleID,
+            occurredAt: value.signedDate,
+            assertedAt: value.signedDate,
+            receivedAt: notification.receivedAt,
+            origin: Origin(
+                type: value.type.rawValue,
+                subtype: value.subtype?.rawValue,
+                notificationID: value.notificationUUID,
+                channel: notification.channel,
+                evidence: notification.evidence,
+                digest: notification.bodyDigest,
+                mapper: Self.mapper
             )
-        }
-        return Normalization(events, anomalies: value.anomalies + (snapshot?.anomalies ?? []))
+        )
+        return Normalization(
+            envelope.events(try mapping.drafts(), about: mapping.subject),
+            anomalies: value.anomalies + (mapping.snapshot?.anomalies ?? [])
+        )
     }
 
     /// Maps a transaction that came without a notification: from a client, or from the App Store Server API.
@@ -94,52 +77,31 @@ extension AppleAdapter {
         // A client chooses the parts of its upload. Neither may make the other any younger: a transaction may have been
         // replaced since, and renewal turned off.
         let separate = renewalInfo.flatMap { $0.signedDate == value.signedDate ? nil : $0 }
-        let facts = snapshot.facts(withRenewal: separate == nil)
-        let further = separate.map { renewalInfo in
-            statement(
-                of: renewalInfo,
-                beside: snapshot,
+        let envelope = EventEnvelope(
+            provider: .apple,
+            store: .appStore,
+            environment: value.environment.canonical,
+            app: value.bundleID,
+            occurredAt: snapshot.beganAt,
+            assertedAt: value.signedDate,
+            receivedAt: transaction.receivedAt,
+            origin: Origin(
+                type: "JWSTransaction",
                 channel: transaction.channel,
                 evidence: transaction.evidence,
+                digest: transaction.bodyDigest,
+                mapper: Self.mapper
+            )
+        )
+        let further = separate.map { renewalInfo in
+            statement(
+                transaction.map { _ in renewalInfo },
+                beside: snapshot,
                 digest: BodyDigest(of: renewalInfo.payload)
             )
         }
-        let drafts = snapshot.uploadDrafts
-        let events = zip(drafts, facts.assigned(to: drafts.map(\.event))).map { draft, facts in
-            NormalizedEvent(
-                id: draft.id,
-                event: draft.event,
-                provider: .apple,
-                store: .appStore,
-                environment: value.environment.canonical,
-                app: value.bundleID,
-                subscription: snapshot.lineage,
-                transaction: snapshot.purchaseID,
-                account: snapshot.account,
-                product: snapshot.product,
-                period: snapshot.isSubscription ? snapshot.period : nil,
-                price: snapshot.price,
-                country: snapshot.country,
-                commitment: snapshot.commitment,
-                lineItem: snapshot.lineItem,
-                items: snapshot.items,
-                renewal: snapshot.terms,
-                occurredAt: draft.occurredAt ?? snapshot.beganAt,
-                effectiveAt: draft.effectiveAt ?? draft.occurredAt ?? snapshot.beganAt,
-                assertedAt: snapshot.assertedAt,
-                receivedAt: transaction.receivedAt,
-                facts: facts,
-                origin: Origin(
-                    type: "JWSTransaction",
-                    channel: transaction.channel,
-                    evidence: transaction.evidence,
-                    digest: transaction.bodyDigest,
-                    mapper: Self.mapper
-                )
-            )
-        }
         return Normalization(
-            events,
+            envelope.events(snapshot.uploadDrafts, about: snapshot.subject(withRenewal: separate == nil)),
             furtherStatements: [further].compactMap(\.self),
             anomalies: value.anomalies + (renewalInfo?.anomalies ?? []) + snapshot.anomalies
         )
@@ -149,59 +111,45 @@ extension AppleAdapter {
 extension AppleAdapter {
     /// Maps renewal info that came alone. It names no transaction, so it gives facts and no event.
     public func normalize(_ renewalInfo: Authenticated<AppleRenewalInfo>) -> Normalization {
-        let statement = statement(
-            of: renewalInfo.value,
-            channel: renewalInfo.channel,
-            evidence: renewalInfo.evidence,
-            digest: renewalInfo.bodyDigest
-        )
-        return Normalization(
-            noChange: .init(.unchanged, statement: statement),
+        Normalization(
+            noChange: .init(.unchanged, statement: statement(renewalInfo, digest: renewalInfo.bodyDigest)),
             anomalies: renewalInfo.value.anomalies
         )
     }
 
     private func statement(
-        of renewalInfo: AppleRenewalInfo,
+        _ renewalInfo: Authenticated<AppleRenewalInfo>,
         beside snapshot: AppleSnapshot? = nil,
-        channel: Origin.Channel,
-        evidence: Origin.Evidence,
         digest: BodyDigest
     ) -> StoreStatement {
+        let value = renewalInfo.value
+        let environment = value.environment.canonical
         // Renewal info that was signed moments before the transaction is about its period all the same. That it existed
         // then makes the transaction older at most, never younger.
         var period: [Fact] = []
-        if let snapshot, renewalInfo.signedDate < snapshot.assertedAt, let end = snapshot.transaction.expiresDate,
-            end == renewalInfo.renewalDate
+        if let snapshot, value.signedDate < snapshot.assertedAt, let end = snapshot.transaction.expiresDate,
+            end == value.renewalDate
         {
             period = [snapshot.periodFact]
         }
-        return StoreStatement(
-            subscription: SubscriptionID(
-                store: .appStore,
-                environment: renewalInfo.environment.canonical,
-                id: renewalInfo.originalTransactionID
-            ),
+        let envelope = EventEnvelope(
             provider: .apple,
-            assertedAt: renewalInfo.signedDate,
-            facts: period + AppleRenewalSnapshot(renewalInfo: renewalInfo, transaction: nil).facts,
+            store: .appStore,
+            environment: environment,
+            occurredAt: value.signedDate,
+            assertedAt: value.signedDate,
+            receivedAt: renewalInfo.receivedAt,
             origin: Origin(
                 type: "JWSRenewalInfo",
-                channel: channel,
-                evidence: evidence,
+                channel: renewalInfo.channel,
+                evidence: renewalInfo.evidence,
                 digest: digest,
                 mapper: Self.mapper
             )
         )
+        return envelope.statement(
+            period + AppleRenewalSnapshot(renewalInfo: value, transaction: nil).facts,
+            about: SubscriptionID(store: .appStore, environment: environment, id: value.originalTransactionID)
+        )
     }
-}
-
-/// An event before its envelope.
-struct EventDraft {
-    var id: EventID
-    var event: LifecycleEvent
-    /// When it happened; absent means when it was signed.
-    var occurredAt: Date?
-    /// From when it has effect; absent means when it happened.
-    var effectiveAt: Date?
 }

@@ -43,18 +43,17 @@ struct NotificationMapping {
         }
     }
 
-    var account: Account? {
-        if case .appData(let data) = notification.content {
-            return data.appTransaction?.appTransactionID.map { Account($0, .appTransactionID) }
+    /// What the notification is about.
+    var subject: EventSubject {
+        if let snapshot { return snapshot.subject() }
+        switch notification.content {
+        case .appData(let data):
+            return EventSubject(account: data.appTransaction?.appTransactionID.map { Account($0, .appTransactionID) })
+        case .summary(let summary):
+            return EventSubject(product: summary.productID.map { PurchasedProduct(id: $0) })
+        default:
+            return EventSubject()
         }
-        return snapshot?.account
-    }
-
-    var product: PurchasedProduct? {
-        if case .summary(let summary) = notification.content {
-            return summary.productID.map { PurchasedProduct(id: $0) }
-        }
-        return snapshot?.product
     }
 
     /// The notification's events, in the order in which they take effect.
