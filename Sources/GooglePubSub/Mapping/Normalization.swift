@@ -286,26 +286,24 @@ extension ResolutionMapping {
                 reason: .replaced,
                 covering: names.sorted().map(named)
             )
-            return LineageDraft(
-                lineage: named(fingerprint),
-                drafts: [],
-                facts: [.closure(closure)]
-            )
+            return LineageDraft(named(fingerprint), subject: EventSubject(facts: [.closure(closure)]))
         }
     }
 
     func lineage(_ item: PlayItem, drafts: [EventDraft]) -> LineageDraft {
         LineageDraft(
-            lineage: item.lineage,
+            item.lineage,
             drafts: drafts,
-            facts: item.facts,
-            account: item.account,
-            product: item.product,
-            period: item.knownPeriod,
-            price: item.price,
-            country: item.purchase.regionCode,
-            renewal: item.terms,
-            transaction: item.item.latestSuccessfulOrderID
+            subject: EventSubject(
+                transaction: item.item.latestSuccessfulOrderID,
+                account: item.account,
+                product: item.product,
+                period: item.knownPeriod,
+                price: item.price,
+                country: item.purchase.regionCode,
+                renewal: item.terms,
+                facts: item.facts
+            )
         )
     }
 
@@ -373,7 +371,7 @@ extension ResolutionMapping {
                 transaction: transaction
             )
             return normalization(
-                of: [LineageDraft(lineage: lineage, drafts: [draft], facts: facts)],
+                of: [LineageDraft(lineage, drafts: [draft], subject: EventSubject(facts: facts))],
                 environment: lineage.environment,
                 assertedAt: eventTime,
                 channel: answers.channel
@@ -437,20 +435,12 @@ extension ResolutionMapping {
 
     private func normalization(of notice: Notice) -> Normalization {
         Normalization([
-            NormalizedEvent(
-                id: EventID(provider: .google, environment: .unknown, notification: notice.identity),
-                event: notice.event,
-                provider: .google,
-                store: .playStore,
-                environment: .unknown,
-                app: packageName,
-                transaction: notice.transaction,
-                account: notice.account,
-                occurredAt: eventTime,
-                effectiveAt: eventTime,
-                assertedAt: eventTime,
-                receivedAt: answers.receivedAt,
-                origin: origin(answers.channel)
+            envelope(.unknown, assertedAt: eventTime, channel: answers.channel).event(
+                EventDraft(
+                    id: EventID(provider: .google, environment: .unknown, notification: notice.identity),
+                    event: notice.event
+                ),
+                about: EventSubject(transaction: notice.transaction, account: notice.account)
             )
         ])
     }
@@ -467,47 +457,11 @@ extension ResolutionMapping {
         channel: Origin.Channel = .refetch,
         anomalies: [String] = []
     ) -> Normalization {
-        var events: [NormalizedEvent] = []
-        for lineage in lineages {
-            for (draft, facts) in zip(lineage.drafts, lineage.assignedFacts) {
-                let occurredAt = draft.occurredAt ?? eventTime
-                // Of an order in the past, period and price of the current one say nothing.
-                let isCurrent = draft.transaction == nil || draft.transaction == lineage.transaction
-                events.append(
-                    NormalizedEvent(
-                        id: draft.id,
-                        event: draft.event,
-                        provider: .google,
-                        store: .playStore,
-                        environment: environment,
-                        app: packageName,
-                        subscription: lineage.lineage,
-                        transaction: draft.transaction ?? lineage.transaction,
-                        account: lineage.account,
-                        product: lineage.product,
-                        period: isCurrent ? lineage.period : nil,
-                        price: draft.price ?? (isCurrent ? lineage.price : nil),
-                        country: lineage.country,
-                        renewal: lineage.renewal,
-                        occurredAt: occurredAt,
-                        effectiveAt: draft.effectiveAt ?? occurredAt,
-                        assertedAt: assertedAt,
-                        receivedAt: answers.receivedAt,
-                        facts: facts,
-                        origin: origin(channel, of: draft.event)
-                    )
-                )
-            }
-        }
+        let envelope = envelope(environment, assertedAt: assertedAt, channel: channel)
+        let events = lineages.flatMap { envelope.events($0.drafts, about: $0.subject) }
         // A state is made of all that the store said, also of what there is no event about.
         var statements = lineages.filter(\.drafts.isEmpty).map {
-            StoreStatement(
-                subscription: $0.lineage,
-                provider: .google,
-                assertedAt: assertedAt,
-                facts: $0.facts,
-                origin: origin(channel)
-            )
+            envelope.statement($0.subject.facts, about: $0.lineage)
         }
         guard events.isEmpty else {
             statements.removeAll(where: \.facts.isEmpty)
@@ -520,24 +474,28 @@ extension ResolutionMapping {
         )
     }
 
-    private func origin(_ channel: Origin.Channel, of event: LifecycleEvent? = nil) -> Origin {
-        Origin(
-            type: type,
-            subtype: subtype,
-            notificationID: notificationID,
-            channel: channel,
-            evidence: answers.evidence,
-            digest: answers.bodyDigest,
-            mapper: GooglePlayAdapter.mapper,
-            speech: speech(of: event)
+    private func envelope(
+        _ environment: StoreEnvironment,
+        assertedAt: Date,
+        channel: Origin.Channel
+    ) -> EventEnvelope {
+        EventEnvelope(
+            provider: .google,
+            store: .playStore,
+            environment: environment,
+            app: packageName,
+            occurredAt: eventTime,
+            assertedAt: assertedAt,
+            receivedAt: answers.receivedAt,
+            origin: Origin(
+                type: type,
+                subtype: subtype,
+                notificationID: notificationID,
+                channel: channel,
+                evidence: answers.evidence,
+                digest: answers.bodyDigest,
+                mapper: GooglePlayAdapter.mapper
+            )
         )
-    }
-
-    /// Marks a start that Google calls a renewal, because the start of what renews is unknown.
-    private func speech(of event: LifecycleEvent?) -> Origin.Speech? {
-        guard case .started? = event, case .notification(let notification) = subject,
-            case .subscription(let hint) = notification.content.content, hint.type == .renewed
-        else { return nil }
-        return .renewal
     }
 }

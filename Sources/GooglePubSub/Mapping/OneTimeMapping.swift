@@ -110,15 +110,17 @@ struct PlayProducts {
     func lineage(_ index: Int, drafts: [EventDraft], facts: [Fact]) -> LineageDraft {
         let item = purchase.lineItems[index]
         return LineageDraft(
-            lineage: lineage,
+            lineage,
             drafts: drafts,
-            facts: facts,
-            account: account,
-            product: product(item),
-            price: price(item),
-            country: purchase.regionCode,
-            // Further items' charges and grants are distinguished by their names in the order.
-            transaction: index == 0 ? purchase.orderID : transaction(index)
+            subject: EventSubject(
+                // Further items' charges and grants are distinguished by their names in the order.
+                transaction: index == 0 ? purchase.orderID : transaction(index),
+                account: account,
+                product: product(item),
+                price: price(item),
+                country: purchase.regionCode,
+                facts: facts
+            )
         )
     }
 }

@@ -129,7 +129,9 @@ extension SubscriptionMapping {
         EventDraft(
             id: periodBeganID,
             event: .started(.init(origin: origin, phase: item.phase, period: item.period, price: item.price)),
-            occurredAt: item.start
+            occurredAt: item.start,
+            // Google calls it a renewal, and the start of what renews is unknown.
+            speech: item.type == .renewed ? .renewal : nil
         )
     }
 

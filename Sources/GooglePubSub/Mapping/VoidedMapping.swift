@@ -19,7 +19,7 @@ extension ResolutionMapping {
                 transaction: hint.orderID
             )
             return normalization(
-                of: [LineageDraft(lineage: lineage, drafts: [draft], facts: [])],
+                of: [LineageDraft(lineage, drafts: [draft], subject: EventSubject())],
                 environment: .unknown,
                 assertedAt: eventTime,
                 channel: answers.channel
@@ -74,7 +74,7 @@ extension ResolutionMapping {
         if endsAccess { drafts += SubscriptionMapping(item: item).drafts }
         var part = lineage(item, drafts: drafts)
         if !isUnderWay {
-            part.facts.append(
+            part.subject.facts.append(
                 .refund(
                     Fact.RefundState(
                         transaction: isCurrent ? item.periodName ?? hint.orderID : hint.orderID,
