@@ -145,14 +145,7 @@ extension RevenueCatPurchase {
             facts,
             assertedAt in
             facts.isEmpty
-                ? nil
-                : StoreStatement(
-                    subscription: lineage,
-                    provider: .revenuecat,
-                    assertedAt: assertedAt,
-                    facts: facts,
-                    origin: origin
-                )
+                ? nil : envelope(occurredAt: date, assertedAt: assertedAt, at: date).statement(facts, about: lineage)
         }
     }
 
@@ -178,26 +171,18 @@ extension RevenueCatPurchase {
             id = .purchased(purchase.lineage, transaction: purchase.transaction)
             event = .oneTimePurchased(detail)
         }
-        return NormalizedEvent(
-            id: id,
-            event: event,
-            provider: .revenuecat,
-            store: store,
-            environment: environment,
-            subscription: purchase.lineage,
+        let subject = EventSubject(
+            lineage: purchase.lineage,
             transaction: purchase.transaction,
             account: account,
             product: self.product ?? PurchaseStatement.product(purchase.product, store),
             period: period ?? ServicePeriod(start: purchase.at, end: expiresAt),
             price: isGrant ? nil : price,
             renewal: isGrant ? RenewalTerms(willRenew: false) : nil,
-            occurredAt: purchase.at,
-            effectiveAt: purchase.at,
-            assertedAt: min(purchase.at, date),
-            receivedAt: date,
-            facts: lastingFacts(product),
-            origin: origin
+            facts: lastingFacts(product)
         )
+        return envelope(occurredAt: purchase.at, assertedAt: min(purchase.at, date), at: date)
+            .event(EventDraft(id: id, event: event), about: subject)
     }
 
     private func lastingFacts(_ product: String?) -> [Fact] {
@@ -245,13 +230,21 @@ extension RevenueCatPurchase {
         return facts
     }
 
-    private var origin: Origin {
-        Origin(
-            type: form == .v1 ? "non_subscription" : "purchase",
-            channel: .refetch,
-            evidence: Origin.Evidence(.tls),
-            digest: digest,
-            mapper: Mapping.version
+    private func envelope(occurredAt: Date, assertedAt: Date, at date: Date) -> EventEnvelope {
+        EventEnvelope(
+            provider: .revenuecat,
+            store: store,
+            environment: environment,
+            occurredAt: occurredAt,
+            assertedAt: assertedAt,
+            receivedAt: date,
+            origin: Origin(
+                type: form == .v1 ? "non_subscription" : "purchase",
+                channel: .refetch,
+                evidence: Origin.Evidence(.tls),
+                digest: digest,
+                mapper: Mapping.version
+            )
         )
     }
 }

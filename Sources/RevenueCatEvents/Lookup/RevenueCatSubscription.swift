@@ -198,11 +198,13 @@ extension RevenueCatSubscription {
     ///
     /// The snapshot does not name the lineage: take that of the webhook or purchase that led to it.
     public func statement(about lineage: SubscriptionID, product: String? = nil, at date: Date) -> StoreStatement {
-        StoreStatement(
-            subscription: lineage,
+        let envelope = EventEnvelope(
             provider: .revenuecat,
+            store: lineage.store,
+            environment: lineage.environment,
+            occurredAt: date,
             assertedAt: date,
-            facts: facts(product: product, transaction: transaction(in: lineage), at: date),
+            receivedAt: date,
             origin: Origin(
                 type: id == nil ? "subscriber" : "subscription",
                 channel: .refetch,
@@ -210,6 +212,10 @@ extension RevenueCatSubscription {
                 digest: digest,
                 mapper: Mapping.version
             )
+        )
+        return envelope.statement(
+            facts(product: product, transaction: transaction(in: lineage), at: date),
+            about: lineage
         )
     }
 

@@ -10,15 +10,13 @@ extension Mapping {
             from: event.transferredFrom.map { Account.Identifier($0, .appUserID) },
             to: event.transferredTo.map { Account.Identifier($0, .appUserID) }
         )
-        return .events([
-            EventDraft(
-                id: notificationID(),
-                event: .transferred(transfer),
-                facts: [.transfer(transfer)],
-                account: Account(appUserIDs: event.transferredTo),
-                isAboutPurchase: false
+        return .event(
+            EventDraft(id: notificationID(), event: .transferred(transfer)),
+            about: EventSubject(
+                account: Account(appUserIDs: event.transferredTo) ?? customer,
+                facts: [.transfer(transfer)]
             )
-        ])
+        )
     }
 
     /// Under `alias` two ids turn out to be one customer. A move under `transfer` comes in a webhook of its own.
@@ -39,11 +37,10 @@ extension Mapping {
             facts["product"] = event.productID
             return EventDraft(
                 id: notificationID(ordinal: ordinal),
-                event: .notice(.init(.virtualCurrency, facts: facts)),
-                isAboutPurchase: false
+                event: .notice(.init(.virtualCurrency, facts: facts))
             )
         }
-        return .events(drafts)
+        return .events(drafts, about: EventSubject(account: customer))
     }
 
     func notice(
@@ -51,13 +48,12 @@ extension Mapping {
         about purchase: PurchaseStatement? = nil,
         account: Account? = nil
     ) -> Outcome {
-        .events([
+        .event(
             EventDraft(
                 id: purchase.map(notifiedID) ?? notificationID(),
-                event: .notice(.init(kind, facts: kind == .test ? [:] : event.notes)),
-                account: account,
-                isAboutPurchase: purchase != nil
-            )
-        ])
+                event: .notice(.init(kind, facts: kind == .test ? [:] : event.notes))
+            ),
+            about: purchase.map { subject($0) } ?? EventSubject(account: account ?? customer)
+        )
     }
 }

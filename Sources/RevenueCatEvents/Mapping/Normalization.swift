@@ -84,7 +84,7 @@ final class Mapping {
         case .experiment: outcome = notice(.experiment)
         case .paywall: outcome = notice(.paywall)
         case .test: outcome = notice(.test)
-        case .unknown: outcome = .events([unmapped])
+        case .unknown: outcome = .event(unmapped, about: subject(purchase))
         }
         return normalization(of: outcome, purchase)
     }
@@ -92,69 +92,76 @@ final class Mapping {
 
 extension Mapping {
     enum Outcome {
-        case events([EventDraft])
+        case events([EventDraft], about: EventSubject)
         case noChange(Normalization.NoChange.Reason, facts: [Fact])
         /// The type is known, and fields that it cannot do without are absent.
         case incomplete([String])
+
+        static func event(_ draft: EventDraft, about subject: EventSubject) -> Outcome {
+            .events([draft], about: subject)
+        }
     }
 
     private func normalization(of outcome: Outcome, _ purchase: PurchaseStatement) -> Normalization {
         var anomalies = notification.webhook.anomalies
         if let timestamp = event.timestamp, timestamp > latestCredible { anomalies.append("event.event_timestamp_ms") }
+        let envelope = envelope(purchase)
         switch outcome {
-        case .events(let drafts):
-            return Normalization(drafts.map { normalized($0, purchase) }, anomalies: anomalies)
+        case .events(let drafts, let subject):
+            return Normalization(drafts.map { envelope.event($0, about: subject) }, anomalies: anomalies)
         case .noChange(let reason, let facts):
-            let statement = purchase.lineage.map {
-                StoreStatement(
-                    subscription: $0,
-                    provider: .revenuecat,
-                    assertedAt: assertedAt,
-                    facts: facts,
-                    origin: origin
-                )
-            }
+            let statement = purchase.lineage.map { envelope.statement(facts, about: $0) }
             return Normalization(noChange: .init(reason, statement: statement), anomalies: anomalies)
         case .incomplete(let names):
-            return Normalization([normalized(unmapped, purchase)], anomalies: anomalies + names.map { "event." + $0 })
+            return Normalization(
+                [envelope.event(unmapped, about: subject(purchase))],
+                anomalies: anomalies + names.map { "event." + $0 }
+            )
         }
     }
 
-    private func normalized(_ draft: EventDraft, _ purchase: PurchaseStatement) -> NormalizedEvent {
-        let occurredAt = draft.occurredAt ?? event.timestamp ?? receivedAt
-        return NormalizedEvent(
-            id: draft.id,
-            event: draft.event,
+    /// The purchase as events name it.
+    func subject(
+        _ purchase: PurchaseStatement,
+        transaction: String? = nil,
+        price: Price? = nil,
+        renewal: RenewalTerms? = nil,
+        facts: [Fact] = []
+    ) -> EventSubject {
+        EventSubject(
+            lineage: purchase.lineage,
+            transaction: order ?? transaction ?? event.transactionID,
+            account: purchase.account,
+            product: purchase.product,
+            period: purchase.period,
+            price: price,
+            country: event.countryCode,
+            renewal: renewal,
+            facts: facts
+        )
+    }
+
+    /// The customer, for what is about no purchase.
+    var customer: Account? { Account(appUserIDs: event.customerIDs) }
+
+    private func envelope(_ purchase: PurchaseStatement) -> EventEnvelope {
+        EventEnvelope(
             provider: .revenuecat,
             store: purchase.store,
             environment: purchase.environment,
             app: event.appID,
-            subscription: draft.isAboutPurchase ? purchase.lineage : nil,
-            transaction: draft.isAboutPurchase ? order ?? draft.transaction ?? event.transactionID : nil,
-            account: draft.account ?? purchase.account,
-            product: draft.isAboutPurchase ? purchase.product : nil,
-            period: draft.isAboutPurchase ? draft.period ?? purchase.period : nil,
-            price: draft.price,
-            country: draft.isAboutPurchase ? event.countryCode : nil,
-            renewal: draft.renewal,
-            occurredAt: occurredAt,
-            effectiveAt: draft.effectiveAt ?? occurredAt,
+            occurredAt: event.timestamp ?? receivedAt,
             assertedAt: assertedAt,
             receivedAt: receivedAt,
-            facts: draft.facts,
-            origin: origin
-        )
-    }
-
-    private var origin: Origin {
-        Origin(
-            type: event.type.rawValue,
-            subtype: (event.cancelReason ?? event.expirationReason)?.rawValue,
-            notificationID: event.id,
-            channel: channel,
-            evidence: evidence,
-            digest: digest,
-            mapper: Self.version
+            origin: Origin(
+                type: event.type.rawValue,
+                subtype: (event.cancelReason ?? event.expirationReason)?.rawValue,
+                notificationID: event.id,
+                channel: channel,
+                evidence: evidence,
+                digest: digest,
+                mapper: Self.version
+            )
         )
     }
 

@@ -10,14 +10,10 @@ extension Mapping {
         guard let lineage = purchase.lineage, let at = purchase.end else {
             return .incomplete(purchase.missing([]))
         }
-        return .events([
-            EventDraft(
-                id: purchase.endedID(lineage, .unknown),
-                event: .revoked(.init(reason: reason)),
-                facts: purchase.provisional + purchase.cut(at: at, endReason) + purchase.owner,
-                occurredAt: at
-            )
-        ])
+        return .event(
+            EventDraft(id: purchase.endedID(lineage, .unknown), event: .revoked(.init(reason: reason)), occurredAt: at),
+            about: subject(purchase, facts: purchase.provisional + purchase.cut(at: at, endReason) + purchase.owner)
+        )
     }
 
     /// Of a refund the end of the transaction is the moment of the refund. Renewal stays as it was.
@@ -33,7 +29,7 @@ extension Mapping {
             periodStart: isPeriod ? event.purchasedAt : nil,
             endsAccess: !purchase.outlivesRefund
         )
-        return .events([
+        return .event(
             EventDraft(
                 id: .refunded(lineage, refund: purchase.paymentName(transaction)),
                 event: .refunded(
@@ -45,12 +41,15 @@ extension Mapping {
                         affectsCurrentPeriod: refund.endsAccess ? true : nil
                     )
                 ),
-                facts: (isPeriod ? purchase.provisional : []) + [.refund(refund)] + purchase.owner,
-                price: purchase.refundedPrice,
-                transaction: transaction,
                 occurredAt: at
+            ),
+            about: subject(
+                purchase,
+                transaction: transaction,
+                price: purchase.refundedPrice,
+                facts: (isPeriod ? purchase.provisional : []) + [.refund(refund)] + purchase.owner
             )
-        ])
+        )
     }
 
     func autoRenewOff(
@@ -72,41 +71,43 @@ extension Mapping {
         } else if reason == .billing {
             facts.append(purchase.failedCharge(at: timestamp, graceUntil: nil))
         }
-        return .events([
+        return .event(
             EventDraft(
                 id: notifiedID(purchase),
                 event: .autoRenewDisabled(.init(reason: reason, accessUntil: accessUntil)),
-                facts: facts + purchase.owner,
-                renewal: terms,
                 effectiveAt: accessUntil
-            )
-        ])
+            ),
+            about: subject(purchase, renewal: terms, facts: facts + purchase.owner)
+        )
     }
 
     func autoRenewOn(_ purchase: PurchaseStatement) -> Outcome {
         guard purchase.lineage != nil, event.timestamp != nil else { return .incomplete(purchase.missing([])) }
         let terms = RenewalTerms(willRenew: true)
-        return .events([
-            EventDraft(
-                id: notifiedID(purchase),
-                event: .autoRenewEnabled,
-                facts: purchase.provisional + [.renewalIntent(.init(terms))] + purchase.owner,
-                renewal: terms
+        return .event(
+            EventDraft(id: notifiedID(purchase), event: .autoRenewEnabled),
+            about: subject(
+                purchase,
+                renewal: terms,
+                facts: purchase.provisional + [.renewalIntent(.init(terms))] + purchase.owner
             )
-        ])
+        )
     }
 
     func pauseScheduled(_ purchase: PurchaseStatement) -> Outcome {
         guard purchase.lineage != nil, event.timestamp != nil else { return .incomplete(purchase.missing([])) }
-        return .events([
+        return .event(
             EventDraft(
                 id: notifiedID(purchase),
                 event: .pauseScheduled(.init(resumesAt: event.autoResumeAt)),
-                facts: purchase.provisional + [.pause(.init(.scheduled, resumesAt: event.autoResumeAt))]
-                    + purchase.owner,
                 effectiveAt: event.expirationAt
+            ),
+            about: subject(
+                purchase,
+                facts: purchase.provisional + [.pause(.init(.scheduled, resumesAt: event.autoResumeAt))]
+                    + purchase.owner
             )
-        ])
+        )
     }
 
     // No fact about the pause: the end of the period says that it began, and only its announcement says until when.
@@ -114,15 +115,15 @@ extension Mapping {
         guard let lineage = purchase.lineage, let at = purchase.end else {
             return .incomplete(purchase.missing([]))
         }
-        return .events([
+        return .event(
             EventDraft(
                 id: purchase.endedID(lineage, reason),
                 event: reason == .paused
                     ? .paused(.init(resumesAt: event.autoResumeAt)) : .expired(.init(reason: reason)),
-                facts: purchase.provisional + purchase.cut(at: at, reason) + purchase.owner,
                 occurredAt: at
-            )
-        ])
+            ),
+            about: subject(purchase, facts: purchase.provisional + purchase.cut(at: at, reason) + purchase.owner)
+        )
     }
 
     /// The end of the transaction holds the grace period already; Stripe's holds the time in which it tries again.
@@ -134,13 +135,13 @@ extension Mapping {
         let stated = event.gracePeriodExpirationAt ?? (event.store == .stripe ? event.expirationAt : nil)
         let graceUntil = isNeverPaid ? nil : stated.flatMap { $0 > timestamp ? $0 : nil }
         let charge = isNeverPaid ? purchase.neverPaid : [purchase.failedCharge(at: timestamp, graceUntil: graceUntil)]
-        return .events([
+        return .event(
             EventDraft(
                 id: notifiedID(purchase),
-                event: .billingIssue(.init(access: graceUntil.map { .grace(until: $0) } ?? .suspended)),
-                facts: purchase.provisional + charge + purchase.owner
-            )
-        ])
+                event: .billingIssue(.init(access: graceUntil.map { .grace(until: $0) } ?? .suspended))
+            ),
+            about: subject(purchase, facts: purchase.provisional + charge + purchase.owner)
+        )
     }
 
     /// True if the charge for the period itself failed, unless RevenueCat answers that access continues.
@@ -153,14 +154,14 @@ extension Mapping {
             return .incomplete(purchase.missing)
         }
         let period = ServicePeriod(start: complete.start, end: complete.end)
-        return .events([
+        return .event(
             EventDraft(
                 id: event.transactionID.map { .extended(lineage, transaction: $0, to: complete.end) }
                     ?? notifiedID(purchase),
-                event: .extended(.init(to: complete.end, reason: .unknown)),
-                facts: [.period(purchase.fact(period, complete.product))] + purchase.owner
-            )
-        ])
+                event: .extended(.init(to: complete.end, reason: .unknown))
+            ),
+            about: subject(purchase, facts: [.period(purchase.fact(period, complete.product))] + purchase.owner)
+        )
     }
 
     func refundReversed(_ purchase: PurchaseStatement) -> Outcome {
@@ -185,14 +186,13 @@ extension Mapping {
                 )
             )
         )
-        return .events([
+        return .event(
             EventDraft(
                 id: .refundReversed(lineage, transaction: transaction),
-                event: .refundReversed(.init(transaction: transaction)),
-                facts: facts + purchase.owner,
-                transaction: transaction
-            )
-        ])
+                event: .refundReversed(.init(transaction: transaction))
+            ),
+            about: subject(purchase, transaction: transaction, facts: facts + purchase.owner)
+        )
     }
 
     func priceConsent(
@@ -201,12 +201,9 @@ extension Mapping {
     ) -> Outcome {
         guard purchase.lineage != nil else { return .incomplete(purchase.missing([])) }
         let change = LifecycleEvent.PriceChange(stage: stage, consentRequired: stage == .pending)
-        return .events([
-            EventDraft(
-                id: notifiedID(purchase),
-                event: .priceChange(change),
-                facts: [.priceChange(.init(change))] + purchase.owner
-            )
-        ])
+        return .event(
+            EventDraft(id: notifiedID(purchase), event: .priceChange(change)),
+            about: subject(purchase, facts: [.priceChange(.init(change))] + purchase.owner)
+        )
     }
 }

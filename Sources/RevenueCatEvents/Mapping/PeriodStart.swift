@@ -56,16 +56,14 @@ extension Mapping {
         facts.append(.billing(.init(.settled, periodStart: complete.start)))
         facts.append(.pause(.init(.none)))
         if let account = purchase.account { facts.append(.owner(account)) }
-        return .events([
+        return .event(
             EventDraft(
                 id: purchase.periodBeganID(complete),
                 event: event(period, price),
-                facts: facts,
-                price: price,
-                renewal: terms,
                 effectiveAt: purchase.effect(of: complete.start)
-            )
-        ])
+            ),
+            about: subject(purchase, price: price, renewal: terms, facts: facts)
+        )
     }
 
     /// RevenueCat's own word on access decides; without it nothing is granted.
@@ -86,19 +84,22 @@ extension Mapping {
         else { return .incomplete(purchase.missing(["purchased_at_ms", "product_id"])) }
         let period = ServicePeriod(start: start, end: event.expirationAt)
         let terms = RenewalTerms(willRenew: false)
-        return .events([
+        return .event(
             EventDraft(
                 id: event.transactionID.map { .periodBegan(lineage, transaction: $0) }
                     ?? .periodBegan(lineage, product: product, start: start),
                 event: .started(.init(origin: .granted, phase: .promotional, period: period)),
+                effectiveAt: start
+            ),
+            about: subject(
+                purchase,
+                renewal: terms,
                 facts: [
                     .period(.init(period, product: product, phase: .promotional, transaction: event.transactionID)),
                     .renewalIntent(.init(terms)),
-                ] + purchase.owner,
-                renewal: terms,
-                effectiveAt: start
+                ] + purchase.owner
             )
-        ])
+        )
     }
 
     func oneTimePurchase(_ purchase: PurchaseStatement) -> Outcome {
@@ -123,16 +124,14 @@ extension Mapping {
         if let price, price.role == .charged {
             facts.append(.charge(.init(transaction: transaction, price: price, at: start)))
         }
-        return .events([
+        return .event(
             EventDraft(
                 id: .purchased(lineage, transaction: transaction),
                 event: .oneTimePurchased(detail),
-                facts: facts + purchase.owner,
-                price: price,
-                transaction: transaction,
                 effectiveAt: start
-            )
-        ])
+            ),
+            about: subject(purchase, transaction: transaction, price: price, facts: facts + purchase.owner)
+        )
     }
 
     /// The purchase itself comes later under its own identity, perhaps with the same transaction. Until then this is an
@@ -153,14 +152,15 @@ extension Mapping {
                 )
             )
         ]
-        return .events([
+        var subject = self.subject(purchase, facts: facts + purchase.owner)
+        subject.period = period
+        return .event(
             EventDraft(
                 id: notifiedID(purchase),
                 event: .started(.init(origin: .temporary, phase: purchase.phase, period: period)),
-                facts: facts + purchase.owner,
-                period: period,
                 effectiveAt: start
-            )
-        ])
+            ),
+            about: subject
+        )
     }
 }

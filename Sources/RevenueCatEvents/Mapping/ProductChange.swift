@@ -15,19 +15,17 @@ extension Mapping {
         let facts = purchase.provisional + purchase.owner
         guard let to = event.newProductID else {
             if event.store == .playStore {
-                return .events([
-                    EventDraft(
-                        id: notifiedID(purchase),
-                        event: .notice(.init(.productChange, facts: ["from": from])),
-                        facts: facts + [.succession(.init(at: timestamp, from: from))]
-                    )
-                ])
+                return .event(
+                    EventDraft(id: notifiedID(purchase), event: .notice(.init(.productChange, facts: ["from": from]))),
+                    about: subject(purchase, facts: facts + [.succession(.init(at: timestamp, from: from))])
+                )
             }
             guard let snapshot = notification.answeredSubscription else {
                 return .noChange(.needsLookup, facts: facts)
             }
             guard let pending = snapshot.pendingProduct else { return .noChange(.unchanged, facts: facts) }
             return scheduled(
+                purchase,
                 lineage,
                 from: from,
                 to: pending,
@@ -37,24 +35,25 @@ extension Mapping {
             )
         }
         guard from != to else {
-            return .events([
+            return .event(
                 EventDraft(
                     id: notifiedID(purchase),
                     event: .productChangeReverted(
                         .init(to: to, direction: .unknown, timing: .atPeriodEnd(periodEnd), basis: .store)
-                    ),
-                    facts: purchase.provisional + [.nextProduct(.init(nil))] + purchase.owner
-                )
-            ])
+                    )
+                ),
+                about: subject(purchase, facts: purchase.provisional + [.nextProduct(.init(nil))] + purchase.owner)
+            )
         }
         guard event.store == .playStore else {
-            return scheduled(lineage, from: from, to: to, at: periodEnd, basis: .inferred, facts: facts)
+            return scheduled(purchase, lineage, from: from, to: to, at: periodEnd, basis: .inferred, facts: facts)
         }
         let succession = periodEnd.map { [Fact.succession(.init(at: $0, from: from, to: to))] } ?? []
-        return scheduled(lineage, from: from, to: to, at: periodEnd, basis: .store, facts: facts + succession)
+        return scheduled(purchase, lineage, from: from, to: to, at: periodEnd, basis: .store, facts: facts + succession)
     }
 
     private func scheduled(
+        _ purchase: PurchaseStatement,
         _ lineage: SubscriptionID,
         from: String,
         to: String,
@@ -62,7 +61,7 @@ extension Mapping {
         basis: LifecycleEvent.ProductChange.Basis,
         facts: [Fact]
     ) -> Outcome {
-        .events([
+        .event(
             EventDraft(
                 id: .changeScheduled(lineage, from: from, to: to, at: date),
                 event: .productChangeScheduled(
@@ -73,9 +72,9 @@ extension Mapping {
                         timing: .atPeriodEnd(basis == .store ? date : nil),
                         basis: basis
                     )
-                ),
-                facts: facts + [.nextProduct(.init(to))]
-            )
-        ])
+                )
+            ),
+            about: subject(purchase, facts: facts + [.nextProduct(.init(to))])
+        )
     }
 }
