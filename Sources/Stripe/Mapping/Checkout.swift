@@ -31,7 +31,7 @@ extension Mapping {
                     quantity: item?.quantity ?? 1,
                     price: price,
                     at: time,
-                    about: Subject(account: account(session), country: session.country)
+                    about: EventSubject(account: account(session), country: session.country)
                 )
             ])
         case "subscription":
@@ -41,7 +41,7 @@ extension Mapping {
                 notice(
                     .accountsLinked,
                     ["checkout_session": session.id],
-                    about: Subject(
+                    about: EventSubject(
                         lineage: session.subscription.map { lineage($0) },
                         account: account,
                         country: session.country,
@@ -110,7 +110,7 @@ extension Mapping {
             isCanceled
                 ? identity(lineage, "pending", "canceled", session.id) : identity(lineage, "pending", session.id),
             isCanceled ? .purchasePendingCanceled(detail) : .purchasePending(detail),
-            Subject(
+            EventSubject(
                 lineage: lineage,
                 transaction: session.paymentIntent,
                 account: account(session),
@@ -130,7 +130,7 @@ extension Mapping {
         quantity: Int64,
         price: Price?,
         at time: Milliseconds,
-        about subject: Subject
+        about subject: EventSubject
     ) -> NormalizedEvent {
         let type = [basePlan, product].compactMap(\.self).compactMap { policy.oneTimeProducts[$0] }.first
         let detail = LifecycleEvent.OneTimePurchase(type: type ?? .unknown, quantity: quantity, price: price)
@@ -145,7 +145,7 @@ extension Mapping {
         return event(
             .purchased(sale.lineage, transaction: sale.transaction),
             .oneTimePurchased(detail),
-            Subject(
+            EventSubject(
                 lineage: sale.lineage,
                 transaction: sale.transaction,
                 account: subject.account,
@@ -169,7 +169,7 @@ extension Mapping {
             notice(
                 .other,
                 ["customer": "deleted"],
-                about: Subject(account: account(customer: customer, metadata: nil))
+                about: EventSubject(account: account(customer: customer, metadata: nil))
             )
         ])
     }

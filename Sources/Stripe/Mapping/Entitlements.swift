@@ -65,7 +65,7 @@ extension Mapping {
         if all == nil { facts["is_partial"] = "true" }
         let customer = try reader.customer()
         return .events([
-            notice(.other, facts, about: Subject(account: account(customer: customer, metadata: nil)))
+            notice(.other, facts, about: EventSubject(account: account(customer: customer, metadata: nil)))
         ])
     }
 }

@@ -11,8 +11,8 @@ extension Mapping {
         return invoice.completed(with: lines)
     }
 
-    func subject(_ invoice: InvoiceObject, _ span: SubscriptionObject.Span?) -> Subject {
-        Subject(
+    func subject(_ invoice: InvoiceObject, _ span: SubscriptionObject.Span?) -> EventSubject {
+        EventSubject(
             lineage: invoice.subscription.map { lineage($0) },
             transaction: invoice.id,
             account: account(customer: invoice.customer, metadata: invoice.metadata),
@@ -25,7 +25,7 @@ extension Mapping {
     }
 
     /// The facts that a paid invoice states.
-    func paidFacts(_ invoice: InvoiceObject, _ subject: Subject, phase: Phase) -> [Fact] {
+    func paidFacts(_ invoice: InvoiceObject, _ subject: EventSubject, phase: Phase) -> [Fact] {
         var facts: [Fact] = []
         if let account = subject.account { facts.append(.owner(account)) }
         let purpose = invoice.purpose
@@ -78,7 +78,7 @@ extension Mapping {
             notice(
                 .paymentLinked,
                 ["invoice": invoice, "payment": name],
-                about: Subject(
+                about: EventSubject(
                     lineage: lineage(invoice),
                     transaction: invoice,
                     facts: paymentNames(of: invoice, name) + [.link(lineage(name))]
@@ -120,7 +120,7 @@ extension Mapping {
     func periodBegan(
         by invoice: InvoiceObject,
         with span: SubscriptionObject.Span,
-        about subject: Subject,
+        about subject: EventSubject,
         trialEnd: Milliseconds?
     ) -> NormalizedEvent? {
         guard let lineage = subject.lineage, let product = span.product else { return nil }
@@ -176,7 +176,7 @@ extension Mapping {
         return trialEnd == start ? .trialConversion : .scheduled
     }
 
-    private func standalonePaid(_ invoice: InvoiceObject, _ subject: Subject) -> Outcome {
+    private func standalonePaid(_ invoice: InvoiceObject, _ subject: EventSubject) -> Outcome {
         guard policy.sellsByInvoice, let id = invoice.id else { return .none(.unchanged) }
         let line = invoice.lines.first { $0.price != nil }
         return .events([

@@ -137,24 +137,18 @@ extension Mapping {
             guard !facts.isEmpty, let lineage = events.first?.subscription else {
                 return Normalization(events, anomalies: anomalies)
             }
-            return Normalization(events, furtherStatements: [statement(of: lineage, facts)], anomalies: anomalies)
+            return Normalization(
+                events,
+                furtherStatements: [envelope.statement(facts, about: lineage)],
+                anomalies: anomalies
+            )
         case .none(let reason, let lineage, let facts):
-            let statement = lineage.map { self.statement(of: $0, facts) }
+            let statement = lineage.map { envelope.statement(facts, about: $0) }
             return Normalization(
                 noChange: Normalization.NoChange(reason, statement: statement),
                 anomalies: anomalies
             )
         }
-    }
-
-    private func statement(of lineage: SubscriptionID, _ facts: [Fact]) -> StoreStatement {
-        StoreStatement(
-            subscription: lineage,
-            provider: .stripe,
-            assertedAt: assertedAt.date,
-            facts: facts,
-            origin: origin
-        )
     }
 
     private var relatedLineage: SubscriptionID? {
@@ -184,19 +178,6 @@ extension Mapping {
         return SubscriptionID(store: .stripe, environment: environment, id: connected.map { "\($0)/\(id)" } ?? id)
     }
 
-    var origin: Origin {
-        let isFetched = notification.isThin && !notification.answers.isEmpty
-        return Origin(
-            type: notification.type,
-            notificationID: notification.isQuestion ? nil : notification.id,
-            channel: isFetched ? .refetch : channel,
-            evidence: isFetched ? Origin.Evidence(.tls) : evidence,
-            digest: digest,
-            mapper: Self.version,
-            revision: revision
-        )
-    }
-
     /// The owner of an object: the host's own id if one is stated, then Stripe's customer.
     func account(customer: CustomerReference?, clientReference: String? = nil, metadata: JSONObject?) -> Account? {
         var account: Account?
@@ -217,52 +198,38 @@ extension Mapping {
         return account
     }
 
-    /// The subject of an event.
-    struct Subject {
-        var lineage: SubscriptionID?
-        var transaction: String?
-        var account: Account?
-        var product: PurchasedProduct?
-        var period: ServicePeriod?
-        var price: Price?
-        var country: String?
-        var items: [PurchasedItem]?
-        var renewal: RenewalTerms?
-        var facts: [Fact] = []
-    }
-
     /// - Parameter fact: what the store asserts with this event besides the subject's facts.
     func event(
         _ id: EventID,
         _ event: LifecycleEvent,
-        _ subject: Subject,
+        _ subject: EventSubject,
         effectiveAt: Milliseconds? = nil,
         with fact: Fact? = nil
     ) -> NormalizedEvent {
-        var facts = subject.facts
-        if let fact { facts.append(fact) }
-        return NormalizedEvent(
-            id: id,
-            event: event,
+        var subject = subject
+        if let fact { subject.facts.append(fact) }
+        return envelope.event(EventDraft(id: id, event: event, effectiveAt: effectiveAt?.date), about: subject)
+    }
+
+    private var envelope: EventEnvelope {
+        let isFetched = notification.isThin && !notification.answers.isEmpty
+        return EventEnvelope(
             provider: .stripe,
             store: .stripe,
             environment: environment,
             app: notification.account ?? ownAccount,
-            subscription: subject.lineage,
-            transaction: subject.transaction,
-            account: subject.account,
-            product: subject.product,
-            period: subject.period,
-            price: subject.price,
-            country: subject.country,
-            items: subject.items,
-            renewal: subject.renewal,
             occurredAt: created.date,
-            effectiveAt: (effectiveAt ?? created).date,
             assertedAt: assertedAt.date,
             receivedAt: receivedAt,
-            facts: facts,
-            origin: origin
+            origin: Origin(
+                type: notification.type,
+                notificationID: notification.isQuestion ? nil : notification.id,
+                channel: isFetched ? .refetch : channel,
+                evidence: isFetched ? Origin.Evidence(.tls) : evidence,
+                digest: digest,
+                mapper: Self.version,
+                revision: revision
+            )
         )
     }
 
@@ -278,7 +245,7 @@ extension Mapping {
     func notice(
         _ kind: LifecycleEvent.Notice.Kind,
         _ facts: [String: String] = [:],
-        about subject: Subject = Subject(),
+        about subject: EventSubject = EventSubject(),
         effectiveAt: Milliseconds? = nil
     ) -> NormalizedEvent {
         event(
@@ -293,7 +260,7 @@ extension Mapping {
         event(
             EventID(provider: .stripe, environment: environment, notification: notificationName),
             .unmapped(LifecycleEvent.Unmapped(type: notification.type)),
-            Subject(lineage: relatedLineage)
+            EventSubject(lineage: relatedLineage)
         )
     }
 }

@@ -265,8 +265,8 @@ extension Mapping {
         )
     }
 
-    private func subject(_ paidBy: PaidBy) -> Subject {
-        Subject(
+    private func subject(_ paidBy: PaidBy) -> EventSubject {
+        EventSubject(
             lineage: paidBy.lineage,
             transaction: paidBy.transaction,
             account: account(customer: paidBy.customer, metadata: nil),

@@ -110,7 +110,7 @@ extension Mapping {
             schedule.status == "active"
                 ? changeScheduled(
                     by: schedule,
-                    about: Subject(lineage: stated.lineage, account: stated.subject.account)
+                    about: EventSubject(lineage: stated.lineage, account: stated.subject.account)
                 ) : nil
         }
         if let change {
@@ -155,7 +155,7 @@ extension Mapping {
     }
 
     /// The period that runs, where its invoice is paid.
-    private func began(_ purchased: PurchasedSubscription, _ stated: Subject) -> NormalizedEvent? {
+    private func began(_ purchased: PurchasedSubscription, _ stated: EventSubject) -> NormalizedEvent? {
         let subscription = purchased.subscription
         guard subscription.status == .active || subscription.status == .trialing,
             let invoice = purchased.paidInvoice, let span = invoice.paidSpan,

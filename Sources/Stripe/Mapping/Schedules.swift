@@ -3,8 +3,8 @@ import LifecycleEvents
 import WireJSON
 
 extension Mapping {
-    private func subject(_ schedule: ScheduleObject, _ lineage: SubscriptionID?) -> Subject {
-        Subject(
+    private func subject(_ schedule: ScheduleObject, _ lineage: SubscriptionID?) -> EventSubject {
+        EventSubject(
             lineage: lineage,
             account: account(customer: schedule.customer, metadata: nil)
         )
@@ -66,7 +66,7 @@ extension Mapping {
     }
 
     /// The next change of what is sold, where there is one.
-    func changeScheduled(by schedule: ScheduleObject, about subject: Subject) -> NormalizedEvent? {
+    func changeScheduled(by schedule: ScheduleObject, about subject: EventSubject) -> NormalizedEvent? {
         guard let lineage = subject.lineage,
             let change = schedule.phases.nextChange(after: now(of: schedule)), let from = product(change.from),
             let to = product(change.to)
@@ -96,7 +96,7 @@ extension Mapping {
         to price: PriceObject,
         at time: Milliseconds,
         in lineage: SubscriptionID,
-        about subject: Subject
+        about subject: EventSubject
     ) -> NormalizedEvent {
         event(
             .changeReverted(lineage, product: price.id, at: time.date),
@@ -118,7 +118,7 @@ extension Mapping {
     private func end(
         _ schedule: ScheduleObject,
         previous: ObjectReader?,
-        about subject: Subject
+        about subject: EventSubject
     ) throws(JSONError) -> NormalizedEvent? {
         let before = try previous?.optionalString("end_behavior")
         guard previous == nil || before != nil, before != schedule.endBehavior,
@@ -170,7 +170,7 @@ extension Mapping {
     /// The end that a schedule had arranged is off.
     private func renewalOn(
         _ schedule: ScheduleObject,
-        about stated: Subject,
+        about stated: EventSubject,
         in lineage: SubscriptionID
     ) -> NormalizedEvent {
         var subject = stated

@@ -123,10 +123,10 @@ extension SubscriptionObject {
 }
 
 extension Mapping {
-    func subject(_ subscription: SubscriptionObject, _ phase: Phase) -> Subject {
+    func subject(_ subscription: SubscriptionObject, _ phase: Phase) -> EventSubject {
         let span = subscription.current
         let account = account(customer: subscription.customer, metadata: subscription.metadata)
-        return Subject(
+        return EventSubject(
             lineage: lineage(subscription.id),
             transaction: subscription.latestInvoice,
             account: account,

@@ -196,7 +196,7 @@ extension Mapping {
 
         var subscription: SubscriptionObject { stated.subscription }
         var lineage: SubscriptionID { stated.lineage }
-        var subject: Subject { stated.subject }
+        var subject: EventSubject { stated.subject }
 
         /// True if the period ran out and the next one took its place.
         var rolled: Bool { before.rolled(to: subscription) }

@@ -8,7 +8,7 @@ extension Mapping {
         let lineage: SubscriptionID
         /// The terms of its current period.
         let phase: Phase
-        var subject: Subject
+        var subject: EventSubject
 
         /// The facts alone.
         func none(_ reason: Normalization.NoChange.Reason) -> Outcome {
@@ -227,7 +227,7 @@ extension Mapping {
     func pending(_ stated: Stated) -> NormalizedEvent { pending(stated.subject, of: stated.subscription.id) }
 
     /// - Parameter subscription: stands for a product that is not known.
-    func pending(_ subject: Subject, of subscription: String) -> NormalizedEvent {
+    func pending(_ subject: EventSubject, of subscription: String) -> NormalizedEvent {
         event(
             identity(lineage(subscription), "pending"),
             .purchasePending(LifecycleEvent.PurchasePending(product: subject.product?.id ?? subscription)),
