@@ -43,7 +43,7 @@ struct NotificationMapping {
         }
     }
 
-    /// What the notification is about.
+    /// The purchase or customer that the notification is about.
     var subject: EventSubject {
         if let snapshot { return snapshot.subject() }
         switch notification.content {

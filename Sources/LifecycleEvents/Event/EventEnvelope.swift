@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// What an event is about, as an adapter reads it from a statement: one purchase, or a part of it.
+/// The subject of an event, as an adapter reads it from a statement: one purchase, or a part of it.
 package struct EventSubject: Sendable {
     // `Optional` in full, for the reason that ``NormalizedEvent`` states.
 
