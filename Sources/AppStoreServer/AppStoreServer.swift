@@ -34,7 +34,7 @@ public struct AppStoreServer: Sendable {
         public var key: AppStoreServerKey
         /// The app; a key can serve several apps, each with a client of its own.
         public var bundleID: String
-        /// Which servers may be asked, in this order, where a call names none.
+        /// Which servers may be asked, in this order, if a call names none.
         public var environments: [Environment]
         /// True if the app is on the App Store. Before its first release, Production answers every request with a bare `401`,
         /// and only then is such an answer a reason to ask Sandbox: a wrong key gets the same answer, and must not make

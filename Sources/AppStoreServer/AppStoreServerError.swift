@@ -36,9 +36,9 @@ public struct AppStoreServerError: Error, Sendable {
     public var code: Code
     /// The details. They never hold a token, an identifier of a customer, or a payload.
     public var message: String
-    /// Apple's `errorCode`, verbatim, also where it is not a documented one.
+    /// Apple's `errorCode`, verbatim, even if it is not a documented one.
     public var number: Int64?
-    /// The HTTP status of the answer; absent where there was none.
+    /// The HTTP status of the answer; absent if there was none.
     public var status: Int?
     /// When Apple accepts requests again (`Retry-After`, which Apple states as an absolute time in milliseconds).
     public var retryAt: Date?

@@ -8,7 +8,7 @@ package struct EventComparison {
 
     package init(allowsMore: Bool) { self.allowsMore = allowsMore }
 
-    /// Names the first difference by its path, with the expected and the actual value; nil where there is none.
+    /// Names the first difference by its path, with the expected and the actual value; nil if there is none.
     package func difference(_ expected: [JSONValue], _ events: [NormalizedEvent]) -> String? {
         guard expected.count == events.count else {
             let kinds = events.map(\.kind.rawValue).joined(separator: ", ")

@@ -27,7 +27,7 @@ package struct SharedParts: Sendable {
         }
     }
 
-    /// Reads a line; nil where it is a case.
+    /// Reads a line; nil if it is a case.
     package static func read(_ line: ArraySlice<UInt8>) throws(VectorError) -> SharedParts? {
         // Most lines are cases, which are not parsed twice.
         guard line.starts(with: Array(#"{"shared":"#.utf8)) else { return nil }

@@ -7,7 +7,7 @@ package struct VectorOutcome: Sendable {
     package let id: String
     package let result: Result<Normalization, DeliveryError>
     package let answer: Int
-    /// True if it is as expected; nil where nothing was.
+    /// True if it is as expected; nil if nothing was.
     package let matched: Bool?
     /// The differences from the expectation, for people.
     package let difference: String?

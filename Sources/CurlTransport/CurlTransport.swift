@@ -11,7 +11,7 @@ public final class CurlTransport: HTTPTransport {
 
     /// Starts the transport.
     ///
-    /// - Throws: `transportFailure` where the configuration cannot be used, or there is no memory or thread to be had.
+    /// - Throws: `transportFailure` if the configuration cannot be used, or there is no memory or thread to be had.
     public init(_ configuration: Configuration = Configuration()) throws(HTTPTransportError) {
         try configuration.validate()
         loop = try TransferLoop(configuration)

@@ -219,7 +219,7 @@ final class Transfer {
         ConnectionSilence.Connection(origin: origin, localPort: easy.information(CURLINFO_LOCAL_PORT) ?? 0)
     }
 
-    /// When it was sent, or somewhat before: a wait for a connection is not taken off; nil where it was not.
+    /// When it was sent, or somewhat before: a wait for a connection is not taken off; nil if it was not.
     private var sentAt: ContinuousClock.Instant? {
         guard let microseconds = easy.information(offset: CURLINFO_PRETRANSFER_TIME_T), microseconds > 0 else {
             return nil

@@ -44,7 +44,7 @@ extension GooglePlayAdapter {
         public var packageNames: Set<String>
         /// The full names of the subscriptions that are expected (`projects/P/subscriptions/S`); empty for any.
         public var subscriptions: Set<String>
-        /// How a push is proven; nil where messages are only pulled, and every push is then refused.
+        /// How a push is proven; nil if messages are only pulled, and every push is then refused.
         public var push: Push?
         /// Which orders are looked up.
         public var orderLookup: OrderLookup = .voided

@@ -15,7 +15,7 @@ public struct GooglePlayAdapter: ProviderAdapter {
     ///
     /// - Parameters:
     ///   - configuration: the package names, and the push subscription to accept.
-    ///   - keys: Google's public keys; nil where messages are only pulled.
+    ///   - keys: Google's public keys; nil if messages are only pulled.
     ///   - api: where to ask about purchases; without it nothing is looked up, and no notification gives an event.
     /// - Throws: `ConfigurationError` for a configuration that would verify nothing.
     public init(

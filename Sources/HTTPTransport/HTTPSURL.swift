@@ -12,7 +12,7 @@ public struct HTTPSURL: Sendable, Hashable {
         var verb: String?
         var mayBeEmpty = false
 
-        /// A segment that stands empty where a parameter of the path has no value, as in `subscriptions//tokens`.
+        /// A segment that stands empty if a parameter of the path has no value, as in `subscriptions//tokens`.
         public static let empty: PathSegment = {
             var segment = PathSegment("")
             segment.mayBeEmpty = true
@@ -52,7 +52,7 @@ public struct HTTPSURL: Sendable, Hashable {
 
     /// The host in lower case.
     public let host: String
-    /// The port, where it is not 443.
+    /// The port, if it is not 443.
     public let port: Int?
     /// The encoded path, which starts with `/`.
     public let path: String
@@ -63,7 +63,7 @@ public struct HTTPSURL: Sendable, Hashable {
 
     /// Builds a URL.
     ///
-    /// - Throws: `invalidRequest` where the host is not a DNS name or an IPv4 address, the port is not one, a segment
+    /// - Throws: `invalidRequest` if the host is not a DNS name or an IPv4 address, the port is not one, a segment
     ///   is empty, `.` or `..`, or a control character stands in a segment or the query.
     public init(
         host: String,

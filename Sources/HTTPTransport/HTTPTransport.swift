@@ -8,6 +8,6 @@ public protocol HTTPTransport: Sendable {
     /// the request's ``HTTPTransportRequest/timeout`` and ``HTTPTransportRequest/maximumResponseBytes``, which counts
     /// octets after content decoding. When the task is canceled it stops the transfer.
     ///
-    /// - Throws: ``HTTPTransportError`` where there is no complete answer. A status is never an error.
+    /// - Throws: ``HTTPTransportError`` if there is no complete answer. A status is never an error.
     func send(_ request: HTTPTransportRequest) async throws(HTTPTransportError) -> HTTPTransportResponse
 }

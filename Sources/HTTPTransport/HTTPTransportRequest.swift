@@ -46,7 +46,7 @@ public struct HTTPTransportRequest: Sendable, Hashable {
 
     /// Makes a request.
     ///
-    /// - Throws: `invalidRequest` where ``setHeader(_:to:)`` refuses a field, a `GET` or `HEAD` has a body, the
+    /// - Throws: `invalidRequest` if ``setHeader(_:to:)`` refuses a field, a `GET` or `HEAD` has a body, the
     ///   time-out is not positive, or the limit is negative.
     public init(
         _ method: Method,
@@ -75,7 +75,7 @@ public struct HTTPTransportRequest: Sendable, Hashable {
 
     /// Replaces every field of that name by one.
     ///
-    /// - Throws: `invalidRequest` where the name is no token, the value has a control character other than a tab or
+    /// - Throws: `invalidRequest` if the name is no token, the value has a control character other than a tab or
     ///   exceeds 16 KiB, or the field is one that only the transport may write.
     public mutating func setHeader(_ name: String, to value: String) throws(HTTPTransportError) {
         try Self.check(HTTPTransportHeaders.Field(name: name, value: value))

@@ -69,7 +69,7 @@ package struct CompactJWS: Sendable {
 
     /// The payload of an ES256 signature that this key verifies.
     ///
-    /// - Throws: `signature` where it does not hold; `malformed` where signature or payload are not base64url.
+    /// - Throws: `signature` if it does not hold; `malformed` if signature or payload are not base64url.
     package func payload(verifiedBy key: P256PublicKey) throws(SignatureError) -> [UInt8] {
         let signature = try signature()
         try key.verify(signature: signature.span, over: bytes.span.extracting(signingInputRange))
@@ -78,7 +78,7 @@ package struct CompactJWS: Sendable {
 
     /// The payload of an RS256 signature that this key verifies.
     ///
-    /// - Throws: `signature` where it does not hold; `malformed` where signature or payload are not base64url.
+    /// - Throws: `signature` if it does not hold; `malformed` if signature or payload are not base64url.
     package func payload(verifiedBy key: RSAPublicKey) throws(SignatureError) -> [UInt8] {
         let signature = try signature()
         try key.verify(signature: signature.span, over: bytes.span.extracting(signingInputRange))

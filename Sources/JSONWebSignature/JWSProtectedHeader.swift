@@ -28,9 +28,9 @@ package struct JWSProtectedHeader: Sendable {
 
     /// The octets of `kid`, to be compared and never opened.
     package let keyID: [UInt8]?
-    /// `typ`, where it is a string.
+    /// `typ`, if it is a string.
     package let type: String?
-    /// The certificates of `x5c` in DER, in order; empty where they are ignored.
+    /// The certificates of `x5c` in DER, in order; empty if they are ignored.
     package let certificates: [[UInt8]]
 
     /// Reads a decoded header.

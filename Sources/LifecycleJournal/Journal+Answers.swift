@@ -80,7 +80,7 @@ extension Journal {
         report.answered += 1
     }
 
-    /// The event that a duty follows from; nil where the event is not known any more.
+    /// The event that a duty follows from; nil if the event is not known any more.
     private func owed(_ item: DueItem) async throws(JournalError) -> OwedAnswer? {
         guard let id = item.event, let lineage = item.subscription else { return nil }
         return try await read { transaction in
@@ -95,7 +95,7 @@ extension Journal {
 }
 
 extension JournalQueue {
-    /// Leases one row for five minutes; nil where another process was faster.
+    /// Leases one row for five minutes; nil if another process was faster.
     func take(_ record: JournalRecord) async throws(JournalError) -> Item? {
         let until = journal.now().milliseconds + 300_000
         let table = table

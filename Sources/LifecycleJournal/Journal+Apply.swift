@@ -310,7 +310,7 @@ struct StateRows {
 extension StateRows {
     /// The row of a lineage, which may be one that had no need to be read.
     ///
-    /// - Throws: ``Conflict`` where it has a state by now.
+    /// - Throws: ``Conflict`` if it has a state by now.
     private func known(
         _ lineage: SubscriptionID,
         _ transaction: any JournalTransaction

@@ -138,7 +138,7 @@ extension Journal {
         let earliest = time.addingTimeInterval(-Double(reach.milliseconds) / 1000)
         let gap = through < earliest ? Backfill.Gap(from: through, until: earliest) : nil
         let start = through.addingTimeInterval(-Double(overlap.milliseconds) / 1000)
-        // A window has a length, also where the clock was set back.
+        // A window has a length, even if the clock was set back.
         let from = min(max(start, earliest), time.addingTimeInterval(-1))
         return .init(from: from, until: time, position: nil, gap: gap)
     }

@@ -10,7 +10,7 @@ extension Journal {
         public var receivedAt: Date
         /// The HTTP status that the provider was answered with.
         public var status: Int
-        /// Why nothing came of it, in the adapter's words; nil where something did.
+        /// Why nothing came of it, in the adapter's words; nil if something did.
         public var reason: String?
         /// How long the body is.
         public var bytes: Int

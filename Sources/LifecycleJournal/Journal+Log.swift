@@ -246,7 +246,7 @@ extension Journal {
         try await write { for transfer in transfers { try await Self.insert(transfer, $0) } }
     }
 
-    /// - Returns: true if the stored state is right; nil where an earlier line stands for the same purchase.
+    /// - Returns: true if the stored state is right; nil if an earlier line stands for the same purchase.
     private func rebuildState(
         of lineage: SubscriptionID,
         firstStatedAt position: Int64,

@@ -73,7 +73,7 @@ struct QuestionRow {
 
     mutating func keep(_ handle: String) { detail.handle = handle }
 
-    /// - Throws: ``Conflict`` where the row was changed since.
+    /// - Throws: ``Conflict`` if the row was changed since.
     func write(_ transaction: any JournalTransaction) async throws {
         guard detail != before || dueAt != nil else { return }
         var record = stored ?? JournalRecord(key: Self.key(lineage))
@@ -192,7 +192,7 @@ extension Journal {
         row.keep(String(decoding: Base64.encode(sealed.span), as: UTF8.self))
     }
 
-    /// How the store has to be asked about the lineage of a row; nil where that is not known, or sealed under another key.
+    /// How the store has to be asked about the lineage of a row; nil if that is not known, or sealed under another key.
     func handle(in row: QuestionRow) throws -> PurchaseHandle? {
         guard let text = row.detail.handle, let sealing = try sealing,
             let sealed = try? Base64.decode(Array(text.utf8).span),

@@ -29,7 +29,7 @@ extension Journal {
         return ledger.states(of: accounts, in: environment, at: time).map { ledger.explain($0, at: time) }
     }
 
-    /// The state of a lineage, joined with those that it is linked to; nil where nothing was stated of it.
+    /// The state of a lineage, joined with those that it is linked to; nil if nothing was stated of it.
     ///
     /// - Throws: ``JournalError``.
     public func state(of lineage: SubscriptionID) async throws(JournalError) -> SubscriptionState? {

@@ -66,7 +66,7 @@ public struct Journal: Sendable {
 
     private static let attempts = 24
 
-    /// Runs a transaction, again where another was faster or the connection was lost. A body has to be harmless when it is
+    /// Runs a transaction, again if another was faster or the connection was lost. A body has to be harmless when it is
     /// repeated after it was committed.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value

@@ -28,7 +28,7 @@ public struct DeliveryObservation: Sendable {
     public var source: String
     /// The answer to the provider.
     public var decision: Acknowledgement.Decision
-    /// Why it was not accepted; nil where it was.
+    /// Why it was not accepted; nil if it was.
     public var error: DeliveryError.Code?
     /// How many events were new.
     public var newEvents = 0

@@ -49,7 +49,7 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
         public let attempts: Int
         /// The end of the lease; for an item that was given up, the time of that.
         public let leasedUntil: Date
-        /// The trace of the delivery that brought it; nil where it came with none.
+        /// The trace of the delivery that brought it; nil if it came with none.
         public let trace: TraceParent?
         let record: JournalRecord
     }
@@ -214,7 +214,7 @@ public struct DueItem: Hashable, Sendable, Codable, Identifiable {
     public var event: EventID?
     /// When to do it.
     @EventTime public var dueAt: Date
-    /// By when it has to be done; nil where no time is set.
+    /// By when it has to be done; nil if no time is set.
     @OptionalEventTime public var deadline: Date?
 
     /// Makes a duty.
@@ -293,7 +293,7 @@ extension Journal {
         }
     }
 
-    /// How far a source was read, in its reader's own words; nil where nothing was noted.
+    /// How far a source was read, in its reader's own words; nil if nothing was noted.
     ///
     /// - Throws: ``JournalError``.
     public func checkpoint(of source: String) async throws(JournalError) -> Checkpoint? {

@@ -27,12 +27,12 @@ public protocol JournalStorage: Sendable {
 
 /// One transaction: five operations on rows. Each says its SQL, for a table called `t`.
 public protocol JournalTransaction {
-    /// The row with a key; nil where there is none.
+    /// The row with a key; nil if there is none.
     ///
     /// `SELECT number, version, grp, ord, body, detail FROM t WHERE key = :key`
     func record(_ key: String, in table: JournalTable) async throws -> JournalRecord?
 
-    /// Rows in the order of ``JournalRecord/order`` and, where that is equal, of ``JournalRecord/number``.
+    /// Rows in the order of ``JournalRecord/order`` and, if that is equal, of ``JournalRecord/number``.
     ///
     /// `SELECT … FROM t WHERE grp = :group AND ord <= :last AND (ord, number) > (:order, :number) ORDER BY ord, number
     /// LIMIT :limit`, without the first condition where the selection names no group.
@@ -50,7 +50,7 @@ public protocol JournalTransaction {
     ///
     /// `UPDATE t SET version = version + 1, grp = …, ord = …, body = …, detail = … WHERE key = :key AND version = :version`
     ///
-    /// - Returns: true if the row was replaced. The journal begins again where it was not.
+    /// - Returns: true if the row was replaced. The journal begins again if it was not.
     func update(_ record: JournalRecord, in table: JournalTable) async throws -> Bool
 
     /// Deletes a row if its version is still that of `record`.

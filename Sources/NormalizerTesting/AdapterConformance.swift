@@ -82,7 +82,7 @@ public struct AdapterConformance<Adapter: ProviderAdapter>: Sendable {
 
     /// The adapter.
     public var adapter: Adapter
-    /// The same adapter where the provider cannot be reached; nil where nothing is asked.
+    /// The same adapter where the provider cannot be reached; nil if nothing is asked.
     public var unreachable: Adapter?
     /// The part that the proof covers.
     public var proof: Proof

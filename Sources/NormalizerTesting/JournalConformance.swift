@@ -28,7 +28,7 @@ public struct JournalConformance: Sendable {
     public struct Finding: Hashable, Sendable, CustomStringConvertible {
         /// Which.
         public var check: Check
-        /// The history in which it was not kept: run that one alone to see it again. 0 where no history is involved.
+        /// The history in which it was not kept: run that one alone to see it again. 0 if no history is involved.
         public var seed: UInt64
         /// The result instead.
         public var message: String

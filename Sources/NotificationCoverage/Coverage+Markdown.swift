@@ -57,7 +57,7 @@ extension Coverage {
 
     /// Puts the table between its marks in a page.
     ///
-    /// - Returns: nil where the page has no such marks.
+    /// - Returns: nil if the page has no such marks.
     package func inserted(into page: String) -> String? {
         let start = "<!-- coverage \(provider) -->\n"
         let end = "<!-- end of coverage \(provider) -->"

@@ -12,7 +12,7 @@ package struct Coverage: Sendable {
         package let native: NativeCase
         /// The results and their numbers, in the order of their texts.
         package let outcomes: [(text: String, count: Int)]
-        /// Why there is no event of its own, where there is none.
+        /// Why there is no event of its own, if there is none.
         package let explanation: String?
     }
 
@@ -139,7 +139,7 @@ extension NativeCase: Comparable, CustomStringConvertible {
 }
 
 extension Vector {
-    /// The same delivery under another type, signed again; nil where nothing of the kind stands in it.
+    /// The same delivery under another type, signed again; nil if nothing of the kind stands in it.
     fileprivate func renamed(from type: String, to other: String) throws -> Vector? {
         let text = String(decoding: body, as: UTF8.self)
         let wanted = "\"type\":\"\(type)\""

@@ -5,7 +5,7 @@ package struct DocumentedCase: Sendable {
     package let native: NativeCase
     /// True if the subtype has to be this one; otherwise any will do.
     let isExact: Bool
-    /// Why it may become `unmapped`, where it does.
+    /// Why it may become `unmapped`, if it does.
     package let explanation: String?
     /// A type of the same object whose deliveries, under this name, stand in where no vector has this type.
     let template: String?

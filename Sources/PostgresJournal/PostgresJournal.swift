@@ -64,7 +64,7 @@ public final class PostgresJournal: JournalStorage {
 
     /// Brings the tables of a database to the present version.
     ///
-    /// - Returns: the version that was there; 0 where there was none.
+    /// - Returns: the version that was there; 0 if there was none.
     /// - Throws: `JournalError`.
     public static func migrate(_ configuration: Configuration) async throws(JournalError) -> Int64 {
         do {

@@ -113,7 +113,7 @@ import Darwin
 
     /// Ends a transaction.
     ///
-    /// - Throws: also where the server says that it rolled back instead, since a statement of it had failed.
+    /// - Throws: even if the server says that it rolled back instead, since a statement of it had failed.
     func commit() throws {
         let result = try run("COMMIT", [])
         guard result.command == "COMMIT" else {

@@ -48,7 +48,7 @@ package struct AppleReceiver: ConfiguredReceiver {
     }
 
     /// The upload of a device that has the transaction of a notification, and perhaps the renewal info which
-    /// stands in one; nil where there is no transaction.
+    /// stands in one; nil if there is no transaction.
     package func upload(
         transactionOf notification: Delivery,
         renewalInfoOf other: Delivery?,

@@ -5,7 +5,7 @@ import WireJSON
 
 /// Takes RevenueCat's webhooks to canonical events.
 ///
-/// `authenticate` and `normalize` take no `await`. Only `resolve` talks to RevenueCat, only where a ``Configuration/lookup`` is
+/// `authenticate` and `normalize` take no `await`. Only `resolve` talks to RevenueCat, only if a ``Configuration/lookup`` is
 /// configured, and only for the few webhooks that say too little to act on.
 public struct RevenueCatAdapter: ProviderAdapter {
     /// RevenueCat.
@@ -91,7 +91,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
 
     private static let signatureHeader = "X-RevenueCat-Webhook-Signature"
 
-    /// Asks RevenueCat about a webhook that is only a hint, where a look-up is configured; any other is given back.
+    /// Asks RevenueCat about a webhook that is only a hint, if a look-up is configured; any other is given back.
     ///
     /// - Throws: `DeliveryError` with `unavailable` when RevenueCat cannot be asked now.
     public func resolve(

@@ -30,7 +30,7 @@ public final class SQLiteJournal: JournalStorage {
 
     /// Brings the tables of a file to the present version.
     ///
-    /// - Returns: the version that was there; 0 where there was none.
+    /// - Returns: the version that was there; 0 if there was none.
     /// - Throws: `JournalError`.
     public static func migrate(path: String) async throws(JournalError) -> Int64 {
         do {

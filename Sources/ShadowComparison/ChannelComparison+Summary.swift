@@ -21,7 +21,7 @@ extension ChannelComparison {
             /// By how many milliseconds the second side made its statement later, in the middle of all pairs; negative
             /// where it was earlier. It is the time of making, not of arrival.
             public var medianLag: Int64?
-            /// The same, where it was latest.
+            /// The same, if it was latest.
             public var maximumLag: Int64?
 
             private enum CodingKeys: String, CodingKey {

@@ -48,7 +48,7 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
         public var first: Item
         /// That of the second side.
         public var second: Item
-        /// Their differences; empty where they agree.
+        /// Their differences; empty if they agree.
         public var differences: [Difference]
     }
 
@@ -56,9 +56,9 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
     public struct Difference: Hashable, Sendable, Codable {
         /// Its name, as in JSON.
         public var member: String
-        /// The first side's value; absent where it states none.
+        /// The first side's value; absent if it states none.
         public var first: String?
-        /// The second side's value; absent where it states none.
+        /// The second side's value; absent if it states none.
         public var second: String?
     }
 
@@ -68,7 +68,7 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
         public var subscription: SubscriptionID
         /// The first moment.
         @EventTime public var from: Date
-        /// The first moment after it; absent where nothing is known to end it.
+        /// The first moment after it; absent if nothing is known to end it.
         @OptionalEventTime public var until: Date?
         /// True if the first side gives access, and the second does not.
         public var isFirstGranting: Bool

@@ -30,7 +30,7 @@ package struct SignatureError: Error, Sendable, Hashable, CustomStringConvertibl
 
     package let kind: Kind
     package let message: String
-    /// The packed code of the first error libcrypto queued, where it caused this.
+    /// The packed code of the first error libcrypto queued, if it caused this.
     package let openSSL: UInt?
 
     package init(_ kind: Kind, _ message: String, openSSL: UInt? = nil) {

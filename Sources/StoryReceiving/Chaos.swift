@@ -70,7 +70,7 @@ package struct Chaos: Sendable {
 
     /// Plays so many disturbed orders, and stops at the first that comes to something else.
     ///
-    /// - Throws: ``Difference``; `DeliveryError` where the adapter refuses a delivery.
+    /// - Throws: ``Difference``; `DeliveryError` if the adapter refuses a delivery.
     package func run(rounds: Int, seed: UInt64) async throws {
         var generator = SplitMix64(state: seed)
         for round in 0..<rounds {
@@ -82,7 +82,7 @@ package struct Chaos: Sendable {
     /// Holds one order against the one in which it happened.
     ///
     /// - Parameter order: places in the story, from 0 on; each has to be there at least once.
-    /// - Throws: ``Difference``; `DeliveryError` where the adapter refuses a delivery.
+    /// - Throws: ``Difference``; `DeliveryError` if the adapter refuses a delivery.
     package func check(_ order: [Int], _ lookup: Lookup, round: Int = 1) async throws {
         let outcome = try await Self.outcome(of: order, lookup, receiver)
         let what =

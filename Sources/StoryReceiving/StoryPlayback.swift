@@ -132,7 +132,7 @@ package struct StoryReceiver: Sendable {
     }
 
     /// Takes what a device of the App Store's uploads that has the transaction of a delivery, and perhaps the renewal info of
-    /// one; nil where there is no transaction.
+    /// one; nil if there is no transaction.
     package func upload(
         transactionOf delivery: Delivery,
         renewalInfoOf other: Delivery?,
@@ -167,7 +167,7 @@ package struct StoryReceiver: Sendable {
         return results
     }
 
-    /// Answers questions about purchases while the provider stands at a notification; nil where no simulator answers.
+    /// Answers questions about purchases while the provider stands at a notification; nil if no simulator answers.
     package func questions(upTo index: Int, at time: Date) throws -> (any LineageQuestions)? {
         let answers = answers(upTo: index, at: time).map(RecordedTransport.init)
         return switch simulator.provider {

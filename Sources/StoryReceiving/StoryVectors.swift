@@ -8,7 +8,7 @@ import SignatureCore
 package enum StoryVectors {
     /// One case for each notification.
     ///
-    /// - Throws: `SimulatorError` where the provider has no such story; `VectorError` where the story comes to something
+    /// - Throws: `SimulatorError` if the provider has no such story; `VectorError` if the story comes to something
     ///   else than it says.
     package static func lines(
         _ story: Story,
@@ -43,7 +43,7 @@ package enum StoryVectors {
         }
     }
 
-    /// - Throws: `VectorError` where a step comes to something else than the story says.
+    /// - Throws: `VectorError` if a step comes to something else than the story says.
     package static func check(_ playback: StoryPlayback, _ story: Story, _ simulator: any StorySimulator) throws {
         let kinds = playback.kinds
         for expectation in try story.expectations(at: simulator.provider) {

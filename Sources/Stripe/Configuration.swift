@@ -28,7 +28,7 @@ extension StripeAdapter {
         public var signingSecrets: [Secret]
         /// How far the signed timestamp may lie from the time of receipt.
         public var tolerance: Tolerance = .within(.seconds(300))
-        /// How far the signed timestamp may lie in the future, where that differs from ``tolerance``.
+        /// How far the signed timestamp may lie in the future, if that differs from ``tolerance``.
         public var maximumFutureSkew: Duration?
         /// Which of Stripe's worlds to take; the other is `misdirected`.
         public var mode: Mode = .any
@@ -42,7 +42,7 @@ extension StripeAdapter {
         public var maximumBodyBytes = 1_048_576
         /// The choices that Stripe leaves to the merchant.
         public var policy = Policy()
-        /// How to ask Stripe; nil where thin events are not expected, and nothing is asked about besides.
+        /// How to ask Stripe; nil if thin events are not expected, and nothing is asked about besides.
         public var lookup: Lookup?
 
         /// Makes a set-up with these secrets and every other value at its default.

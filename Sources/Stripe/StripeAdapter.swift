@@ -36,7 +36,7 @@ public struct StripeAdapter: ProviderAdapter {
 
     /// Makes an adapter.
     ///
-    /// - Throws: `ConfigurationError` where a delivery could never, or could always, be authentic: no secret, one that
+    /// - Throws: `ConfigurationError` if a delivery could never, or could always, be authentic: no secret, one that
     ///   is blank or has white space at an end, a negative tolerance; and for a look-up that could not be sent.
     public init(_ configuration: Configuration) throws(ConfigurationError) {
         try configuration.validate()
@@ -119,7 +119,7 @@ public struct StripeAdapter: ProviderAdapter {
 
     /// Maps an event to canonical events.
     ///
-    /// - Throws: `DeliveryError` with `malformed`, marked authentic, where a date, amount or identifier of the event's
+    /// - Throws: `DeliveryError` with `malformed`, marked authentic, if a date, amount or identifier of the event's
     ///   object is not of its documented form.
     public func normalize(_ resolved: Authenticated<StripeNotification>) throws(DeliveryError) -> Normalization {
         do throws(JSONError) {

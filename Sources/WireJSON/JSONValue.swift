@@ -21,7 +21,7 @@ package struct JSONValue: Sendable {
 
     /// As in `JSONError.path`.
     ///
-    /// - Complexity: O(depth), and only where it is asked for.
+    /// - Complexity: O(depth), and only if it is asked for.
     package var path: String { document.path(to: node, in: container, at: position, iterated: iterated) }
 
     /// Where the value starts, counted from the start of the document.

@@ -26,7 +26,7 @@ package final class MemberTable: Sendable {
 /// Those members of an object that have a name in a table. A name is given by its place in the table.
 package struct FoundMembers: Sendable {
     package let object: JSONObject
-    /// The node of each value; zero, which is the root's, where there is none.
+    /// The node of each value; zero, which is the root's, if there is none.
     private let nodes: [UInt32]
 
     package init(_ table: MemberTable, in object: JSONObject) {

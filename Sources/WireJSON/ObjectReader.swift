@@ -192,7 +192,7 @@ package struct ObjectReader: Sendable {
         return try object.read(at: node, read)
     }
 
-    /// Nil where the member is absent or null.
+    /// Nil if the member is absent or null.
     @inline(__always)
     private func optional<Result>(
         _ name: MemberName,

@@ -80,7 +80,7 @@ enum StructureIndexer {
         _ open: inout OutputSpan<JSONMember>,
         maximumDepth: Int
     ) throws(JSONError) -> Int? {
-        // In a variable that nothing else can refer to, where it needs no store and no load for each node.
+        // In a variable that nothing else can refer to, if it needs no store and no load for each node.
         var own = consume nodes
         var ownOpen = consume open
         let result: Result<Int?, JSONError>
@@ -328,7 +328,7 @@ enum StructureIndexer {
         return try tokenAfterMore(text, colon &+ 1)
     }
 
-    /// Where the next octet that is not white space is, and which, where a line may end.
+    /// Where the next octet that is not white space is, and which, if a line may end.
     ///
     /// - Parameter deeper: How many arrays and objects more are around the next line than around the last one.
     @inline(__always)

@@ -74,7 +74,7 @@ struct Compare: ParsableCommand {
         if !summary.isAgreement { throw ExitCode.differs }
     }
 
-    /// The time to report on; nil where neither end is given.
+    /// The time to report on; nil if neither end is given.
     private func range() throws -> Range<Date>? {
         guard from != nil || until != nil else { return nil }
         let lower = from?.date ?? Date(millisecondsSince1970: 0)

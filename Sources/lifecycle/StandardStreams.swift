@@ -5,7 +5,7 @@ import Synchronization
 
 /// Whole lines, so that output from several tasks cannot mix.
 enum StandardOutput {
-    /// - Throws: ``ArgumentParser/ExitCode/cannotWrite`` where the line cannot be written, as on a full disk.
+    /// - Throws: ``ArgumentParser/ExitCode/cannotWrite`` if the line cannot be written, as on a full disk.
     static func write(line: some Sequence<UInt8>) throws(ExitCode) {
         StandardError.clearProgress()
         do {
@@ -102,7 +102,7 @@ private func obstacle(to path: String) -> String {
 
 /// Writes a file, and makes its folder where that is missing.
 ///
-/// - Throws: ``ArgumentParser/ExitCode/cannotWrite`` where it cannot be written.
+/// - Throws: ``ArgumentParser/ExitCode/cannotWrite`` if it cannot be written.
 func writeFile(_ bytes: some Sequence<UInt8>, to file: URL) throws(ExitCode) {
     do {
         try FileManager.default.createDirectory(

@@ -116,7 +116,7 @@ struct EventInput: ParsableArguments {
 
     /// Hands over every line, and shows how far it is.
     ///
-    /// - Throws: ``ArgumentParser/ExitCode/nothingFound`` where there is none.
+    /// - Throws: ``ArgumentParser/ExitCode/nothingFound`` if there is none.
     func eachLine(_ body: (LogLine) -> Void) throws {
         var isEmpty = true
         var progress = Progress("lines")

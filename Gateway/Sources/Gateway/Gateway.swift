@@ -134,7 +134,7 @@ public struct Gateway: Sendable {
 
     /// Posts news over a transport.
     ///
-    /// - Throws: ``SettingError`` where no address is configured.
+    /// - Throws: ``SettingError`` if no address is configured.
     func newsWorker(transport: any HTTPTransport) throws -> NewsWorker {
         guard let destination = configuration.destination else { throw SettingError("news.url", "is missing") }
         return NewsWorker(

@@ -52,7 +52,7 @@ extension AppStoreServer {
         ConsumptionAnswers(self, information)
     }
 
-    /// The server of a store's world, where it may be asked.
+    /// The server of a store's world, if it may be asked.
     func environment(_ environment: StoreEnvironment) -> Environment? {
         configuration.environments.first { $0.signed.canonical == environment }
     }

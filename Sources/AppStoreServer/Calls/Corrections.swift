@@ -155,7 +155,7 @@ extension AppStoreServer {
     ///   - reason: the reason that Apple records.
     ///   - requestIdentifier: yours, at most 128 bytes. Keep it, and use it again when you repeat the call.
     ///   - environment: the server that knows the subscription.
-    /// - Throws: ``AppStoreServerError``; `forbidden` where Apple's rules do not allow it.
+    /// - Throws: ``AppStoreServerError``; `forbidden` if Apple's rules do not allow it.
     public func extendRenewalDate(
         ofOriginalTransaction transaction: String,
         days: Int,

@@ -98,7 +98,7 @@ extension AppStoreServer {
 
     /// Maps a status to the facts and the event ids that a notification of the same moment gives.
     ///
-    /// - Throws: `DeliveryError` with `misdirected` where transaction and renewal info are of different subscriptions.
+    /// - Throws: `DeliveryError` with `misdirected` if transaction and renewal info are of different subscriptions.
     public func normalize(_ status: AppleSubscriptionStatus) throws(DeliveryError) -> Normalization {
         try adapter.normalize(status.transaction, renewalInfo: status.renewalInfo?.value, status: status.status)
     }

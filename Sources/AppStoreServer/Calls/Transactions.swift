@@ -42,7 +42,7 @@ extension AppStoreServer {
     /// Every transaction of an order id from a customer's e-mailed receipt
     /// (<https://developer.apple.com/documentation/appstoreserverapi/look-up-order-id>). Production alone knows order ids.
     ///
-    /// - Returns: the transactions; nil where Apple calls the order id invalid.
+    /// - Returns: the transactions; nil if Apple calls the order id invalid.
     /// - Throws: ``AppStoreServerError``.
     public func transactions(
         ofOrder order: String

@@ -8,7 +8,7 @@ import WireJSON
 /// The codes are listed at <https://developer.apple.com/documentation/appstoreserverapi/error-codes>. Each names the
 /// missing object, and those for objects that may be found later have a number of their own.
 struct ErrorAnswer {
-    /// Apple's number; absent where the body is not Apple's JSON, as with many a 401.
+    /// Apple's number; absent if the body is not Apple's JSON, as with many a 401.
     let number: Int64?
     let status: Int
 

@@ -83,7 +83,7 @@ final class Pacing: Sendable {
         }
     }
 
-    /// How long to wait before asking again; nil where the request may be sent and has been counted.
+    /// How long to wait before asking again; nil if the request may be sent and has been counted.
     private func claim(_ key: Key, priority: RequestPriority) -> Duration? {
         buckets.withLock { buckets in
             let now = time.now

@@ -51,7 +51,7 @@ extension AppleSnapshot {
         return items.contains { $0.revocationDate == nil }
     }
 
-    /// How much of an Advanced Commerce purchase went back, in thousandths of a percent; nil where that is all, or is not stated.
+    /// How much of an Advanced Commerce purchase went back, in thousandths of a percent; nil if that is all, or is not stated.
     /// Such transactions have neither type nor percentage, and list refunds by item (StoreKit, `Transaction.revocationType`).
     private var refundedItems: Int64? {
         guard let items = transaction.advancedCommerce?.items,

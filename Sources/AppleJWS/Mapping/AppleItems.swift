@@ -64,7 +64,7 @@ extension AppleAdvancedCommerceInfo {
         return Self.mainSKU(of: bought.isEmpty ? items : bought)
     }
 
-    /// The SKU of the main item that renews, where nothing was main before.
+    /// The SKU of the main item that renews, if nothing was main before.
     private var mainSKU: String? {
         let kept = items.filter { $0.revocationDate == nil }
         return Self.mainSKU(of: kept.isEmpty ? items : kept)

@@ -82,7 +82,7 @@ final class AppleRenewalSnapshot {
             && (status == .gracePeriod || notification.map { $0 == (.didFailToRenew, .gracePeriod) } ?? false)
     }
 
-    /// The end of the grace period, where there is one: stated, or as far as any can go where Apple says that it runs and leaves
+    /// The end of the grace period, if there is one: stated, or as far as any can go where Apple says that it runs and leaves
     /// out until when. That it ran out ends it where its end was never stated.
     var graceUntil: Date? {
         if let stated = renewalInfo.gracePeriodExpiresDate { return stated }

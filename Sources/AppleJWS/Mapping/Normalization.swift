@@ -7,7 +7,7 @@ extension AppleAdapter {
 
     /// Maps a notification to the event that it stands for, with the facts that its data asserts.
     ///
-    /// - Throws: `DeliveryError` with `malformed`, marked authentic, where a notification lacks the data that its
+    /// - Throws: `DeliveryError` with `malformed`, marked authentic, if a notification lacks the data that its
     ///   type is about.
     public func normalize(_ notification: Authenticated<AppleNotification>) throws(DeliveryError) -> Normalization {
         let value = notification.value

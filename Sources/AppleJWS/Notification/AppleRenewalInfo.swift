@@ -23,7 +23,7 @@ public struct AppleRenewalInfo: Sendable, Hashable {
     public let isInBillingRetryPeriod: Bool?
     /// Why the subscription expired; only once it has.
     public let expirationIntent: ExpirationIntent?
-    /// The customer's consent to a price increase; absent where there is none.
+    /// The customer's consent to a price increase; absent if there is none.
     public let priceIncreaseStatus: PriceIncreaseStatus?
     /// When the grace period ends.
     public let gracePeriodExpiresDate: Date?

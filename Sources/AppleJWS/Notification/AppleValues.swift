@@ -65,7 +65,7 @@ extension ObjectReader {
 }
 
 extension JSONValue {
-    /// A number without its fraction; nil where it does not fit.
+    /// A number without its fraction; nil if it does not fit.
     fileprivate func wholeMilliseconds() throws(JSONError) -> Int64? {
         let decimal = try decimal()
         return Int64(exactly: decimal.coefficient / ExactDecimal.power(decimal.scale))

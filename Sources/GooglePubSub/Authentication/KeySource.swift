@@ -4,7 +4,7 @@ public import Normalizer
 public protocol KeySource: Sendable {
     /// The key with this id, compared octet for octet.
     ///
-    /// - Throws: `DeliveryError` with `untrusted` where no such key is trusted, `unavailable` where it cannot be said
+    /// - Throws: `DeliveryError` with `untrusted` if no such key is trusted, `unavailable` if it cannot be said
     ///   now.
     func key(_ id: String) async throws(DeliveryError) -> JSONWebKey
 }

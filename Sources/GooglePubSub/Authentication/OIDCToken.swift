@@ -43,9 +43,9 @@ struct OIDCToken: Sendable {
 
     /// Proves the credential of a delivery.
     ///
-    /// - Throws: ``DeliveryError`` with `unauthenticated` where there is not exactly one bearer token, its algorithm or
-    ///   signature is wrong, or it is another account's; `malformed` where it is no JWS; `untrusted` for its key or
-    ///   issuer; `misdirected` for its audience; `stale` for its times; `unavailable` where the keys are.
+    /// - Throws: ``DeliveryError`` with `unauthenticated` if there is not exactly one bearer token, its algorithm or
+    ///   signature is wrong, or it is another account's; `malformed` if it is no JWS; `untrusted` for its key or
+    ///   issuer; `misdirected` for its audience; `stale` for its times; `unavailable` if the keys are.
     static func verify(
         _ headers: Delivery.Headers,
         _ expected: GooglePlayAdapter.Configuration.Push,
@@ -98,7 +98,7 @@ struct OIDCToken: Sendable {
     /// `typ` is absent or `JWT` (RFC 7519, section 5.1).
     private static func hasAcceptableType(_ header: JWSProtectedHeader, _ decoded: [UInt8]) -> Bool {
         if let type = header.type { return type.hasOctets(of: "JWT") }
-        // Nothing was read where there is nothing, and also where there is no string.
+        // Nothing was read where there is nothing, and even if there is no string.
         return (try? ObjectReader(parsing: decoded))?.object["typ"] == nil
     }
 

@@ -87,8 +87,8 @@ public final class RemoteKeySource: KeySource {
 
     /// The key with this id.
     ///
-    /// - Throws: `DeliveryError` with `untrusted` where Google's set, fetched not long ago, has no such key, and
-    ///   `unavailable` where there is no such set.
+    /// - Throws: `DeliveryError` with `untrusted` if Google's set, fetched not long ago, has no such key, and
+    ///   `unavailable` if there is no such set.
     public func key(_ id: String) async throws(DeliveryError) -> JSONWebKey {
         let flight: Task<Fetched, Never>
         switch step(toward: id) {
@@ -135,7 +135,7 @@ public final class RemoteKeySource: KeySource {
         }
     }
 
-    /// Why the last fetch failed, where that is too new for another one.
+    /// Why the last fetch failed, if that is too new for another one.
     private func failure(_ state: borrowing State, _ now: Duration) -> String? {
         guard let last = state.lastFetch, now - last.at < policy.failureInterval else { return nil }
         return last.failure

@@ -11,7 +11,7 @@ public struct StaticKeySource: KeySource {
 
     /// Reads a key set.
     ///
-    /// - Throws: `ConfigurationError` where ``JSONWebKeySet/init(_:)`` refuses it.
+    /// - Throws: `ConfigurationError` if ``JSONWebKeySet/init(_:)`` refuses it.
     public init(json: [UInt8]) throws(ConfigurationError) {
         do throws(DeliveryError) {
             set = try JSONWebKeySet(json)
@@ -22,7 +22,7 @@ public struct StaticKeySource: KeySource {
 
     /// The key with this id.
     ///
-    /// - Throws: `DeliveryError` with `untrusted` where there is none.
+    /// - Throws: `DeliveryError` with `untrusted` if there is none.
     public func key(_ id: String) throws(DeliveryError) -> JSONWebKey {
         guard let key = set.key(id) else { throw .unknownKey }
         return key

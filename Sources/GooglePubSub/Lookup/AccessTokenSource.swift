@@ -24,7 +24,7 @@ public struct AccessTokenError: Error, Sendable, CustomStringConvertible {
     public var isRetryable: Bool
     /// The details; never a token or a key.
     public var message: String
-    /// Why there was no answer, where a transport said so: then nothing is known of the account and its rights.
+    /// Why there was no answer, if a transport said so: then nothing is known of the account and its rights.
     public var underlying: HTTPTransportError?
 
     /// Makes an error.

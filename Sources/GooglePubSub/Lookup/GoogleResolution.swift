@@ -34,7 +34,7 @@ public struct GoogleResolution: Sendable, Hashable, Codable {
 
     /// The notification.
     public let notification: GoogleNotification
-    /// The look-ups in the order in which they were made; none where nothing had to be asked, or nothing could be.
+    /// The look-ups in the order in which they were made; none if nothing had to be asked, or nothing could be.
     ///
     /// For a subscription the first is the notified token and those behind it its predecessors, newest first. None of
     /// them is `unavailable`: then there is no resolution.

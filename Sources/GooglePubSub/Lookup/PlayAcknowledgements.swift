@@ -93,7 +93,7 @@ public struct PlayAcknowledgements: OwedAnswers {
 }
 
 extension GooglePlayAdapter {
-    /// Acknowledges purchases, for a journal's `answer(with:)`; nil where there is no API to ask.
+    /// Acknowledges purchases, for a journal's `answer(with:)`; nil if there is no API to ask.
     ///
     /// - Parameter account: whose purchase it is, where you know: Google keeps it for a purchase that was made in the Play Store,
     ///   where the app could not say so.

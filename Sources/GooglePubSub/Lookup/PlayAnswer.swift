@@ -28,7 +28,7 @@ public struct PlayAnswer: Sendable, Hashable, Codable {
 
     /// The kind of answer.
     public var outcome: Outcome
-    /// The HTTP status; 0 where there was no answer.
+    /// The HTTP status; 0 if there was no answer.
     public var status: Int
     /// Google's reason for an error, such as `purchaseTokenNoLongerValid`.
     public var reason: String?

@@ -85,7 +85,7 @@ public struct PlayDeveloperAPI: Sendable {
     ///   - id: the product; nil for a purchase with add-ons.
     ///   - purchaseToken: the purchase.
     ///   - packageName: the app.
-    ///   - account: whose purchase it is from now on, for one that was made again in the Play Store, where the app could not
+    ///   - account: whose purchase it is from now on, for one that was made again in the Play Store, if the app could not
     ///     say so; Google takes an obfuscated account id and profile id of at most 64 characters.
     public func acknowledgeSubscription(
         id: String?,

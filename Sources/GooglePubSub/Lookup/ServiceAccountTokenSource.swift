@@ -113,7 +113,7 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
 
     /// A token that is valid now. Another one is asked for when less than 225 seconds of it are left.
     ///
-    /// - Throws: ``AccessTokenError``, which can be retried where Google could not be reached or had trouble, where it refuses
+    /// - Throws: ``AccessTokenError``, which can be retried where Google could not be reached or had trouble, if it refuses
     ///   the tokens that it gives, and where the task was canceled; it cannot where Google refuses the account, its key or its
     ///   scopes, and where the transport was shut down.
     public func accessToken() async throws(AccessTokenError) -> Secret {

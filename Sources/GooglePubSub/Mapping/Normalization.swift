@@ -265,7 +265,7 @@ extension ResolutionMapping {
         }
     }
 
-    /// The ends of the replaced purchases, where they were asked for: a successor may be known before it.
+    /// The ends of the replaced purchases, if they were asked for: a successor may be known before it.
     private func replacedPurchases(environment: StoreEnvironment) -> [LineageDraft] {
         lookups.predecessors.compactMap { lookup in
             guard lookup.answer.outcome == .found,

@@ -32,11 +32,11 @@ struct PlayItem {
     let eventTime: Date
     /// When Google Play gave the answer.
     let assertedAt: Date
-    /// The last paid order, where it was asked for.
+    /// The last paid order, if it was asked for.
     let order: PlayOrder?
-    /// The entry in the list of voided purchases, where it was asked for.
+    /// The entry in the list of voided purchases, if it was asked for.
     let voided: VoidedPurchase?
-    /// The purchase that this one took the place of, where it was asked for.
+    /// The purchase that this one took the place of, if it was asked for.
     let predecessor: SubscriptionPurchase?
     /// The items of the purchases before this one that the item continues, newest first.
     let ancestors: [FormerItem]
@@ -158,7 +158,7 @@ extension Account {
 }
 
 extension Account.Source {
-    /// Google's `externalAccountId`: the user's account with the app, where Google links accounts.
+    /// Google's `externalAccountId`: the user's account with the app, if Google links accounts.
     public static let externalAccountID: Account.Source = "external_account_id"
 }
 
@@ -249,7 +249,7 @@ extension PlayItem {
         return ServicePeriod(start: min(start ?? eventTime, end), end: end)
     }
 
-    /// The period, where it is known whole.
+    /// The period, if it is known whole.
     var knownPeriod: ServicePeriod? {
         start != nil && item.expiryTime != nil && purchase.state != .inGracePeriod ? period : nil
     }
@@ -267,7 +267,7 @@ extension PlayItem {
         }
     }
 
-    /// The charged price, by the order; else the list price, where the item is used at that price.
+    /// The charged price, by the order; else the list price, if the item is used at that price.
     var price: Price? {
         if let total = orderItem?.total { return Price(total, .charged, tax: orderItem?.tax) }
         guard phase == .regular, let recurring = item.autoRenewingPlan?.recurringPrice else { return nil }

@@ -4,9 +4,9 @@ import Normalizer
 /// An item of a purchase before that another item continues.
 struct FormerItem {
     let token: PurchaseToken
-    /// The item there; nil where that purchase was not to be seen.
+    /// The item there; nil if that purchase was not to be seen.
     let item: SubscriptionPurchase.LineItem?
-    /// Its product, where another item stands for that purchase; nil if it does.
+    /// Its product, if another item stands for that purchase; nil if it does.
     let product: String?
 
     /// The lineage that it had there.

@@ -162,7 +162,7 @@ extension ResolutionMapping {
         )
     }
 
-    /// How much of an item went back by now: absolute, so that a redelivery says the same. Nil where nothing has, or
+    /// How much of an item went back by now: absolute, so that a redelivery says the same. Nil if nothing has, or
     /// unknown.
     private func scope(
         of purchase: ProductPurchase,
@@ -189,7 +189,7 @@ extension ResolutionMapping {
         return order
     }
 
-    /// The row that the list of voided purchases has for the order, where it was asked for and can be read.
+    /// The row that the list of voided purchases has for the order, if it was asked for and can be read.
     private func voidedRow(_ hint: DeveloperNotification.VoidedPurchaseHint) -> VoidedPurchase? {
         guard let answer = lookups.answer(.voidedPurchase, hint.orderID), answer.outcome == .found,
             let reader = try? ObjectReader(parsing: answer.body)
@@ -297,7 +297,7 @@ extension ResolutionMapping {
 }
 
 extension PlayOrder {
-    /// The refunded part, where the order says that it was not all.
+    /// The refunded part, if the order says that it was not all.
     fileprivate var refundScope: LifecycleEvent.Refund.Scope? {
         guard state == .partiallyRefunded, refund == nil, let amount = sumOfPartialRefunds else { return nil }
         return .amount(amount)

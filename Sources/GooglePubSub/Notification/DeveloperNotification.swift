@@ -180,7 +180,7 @@ extension DeveloperNotification {
 
     /// Decodes a message's data, however long it is.
     ///
-    /// - Throws: `DeliveryError` with `malformed` where the JSON is not JSON, or a name, a token or a time is absent
+    /// - Throws: `DeliveryError` with `malformed` if the JSON is not JSON, or a name, a token or a time is absent
     ///   or of the wrong type.
     public init(payload: [UInt8]) throws(DeliveryError) {
         do throws(JSONError) {
@@ -202,7 +202,7 @@ extension DeveloperNotification {
         content = try Content(reader)
     }
 
-    /// The purchase that the notification is about, where it names one by its token.
+    /// The purchase that the notification is about, if it names one by its token.
     public var purchaseToken: PurchaseToken? {
         switch content {
         case .subscription(let hint): hint.purchaseToken

@@ -102,7 +102,7 @@ public struct PlayOrder: Sendable, Hashable {
 extension PlayOrder {
     /// Decodes a resource.
     ///
-    /// - Throws: `JSONError` where a time, an amount or an identifier is of the wrong type.
+    /// - Throws: `JSONError` if a time, an amount or an identifier is of the wrong type.
     package init(payload: [UInt8]) throws(JSONError) {
         let reader = try ObjectReader(parsing: payload)
         self.payload = payload

@@ -10,7 +10,7 @@ public struct ProductPurchase: Sendable, Hashable {
 
     /// How the purchase stands.
     public let state: State
-    /// The order, where there is one.
+    /// The order, if there is one.
     public let orderID: String?
     /// When it was paid; absent until then.
     public let completionTime: Date?
@@ -81,7 +81,7 @@ public struct ProductPurchase: Sendable, Hashable {
 extension ProductPurchase {
     /// Decodes a resource.
     ///
-    /// - Throws: `JSONError` where a time, a quantity or an identifier is of the wrong type, or the state or the products
+    /// - Throws: `JSONError` if a time, a quantity or an identifier is of the wrong type, or the state or the products
     ///   are missing.
     package init(payload: [UInt8]) throws(JSONError) {
         var reader = try ObjectReader(parsing: payload)

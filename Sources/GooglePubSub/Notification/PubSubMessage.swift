@@ -13,7 +13,7 @@ public struct PubSubMessage: Sendable, Hashable, Codable {
     public var attributes: [String: String]
     /// The publisher's ordering key; Google Play sets none.
     public var orderingKey: String?
-    /// Which attempt at delivery this is, where the subscription has a dead-letter topic.
+    /// Which attempt at delivery this is, if the subscription has a dead-letter topic.
     public var deliveryAttempt: Int?
     /// The data, decoded: the JSON of a `DeveloperNotification`.
     public var data: [UInt8]

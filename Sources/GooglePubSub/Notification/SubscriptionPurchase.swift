@@ -78,7 +78,7 @@ public struct SubscriptionPurchase: Sendable, Hashable {
 
     /// Identifiers of the customer that the app set at purchase.
     public struct AccountIdentifiers: Sendable, Hashable {
-        /// The user's account with the app, where Google links accounts.
+        /// The user's account with the app, if Google links accounts.
         public let externalAccountID: String?
         /// The obfuscated account id.
         public let obfuscatedAccountID: String?
@@ -292,7 +292,7 @@ public struct AcknowledgementState: OpenValue {
 extension SubscriptionPurchase {
     /// Decodes a resource.
     ///
-    /// - Throws: `JSONError` where a time, an amount or an identifier is of the wrong type, or the state or the items
+    /// - Throws: `JSONError` if a time, an amount or an identifier is of the wrong type, or the state or the items
     ///   are missing.
     package init(payload: [UInt8]) throws(JSONError) {
         var reader = try ObjectReader(parsing: payload)

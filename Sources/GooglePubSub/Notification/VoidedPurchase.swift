@@ -95,7 +95,7 @@ extension PlayAnswer {
     /// The rows of a page of the list of voided purchases, as ``PlayDeveloperAPI/voidedPurchases(packageName:_:pageToken:)``
     /// gives it; none of an answer that is no page.
     ///
-    /// - Throws: `DeliveryError` with `malformed`, marked authentic, where a row cannot be read.
+    /// - Throws: `DeliveryError` with `malformed`, marked authentic, if a row cannot be read.
     public func voidedPurchases() throws(DeliveryError) -> [VoidedPurchase] {
         guard outcome == .found else { return [] }
         do throws(JSONError) {

@@ -139,7 +139,7 @@ public struct VoidedPurchaseHistory: DeliveryHistory {
 }
 
 extension GooglePlayAdapter {
-    /// The purchases of an app that Google Play has voided, for a journal's `backfill(from:)`; nil where there is no API to ask.
+    /// The purchases of an app that Google Play has voided, for a journal's `backfill(from:)`; nil if there is no API to ask.
     public func voidedPurchases(of packageName: String) -> VoidedPurchaseHistory? {
         api.map { VoidedPurchaseHistory(self, $0, packageName: packageName) }
     }

@@ -13,7 +13,7 @@ public protocol LineageQuestions: Sendable {
 
     /// Asks about one purchase.
     ///
-    /// - Throws: `DeliveryError` with `unavailable` where the provider cannot be asked now and `denied` where it refuses the
+    /// - Throws: `DeliveryError` with `unavailable` if the provider cannot be asked now and `denied` if it refuses the
     ///   credentials: neither says anything about the purchase. Any other code is about this one question.
     func ask(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer
 }
@@ -30,7 +30,7 @@ public struct LineageQuestion: Hashable, Sendable {
     public var isSubscription = true
     /// When the newest known period began; older ones are known already.
     public var since: Date?
-    /// How the store has to be asked, where a name does not suffice.
+    /// How the store has to be asked, if a name does not suffice.
     public var handle: PurchaseHandle?
     /// The present.
     public var askedAt: Date

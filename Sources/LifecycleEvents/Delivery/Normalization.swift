@@ -38,7 +38,7 @@ public struct Normalization: Hashable, Sendable, Codable {
 
     /// The events, in the order in which they take effect.
     public var events: [NormalizedEvent]
-    /// Why there is no event, where there is none.
+    /// Why there is no event, if there is none.
     public var noChange: Optional<NoChange>  // In full: as in `NormalizedEvent`.
     /// Assertions in addition to the events: about lineages that no event here is about, such as the other items
     /// of a purchase, and about the same lineage at another time.

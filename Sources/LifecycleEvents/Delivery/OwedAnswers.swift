@@ -4,7 +4,7 @@ public import FoundationEssentials
 public struct OwedAnswer: Sendable {
     /// The event that it follows from: `acknowledgementRequired` or `refundRequested`.
     public var event: NormalizedEvent
-    /// How the store has to be asked about the purchase, where a name does not suffice.
+    /// How the store has to be asked about the purchase, if a name does not suffice.
     public var handle: PurchaseHandle?
     /// By when the store wants it.
     public var deadline: Date?
@@ -24,6 +24,6 @@ public protocol OwedAnswers: Sendable {
 
     /// Answers, or finds that nothing is owed any more.
     ///
-    /// - Throws: `DeliveryError` with `unavailable` or `denied` where it is worth another attempt; any other code is final.
+    /// - Throws: `DeliveryError` with `unavailable` or `denied` if it is worth another attempt; any other code is final.
     func answer(_ owed: OwedAnswer) async throws(DeliveryError)
 }

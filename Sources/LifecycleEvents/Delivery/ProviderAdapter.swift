@@ -18,10 +18,10 @@ public protocol ProviderAdapter<Notification, Resolved>: Sendable {
     /// Proves that a delivery is the provider's and meant for us, and decodes it.
     ///
     /// - Throws: ``DeliveryError`` with `malformed`, `unauthenticated`, `untrusted`, `stale`, `misdirected`, or
-    ///   `unavailable` where keys have to be fetched and cannot be.
+    ///   `unavailable` if keys have to be fetched and cannot be.
     func authenticate(_ delivery: Delivery) async throws(DeliveryError) -> Authenticated<Notification>
 
-    /// Asks the provider again where the notification is only a hint.
+    /// Asks the provider again if the notification is only a hint.
     ///
     /// - Throws: ``DeliveryError`` with `unavailable` when the provider cannot be asked now. That changes nothing: ask
     ///   again later.

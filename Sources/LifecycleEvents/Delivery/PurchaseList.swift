@@ -10,7 +10,7 @@ public protocol PurchaseList: Sendable {
     /// - Parameters:
     ///   - position: ``PurchaseListPage/next`` of the page before; nil for the first.
     ///   - time: the present.
-    /// - Throws: `DeliveryError` where the provider cannot be asked.
+    /// - Throws: `DeliveryError` if the provider cannot be asked.
     func page(at position: String?, askedAt time: Date) async throws(DeliveryError) -> PurchaseListPage
 }
 

@@ -36,7 +36,7 @@ package struct SignatureHeader: Sendable {
 
     /// Proves that one of the secrets made one of the signatures, and says which: the first such, after looking at them all.
     ///
-    /// - Throws: `unauthenticated` where none did; `unavailable` where libcrypto fails, for want of memory.
+    /// - Throws: `unauthenticated` if none did; `unavailable` if libcrypto fails, for want of memory.
     package func prove(_ body: Span<UInt8>, with secrets: SigningSecrets) throws(DeliveryError) -> Origin.Evidence {
         let signer: Int?
         do throws(SignatureError) {

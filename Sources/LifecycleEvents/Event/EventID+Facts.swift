@@ -69,8 +69,8 @@ extension EventID {
     ///
     /// - Parameters:
     ///   - lineage: the lineage.
-    ///   - from: the product until then; empty where it is not stated.
-    ///   - to: the product from then on; empty where it is not stated.
+    ///   - from: the product until then; empty if it is not stated.
+    ///   - to: the product from then on; empty if it is not stated.
     ///   - date: when the change takes effect, where stated.
     public static func changeScheduled(
         _ lineage: SubscriptionID,

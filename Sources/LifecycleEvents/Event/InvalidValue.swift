@@ -1,7 +1,7 @@
 /// The reason that a stored value cannot be read. It names the member and the reason, and shows nothing of the stored
 /// value.
 public struct InvalidValue: Error, Hashable, CustomStringConvertible {
-    /// Where the value stands, such as `facts[0].detail.at`; empty where it is the whole.
+    /// Where the value stands, such as `facts[0].detail.at`; empty if it is the whole.
     public let member: String
     /// The reason, such as `not an RFC 3339 time of the years 1970 to 9999`.
     public let reason: String

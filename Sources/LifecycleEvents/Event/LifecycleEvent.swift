@@ -259,7 +259,7 @@ extension LifecycleEvent {
         @OptionalEventTime public var accessUntil: Date?
         /// The customer's answer when asked why, in the store's own word, such as Stripe's `too_expensive`.
         public var feedback: String?
-        /// The store's own word for the reason, where it says more than ``reason``, such as Stripe's `payment_disputed`.
+        /// The store's own word for the reason, if it says more than ``reason``, such as Stripe's `payment_disputed`.
         public var statedReason: String?
 
         /// Makes the detail of an end of renewal.
@@ -306,7 +306,7 @@ extension LifecycleEvent {
         public var reason: Reason
         /// The customer's answer when asked why, in the store's own word.
         public var feedback: String?
-        /// The store's own word for the reason, where it says more than ``reason``, such as Stripe's `payment_disputed`.
+        /// The store's own word for the reason, if it says more than ``reason``, such as Stripe's `payment_disputed`.
         public var statedReason: String?
 
         /// Makes the detail of an expiry.
@@ -394,9 +394,9 @@ extension LifecycleEvent {
         public var proration: Optional<Proration>
         /// The period of the new product, once it began.
         public var period: Optional<ServicePeriod>
-        /// The plan or price of ``from``, where the store names the change by it, as Stripe does.
+        /// The plan or price of ``from``, if the store names the change by it, as Stripe does.
         public var fromBasePlan: Optional<String>
-        /// The plan or price of ``to``, where the store names the change by it.
+        /// The plan or price of ``to``, if the store names the change by it.
         public var toBasePlan: Optional<String>
 
         /// Makes the detail of a product change.
@@ -524,7 +524,7 @@ extension LifecycleEvent {
     public struct OfferRedemption: Hashable, Sendable, Codable {
         /// The offer.
         public var offer: Offer
-        /// The period that the offer began, where it began one.
+        /// The period that the offer began, if it began one.
         public var period: ServicePeriod?
 
         /// Makes the detail of a redemption.
@@ -555,7 +555,7 @@ extension LifecycleEvent {
         public var quantity: Int64
         /// The price of all of them, where stated.
         public var price: Price?
-        /// When access ends, where the store says so.
+        /// When access ends, if the store says so.
         @OptionalEventTime public var expires: Date?
         /// True if it came through Family Sharing.
         public var familyShared: Bool
@@ -642,10 +642,10 @@ extension LifecycleEvent {
         public var scope: Scope
         /// Why.
         public var reason: Reason
-        /// True if the refund takes the access of now: true only where that rests on the refunded transaction and ends with
-        /// it. Absent where the provider does not say and the state has to decide, and where nothing is taken, as by Stripe.
+        /// True if the refund takes the access of now: true only if that rests on the refunded transaction and ends with
+        /// it. Absent if the provider does not say and the state has to decide, and where nothing is taken, as by Stripe.
         public var affectsCurrentPeriod: Bool?
-        /// The store's name of the refund, where a transaction can have several and each has a name, as on Stripe.
+        /// The store's name of the refund, if a transaction can have several and each has a name, as on Stripe.
         public var refund: String?
 
         /// Makes the detail of a refund.
@@ -673,7 +673,7 @@ extension LifecycleEvent {
     public struct TransactionReference: Hashable, Sendable, Codable {
         /// The store's id of the transaction.
         public var transaction: String
-        /// The store's name of the refund that it is about, where it names refunds.
+        /// The store's name of the refund that it is about, if it names refunds.
         public var refund: String?
 
         /// Makes a reference.
@@ -712,7 +712,7 @@ extension LifecycleEvent {
         public var amount: Money?
         /// Why the customer disputes it, in the store's own word, such as Stripe's `fraudulent`.
         public var reason: String?
-        /// The store's name of the dispute, where it has one.
+        /// The store's name of the dispute, if it has one.
         public var dispute: String?
 
         /// Makes the detail of a dispute.

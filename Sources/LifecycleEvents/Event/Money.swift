@@ -87,7 +87,7 @@ public struct ExactDecimal: Hashable, Sendable, Comparable {
         return (whole, fraction)
     }
 
-    /// The number in units of a scale; nil where that is coarser than its own, or the units have no 128-bit form.
+    /// The number in units of a scale; nil if that is coarser than its own, or the units have no 128-bit form.
     package func coefficient(scale other: Int) -> Int128? {
         guard other >= scale else { return nil }
         let (units, overflows) = coefficient.multipliedReportingOverflow(by: Self.power(other - scale))

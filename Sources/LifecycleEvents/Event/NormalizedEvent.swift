@@ -31,15 +31,15 @@ public struct NormalizedEvent: Hashable, Sendable, Identifiable {
     public var period: Optional<ServicePeriod>
     /// The price of the transaction.
     public var price: Optional<Price>
-    /// The country of the sale, as the store bills it: two letters (ISO 3166-1 alpha-2). Absent where the store does not say.
+    /// The country of the sale, as the store bills it: two letters (ISO 3166-1 alpha-2). Absent if the store does not say.
     /// RevenueCat states the country that it has on file for the customer.
     public var country: Optional<String>
     /// The commitment to several payments that the transaction is one of.
     public var commitment: Optional<Commitment>
-    /// The store's own name of the line of its order, where it has one in addition to the transaction: Apple's
+    /// The store's own name of the line of its order, if it has one in addition to the transaction: Apple's
     /// `webOrderLineItemId`.
     public var lineItem: Optional<String>
-    /// The things that the transaction pays for, where the store states several with prices of their own.
+    /// The things that the transaction pays for, if the store states several with prices of their own.
     public var items: Optional<[PurchasedItem]>
     /// The plan for the end of the period.
     public var renewal: Optional<RenewalTerms>
@@ -211,7 +211,7 @@ public struct Origin: Hashable, Sendable, Codable {
         public static let simulated: Channel = "simulated"
     }
 
-    /// The kind of statement, where the adapter knows more than the event says.
+    /// The kind of statement, if the adapter knows more than the event says.
     ///
     /// An adapter marks its statements with this, so that a reader of states and events compares no wire words.
     public struct Speech: OpenValue {
@@ -265,9 +265,9 @@ public struct Origin: Hashable, Sendable, Codable {
     /// The adapter names contents by a digest of the parts that it reads. Two statements of one moment are in order if
     /// the one begins with the content that the other leads to.
     public struct Revision: Hashable, Sendable, Codable {
-        /// The content before the step; empty where the object began with it, nil where the store does not say.
+        /// The content before the step; empty if the object began with it, nil if the store does not say.
         public var before: Optional<String>
-        /// The content since the step; empty where the object ended with it.
+        /// The content since the step; empty if the object ended with it.
         public var after: String
 
         /// Makes a revision.
@@ -298,7 +298,7 @@ public struct Origin: Hashable, Sendable, Codable {
     private var bodyDigest: BodyDigest
     /// Which version of the mapping made the event, such as `apple/1`.
     public var mapper: String
-    /// The kind of statement; absent where the event says all of it.
+    /// The kind of statement; absent if the event says all of it.
     public var speech: Optional<Speech>
     /// The step of the store's object, if the store states the content before it.
     public var revision: Optional<Revision>

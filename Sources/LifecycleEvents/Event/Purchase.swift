@@ -11,13 +11,13 @@ public struct PurchasedProduct: Hashable, Sendable, Codable {
     public var basePlan: Optional<String>
     /// The offer that the current period was sold under.
     public var offer: Optional<Offer>
-    /// The developer's own tags of the plan and the offer, on Google Play; absent where there are none.
+    /// The developer's own tags of the plan and the offer, on Google Play; absent if there are none.
     public var offerTags: Optional<[String]>
     /// Apple's subscription group.
     public var group: Optional<String>
-    /// How many were bought; absent where the store does not say.
+    /// How many were bought; absent if the store does not say.
     public var quantity: Optional<Int64>
-    /// Further products of the same subscription for the same period; absent where there are none.
+    /// Further products of the same subscription for the same period; absent if there are none.
     public var addOns: Optional<[PurchasedProduct]>
 
     /// Makes a product reference.
@@ -132,7 +132,7 @@ public struct Commitment: Hashable, Sendable, Codable {
     public var payments: Optional<Int64>
     /// The sum of all payments.
     public var total: Optional<Money>
-    /// When it ends. Until then the store charges, also where the customer has turned renewal off.
+    /// When it ends. Until then the store charges, even if the customer has turned renewal off.
     @OptionalEventTime public var endsAt: Date?
 
     /// Makes a commitment.
@@ -334,7 +334,7 @@ public struct RenewalTerms: Hashable, Sendable, Codable {
     public var nextPrice: Optional<Money>
     /// When the next renewal is due, where stated.
     @OptionalEventTime public var renewsAt: Date?
-    /// The offers that the customer may come back by after the end, the best first; absent where the store states none.
+    /// The offers that the customer may come back by after the end, the best first; absent if the store states none.
     public var winBackOffers: Optional<[String]>
 
     /// Makes renewal terms.

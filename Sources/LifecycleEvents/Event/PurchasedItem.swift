@@ -8,9 +8,9 @@ public struct PurchasedItem: Hashable, Sendable, Codable {
 
     /// Its price, where stated.
     public var price: Optional<Money>
-    /// When it was taken out of the purchase, where it was.
+    /// When it was taken out of the purchase, if it was.
     @OptionalEventTime public var removedAt: Date?
-    /// The refunds of its price; absent where there are none.
+    /// The refunds of its price; absent if there are none.
     public var refunds: Optional<[Refund]>
 
     /// Makes an item.

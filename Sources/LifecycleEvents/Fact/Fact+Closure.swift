@@ -7,9 +7,9 @@ extension Fact {
     /// them: none that was stated by then gives access beyond ``at``, neither of this lineage nor of those in ``covers``. A
     /// period that the store states later is not meant, and a later ``open`` takes the statement back.
     public struct Closure: Hashable, Sendable, Codable {
-        /// From when on nothing of the purchase gives access; absent where it is open.
+        /// From when on nothing of the purchase gives access; absent if it is open.
         @OptionalEventTime public var at: Date?
-        /// Why; absent where it is open.
+        /// Why; absent if it is open.
         public var reason: LifecycleEvent.Expired.Reason?
         /// Further lineages that end with it: purchases that it replaced, and a relay's names of it.
         public var covers: [SubscriptionID]

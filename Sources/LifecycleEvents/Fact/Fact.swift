@@ -140,7 +140,7 @@ extension Fact {
         public var reason: LifecycleEvent.Expired.Reason
         /// The charge that is outstanding, where access ended for want of it alone: once it is paid, the end is no more.
         public var outstandingCharge: String?
-        /// The product that ended alone, of several that run together; nil where all of the period ended.
+        /// The product that ended alone, of several that run together; nil if all of the period ended.
         public var item: Optional<String>  // In full: as in `NormalizedEvent`.
 
         /// Makes the fact.
@@ -170,7 +170,7 @@ extension Fact {
     public struct RenewalIntent: Hashable, Sendable, Codable {
         /// The plan for the end of the period.
         public var terms: RenewalTerms
-        /// Why it will not renew, where it will not and the reason is stated.
+        /// Why it will not renew, if it will not and the reason is stated.
         public var reason: LifecycleEvent.AutoRenewDisabled.Reason?
 
         /// Makes the fact.
@@ -244,14 +244,14 @@ extension Fact {
         public var status: Status
         /// The start of the period whose renewal is outstanding, where known.
         @OptionalEventTime public var periodStart: Date?
-        /// The end of the grace period, where there is one.
+        /// The end of the grace period, if there is one.
         @OptionalEventTime public var graceUntil: Date?
         /// Until when the store tries again, where stated.
         @OptionalEventTime public var retryUntil: Date?
         /// True if the statement may leave out some of the grace that the failed charge led to. Several such statements
         /// are about one failed charge, and the latest end that any of them states counts.
         public var isPartial: Bool
-        /// The charge that failed, where the store names it.
+        /// The charge that failed, if the store names it.
         public var charge: FailedCharge?
 
         /// One failed attempt to charge. A later attempt, and the failure of another transaction, is another fact.
@@ -371,7 +371,7 @@ extension Fact {
         public var price: Price
         /// When.
         @EventTime public var at: Date
-        /// The start of the period that it paid for, where another transaction, or none, names that.
+        /// The start of the period that it paid for, if another transaction, or none, names that.
         @OptionalEventTime public var periodStart: Date?
 
         /// Makes the fact.
@@ -409,17 +409,17 @@ extension Fact {
     public struct RefundState: Hashable, Sendable, Codable {
         /// The transaction.
         public var transaction: String
-        /// The store's name of the refund, or of the dispute, where a transaction can have several.
+        /// The store's name of the refund, or of the dispute, if a transaction can have several.
         public var refund: Optional<String>
         /// How much went back; absent once a refund was undone.
         public var scope: LifecycleEvent.Refund.Scope?
         /// When it went back, or the refund was undone.
         @EventTime public var at: Date
-        /// The start of the period that the transaction paid for, where it paid for one.
+        /// The start of the period that the transaction paid for, if it paid for one.
         @OptionalEventTime public var periodStart: Date?
         /// True if access to that period ended with the money.
         public var endsAccess: Bool
-        /// How much went back of each item of the transaction, where the store states refunds by item; nothing went back of an item
+        /// How much went back of each item of the transaction, if the store states refunds by item; nothing went back of an item
         /// that is not listed.
         public var items: Optional<[Item]>  // In full: as in `NormalizedEvent`.
 

@@ -77,7 +77,7 @@ public struct AllowanceSchedule: Hashable, Sendable, Codable {
         )
     }
 
-    /// The first allowance that is due after `time`; nil where none is.
+    /// The first allowance that is due after `time`; nil if none is.
     public func next(after time: Date) -> Date? {
         if time < anchor { return slot(0)?.period.start }
         return slot(at: time).flatMap { slot($0.index + 1)?.period.start }

@@ -4,7 +4,7 @@ import FoundationEssentials
 struct ChargeIndex {
     /// The known charges for a period.
     struct Payment {
-        /// From when on the period is paid for; nil where it is not, as far as is known.
+        /// From when on the period is paid for; nil if it is not, as far as is known.
         var from: Int64?
         /// The charge for this period alone; nil if it is not known.
         var charge: Money?

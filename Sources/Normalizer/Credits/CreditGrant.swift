@@ -40,7 +40,7 @@ public struct CreditGrant: Hashable, Sendable, Codable, Identifiable {
 
     /// The identity of the grant.
     public var id: ID
-    /// The purchase that it comes from; absent where the host gave it.
+    /// The purchase that it comes from; absent if the host gave it.
     public var subscription: SubscriptionID?
     /// The product that it is for.
     public var product: String?

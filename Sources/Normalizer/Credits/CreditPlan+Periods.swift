@@ -18,7 +18,7 @@ extension CreditPlan {
         var accessEnd: Int64
         /// When access ended that was given again since: a tenure that waited for a payment until then waits no more.
         var brokenAt: Int64?
-        /// When credits begin to count; nil where they wait for a payment.
+        /// When credits begin to count; nil if they wait for a payment.
         var from: Int64?
         /// The store's charge, net of the amount that was set off at the change that it began with, where `isNet`.
         var charge: Money?
@@ -217,7 +217,7 @@ extension CreditPlan {
         return fraction(item.scope, of: nil, refund.endsAccess)
     }
 
-    /// Which share of a payment went back; nil where that is not known.
+    /// Which share of a payment went back; nil if that is not known.
     private static func fraction(
         _ scope: LifecycleEvent.Refund.Scope,
         of charge: Money?,

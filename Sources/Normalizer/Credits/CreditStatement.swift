@@ -85,7 +85,7 @@ extension CreditStatement {
     /// - Parameters:
     ///   - credits: how many.
     ///   - id: the host's name of the use. If it is in the statement already, there is nothing to append.
-    /// - Returns: nil where there are fewer.
+    /// - Returns: nil if there are fewer.
     public func uses(of credits: Int64, id: String) -> [CreditUse]? {
         if uses.contains(where: { $0.id == id }) { return [] }
         guard credits >= 0, credits <= balance else { return nil }

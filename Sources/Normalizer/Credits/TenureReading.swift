@@ -327,7 +327,7 @@ struct TenureReading {
         max(place + 1, tenures.partitioningIndex { $0.start >= time })
     }
 
-    /// The end of the grace that followed a tenure, where that is later than when its access ended.
+    /// The end of the grace that followed a tenure, if that is later than when its access ended.
     private func graceEnd(of tenure: Tenure, _ accessEnd: Int64) -> Int64 {
         guard tenure.end < .max, accessEnd >= tenure.end - ServicePeriod.startTolerance else { return accessEnd }
         let first = graces.partitioningIndex { $0.from >= tenure.end - Self.longestDelay }
@@ -357,7 +357,7 @@ extension PeriodTimeline.Period {
     fileprivate var brokenAt: Int64? { liftedCut.flatMap { $0.reason == .paused ? nil : $0.at } }
 
     /// When it began, as far as is known. Where the start is the time of a statement about something else, the period had begun when the
-    /// store spoke of it first. It is, where the store spoke of the period longer before than it charges ahead, or speaks of the start as of now.
+    /// store spoke of it first. It is, if the store spoke of the period longer before than it charges ahead, or speaks of the start as of now.
     fileprivate var knownStart: Int64 {
         guard by.provider.rules.guessesStarts, let firstStated, firstStated < start, start <= by.milliseconds else {
             return start

@@ -34,7 +34,7 @@ extension ProductCatalog {
     ///
     /// - Parameters:
     ///   - id: the store's identifier of the product.
-    ///   - option: the purchase option, where the store names one.
+    ///   - option: the purchase option, if the store names one.
     public func oneTimeProduct(_ id: String, option: String? = nil) -> OneTimeProduct? {
         option.flatMap { oneTimeProducts["\(id):\($0)"] } ?? oneTimeProducts[id]
             ?? unlisted.map { OneTimeProduct(id: id, type: $0) }

@@ -95,7 +95,7 @@ public struct Proration: Hashable, Sendable {
     }
 
     /// The credits of the old product that were paid for with money which goes back, since the unused part is worth more than the
-    /// new product: allowance × (paid × unused − new price) ÷ paid, and 0 where it is worth less.
+    /// new product: allowance × (paid × unused − new price) ÷ paid, and 0 if it is worth less.
     func returnedCredits(
         of allowance: Int64,
         paid: Money,

@@ -5,7 +5,7 @@ public import FoundationEssentials
 public enum AccessDecision: Hashable, Sendable {
     /// Access is due, until the given moment as far as is known now; nil means without end.
     case granted(until: Date?, because: Grant)
-    /// No access is due, since the given moment; nil where there never was any.
+    /// No access is due, since the given moment; nil if there never was any.
     case denied(since: Date?, because: Denial)
 
     /// The basis of access.
@@ -30,7 +30,7 @@ public enum AccessDecision: Hashable, Sendable {
         public var subscription: SubscriptionID
         /// The product.
         public var product: String
-        /// Further products that the lineage gives access to at that moment, such as add-ons; nil where there are none.
+        /// Further products that the lineage gives access to at that moment, such as add-ons; nil if there are none.
         public var otherProducts: Optional<[String]> = nil
         /// Under which terms a period is used; absent for a product bought once.
         public var phase: Phase?

@@ -35,7 +35,7 @@ public struct AccountLedger: Hashable, Sendable {
         statesByName.keys.inOrder.compactMap { statesByName[$0] }
     }
 
-    /// The state that a lineage belongs to; nil where nothing was stated of it.
+    /// The state that a lineage belongs to; nil if nothing was stated of it.
     public subscript(lineage: SubscriptionID) -> SubscriptionState? {
         statesByName[names[lineage] ?? lineage]
     }

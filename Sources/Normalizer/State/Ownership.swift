@@ -119,7 +119,7 @@ public struct AccountTransfer: Hashable, Sendable, Codable {
         self.by = by
     }
 
-    /// The transfer of an event about accounts and no lineage; nil where it moves nothing.
+    /// The transfer of an event about accounts and no lineage; nil if it moves nothing.
     init?(_ event: NormalizedEvent) {
         switch event.event {
         case .transferred(let transfer):
@@ -228,7 +228,7 @@ extension Citation {
     }
 
     /// True if the account that this names comes before the one that the other names. The host's own word counts
-    /// only where no provider names an account, however its clock is set.
+    /// only if no provider names an account, however its clock is set.
     func bindsBefore(_ other: Citation) -> Bool {
         provider.isHost == other.provider.isHost ? precedes(other) : other.provider.isHost
     }

@@ -125,7 +125,7 @@ extension AccountTransfer {
 }
 
 extension AccountClaim {
-    /// When a provider named the account last; nil where only the host did.
+    /// When a provider named the account last; nil if only the host did.
     fileprivate var latestStated: Int64? {
         [latest, first].first { !$0.provider.isHost }?.milliseconds
     }

@@ -3,14 +3,14 @@ extension PeriodTimeline {
     /// The period of an additional item: an add-on.
     struct Item {
         var entry: SubscriptionState.PeriodEntry
-        /// The first moment without it; not after `start` where it gives none.
+        /// The first moment without it; not after `start` if it gives none.
         var accessEnd: Int64
 
         var start: Int64 { entry.fact.period.startMilliseconds }
         func grants(at time: Int64) -> Bool { start <= time && time < accessEnd }
     }
 
-    /// Has the main item of a period be that of the next one, as long as it renews, where the store does not say which item is the
+    /// Has the main item of a period be that of the next one, as long as it renews, if the store does not say which item is the
     /// main one.
     mutating func keepMainItems(_ entries: [SubscriptionState.PeriodKey: SubscriptionState.PeriodEntry]) {
         for index in periods.indices.dropFirst() {

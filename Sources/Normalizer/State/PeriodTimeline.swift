@@ -57,7 +57,7 @@ struct PeriodTimeline {
         var fact: Fact.Period { entry.fact }
         var by: Citation { entry.by }
 
-        /// The first moment without access; not after `start` where the period gives none.
+        /// The first moment without access; not after `start` if the period gives none.
         var accessEnd: Int64 {
             guard end > start else { return start }
             var accessEnd = max(end, grace?.until ?? .min)
@@ -276,7 +276,7 @@ struct PeriodTimeline {
     // so that no order of the two matters.
     private func lifts(_ cut: Cut, _ period: Period, in state: SubscriptionState) -> Bool {
         if let charge = cut.outstandingCharge, state.isPaid(charge) { return true }
-        // One that leaves nothing of the period can only be for want of the period's own charge, also where it does not name that.
+        // One that leaves nothing of the period can only be for want of the period's own charge, even if it does not name that.
         if cut.reason == .billing, cut.outstandingCharge == nil, cut.at <= period.start,
             state.isPaid(from: period.start, before: period.end, since: cut.by)
         {

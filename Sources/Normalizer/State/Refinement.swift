@@ -93,7 +93,7 @@ struct Refinement {
         return SubscriptionState.date(max(cut.at, period.start))
     }
 
-    /// The terms of the period that begins, where the store states them of the period itself and the event infers them from a
+    /// The terms of the period that begins, if the store states them of the period itself and the event infers them from a
     /// payment, or the other way round.
     private func phase(_ stated: Phase) -> Phase {
         guard let period = begun ?? reading.event.inferredPeriod,

@@ -190,12 +190,12 @@ extension SubscriptionState {
 }
 
 extension Register<Fact.RefundState> {
-    /// The refund; nil where it was undone.
+    /// The refund; nil if it was undone.
     var standing: Self? { value.scope == nil ? nil : self }
 }
 
 extension LifecycleEvent.Refund.Scope {
-    /// The amount, where one is stated.
+    /// The amount, if one is stated.
     fileprivate var money: Money? {
         if case .amount(let money) = self { money } else { nil }
     }

@@ -163,7 +163,7 @@ extension Register {
     /// Which content the store's object had before a moment, by the last statement that says so.
     fileprivate struct EarlierContent: Hashable, Sendable, Codable {
         var milliseconds: Int64
-        /// Nil where the statements of that moment do not agree.
+        /// Nil if the statements of that moment do not agree.
         var content: String?
 
         func joined(with other: Self) -> Self {

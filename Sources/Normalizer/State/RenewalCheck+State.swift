@@ -1,7 +1,7 @@
 extension RenewalCheck {
     /// Plans the first look-up after an event was applied: just after the announced period begins.
     ///
-    /// - Returns: nil where the event announces no period, or one that has begun by its receipt.
+    /// - Returns: nil if the event announces no period, or one that has begun by its receipt.
     public init?(_ applied: AppliedEvent, policy: Policy = .standard) {
         guard let start = applied.nextCheckAt, let lineage = applied.event.subscription else { return nil }
         var announced: Fact.Period?

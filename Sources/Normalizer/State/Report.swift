@@ -8,7 +8,7 @@ package struct Report: Hashable, Sendable {
     package enum Topic: String, Hashable, Sendable, Codable {
         /// The course of a period: begun with a product, paused, ended.
         case course
-        /// The arrival of the payment for a period, where the store states payments by themselves.
+        /// The arrival of the payment for a period, if the store states payments by themselves.
         case payment
         case renewal
         case nextProduct = "next_product"

@@ -47,7 +47,7 @@ struct StepOrder {
 }
 
 extension Citation {
-    /// The step that the statement is; nil where the store does not say.
+    /// The step that the statement is; nil if the store does not say.
     var step: StepOrder.Step? {
         revision.map { StepOrder.Step(before: $0.before, after: $0.after, notification: notificationID) }
     }

@@ -41,9 +41,9 @@ public struct SubscriptionSnapshot: Hashable, Sendable, Codable {
     public var commitment: Commitment?
     /// A period that is paid already and begins later.
     public var nextPeriod: ServicePeriod?
-    /// True if the store will try to renew; absent where it was never said.
+    /// True if the store will try to renew; absent if it was never said.
     public var willRenew: Bool?
-    /// Why it will not renew, where it will not and the reason is stated.
+    /// Why it will not renew, if it will not and the reason is stated.
     public var willNotRenewBecause: LifecycleEvent.AutoRenewDisabled.Reason?
     /// The product that takes the place of the current one when its period ends.
     public var pendingProduct: String?
@@ -98,7 +98,7 @@ extension SubscriptionState {
         )
     }
 
-    /// True where a renewal overtook the failed charge that had turned renewal off; nil where nothing was ever said.
+    /// True where a renewal overtook the failed charge that had turned renewal off; nil if nothing was ever said.
     private func impliedWillRenew(_ timeline: PeriodTimeline) -> Bool? {
         registers.values.contains { $0.intent?.value.reason == .billing } && timeline.newest != nil ? true : nil
     }

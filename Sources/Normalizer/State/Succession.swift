@@ -42,7 +42,7 @@ extension SubscriptionState {
 }
 
 extension SubscriptionState.PeriodEntry {
-    /// The store that a relay stated it for, where the store names no link between purchases to its relays.
+    /// The store that a relay stated it for, if the store names no link between purchases to its relays.
     fileprivate var relayedStore: Store? {
         lineages.lazy.map(\.store).first { $0.rules.relaysOmitReplacedPurchase && !by.provider.speaks(for: $0) }
     }

@@ -61,7 +61,7 @@ extension ProductCatalog {
     /// The App Store's rule: upgrades and crossgrades of the same duration begin at once, with the unused part given
     /// back; downgrades and crossgrades of another duration begin when the period ends.
     ///
-    /// - Returns: nil where ``direction(from:to:)`` is nil.
+    /// - Returns: nil if ``direction(from:to:)`` is nil.
     public func appStoreChange(from old: String, to new: String) -> ProductChangeClass? {
         guard let direction = direction(from: old, to: new) else { return nil }
         let isImmediate =
@@ -73,7 +73,7 @@ extension ProductCatalog {
         )
     }
 
-    /// The change that a store makes of one from a product to another, where nothing but the two decides it.
+    /// The change that a store makes of one from a product to another, if nothing but the two decides it.
     func change(from old: String, to new: String, in store: Store) -> ProductChangeClass? {
         switch store {
         case .appStore, .macAppStore: appStoreChange(from: old, to: new)
@@ -83,7 +83,7 @@ extension ProductCatalog {
 
     /// Google Play's rule: the app's replacement mode decides when, the catalogue decides the direction.
     ///
-    /// - Returns: nil where ``direction(from:to:)`` is nil, or for a mode that this version does not know.
+    /// - Returns: nil if ``direction(from:to:)`` is nil, or for a mode that this version does not know.
     public func playChange(from old: String, to new: String, mode: PlayReplacementMode) -> ProductChangeClass? {
         guard let direction = direction(from: old, to: new) else { return nil }
         let proration: LifecycleEvent.ProductChange.Proration
@@ -105,7 +105,7 @@ extension ProductCatalog {
     /// Stripe's rule: a schedule waits for the end of the period, everything else is at once; the update decides about
     /// the money.
     ///
-    /// - Returns: nil where ``direction(from:to:)`` is nil.
+    /// - Returns: nil if ``direction(from:to:)`` is nil.
     public func stripeChange(from old: String, to new: String, isScheduled: Bool, prorates: Bool) -> ProductChangeClass?
     {
         direction(from: old, to: new).map {

@@ -5,7 +5,7 @@ package import LifecycleEvents
 /// The model reads these values and compares no store's or provider's name. This file is the only place in `Normalizer` that
 /// has such names. To add a store, add a value here; a store that is not listed has ``standard``.
 package struct StoreRules: Hashable, Sendable {
-    /// How long before a period begins the store may charge for it, in milliseconds; nil where it states a period only
+    /// How long before a period begins the store may charge for it, in milliseconds; nil if it states a period only
     /// once it has begun. A customer who changes the product in that time never gets the period that was charged ahead.
     package var chargesAhead: Int64?
 
@@ -192,7 +192,7 @@ extension Store {
 }
 
 extension Provider {
-    /// The stores that this provider speaks for; nil where they have the provider's own name.
+    /// The stores that this provider speaks for; nil if they have the provider's own name.
     ///
     /// RevenueCat sells by itself too: https://www.revenuecat.com/docs/web/web-billing/overview
     private var stores: [Store]? {
@@ -221,6 +221,6 @@ extension Provider {
         }
     }
 
-    /// True for the host's own word, which counts only where no provider has said anything.
+    /// True for the host's own word, which counts only if no provider has said anything.
     package var isHost: Bool { self == .host }
 }

@@ -100,7 +100,7 @@ public struct AppStoreServerSimulator: Sendable {
 
     /// Makes the key.
     ///
-    /// - Throws: ``SimulatorError`` where libcrypto cannot make it.
+    /// - Throws: ``SimulatorError`` if libcrypto cannot make it.
     public init(
         _ apple: AppleSimulator,
         issuerID: String = "57246542-96fe-1a63-e053-0824d011072a",
@@ -118,7 +118,7 @@ public struct AppStoreServerSimulator: Sendable {
 
     /// Answers a request as Apple does at `now`.
     ///
-    /// - Throws: ``SimulatorError`` where libcrypto cannot sign.
+    /// - Throws: ``SimulatorError`` if libcrypto cannot sign.
     public func answer(_ request: Request, at now: Date) throws(SimulatorError) -> Answer {
         guard isAuthorized(request, at: now), isReleased || apple.environment == .sandbox else {
             return Answer(status: 401, body: Array("Unauthenticated\n".utf8))

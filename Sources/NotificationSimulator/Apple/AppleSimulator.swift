@@ -32,7 +32,7 @@ public struct AppleSimulator: Sendable {
 
     /// Makes keys and certificates.
     ///
-    /// - Throws: ``SimulatorError`` where libcrypto cannot make them.
+    /// - Throws: ``SimulatorError`` if libcrypto cannot make them.
     public init(
         seed: String,
         bundleId: String = "com.example.app",
@@ -72,7 +72,7 @@ public struct AppleSimulator: Sendable {
     /// - Parameters:
     ///   - notification: the notification to sign.
     ///   - receivedAt: when it arrives; by default a second after it was signed.
-    /// - Throws: ``SimulatorError`` where libcrypto cannot sign.
+    /// - Throws: ``SimulatorError`` if libcrypto cannot sign.
     public func delivery(_ notification: Notification, receivedAt: Date? = nil) throws(SimulatorError) -> Delivery {
         Self.delivery(
             of: try signed(notification),
@@ -93,28 +93,28 @@ public struct AppleSimulator: Sendable {
 
     /// A notification in JWS form, with the JWS inside (`signedPayload`).
     ///
-    /// - Throws: ``SimulatorError`` where libcrypto cannot sign.
+    /// - Throws: ``SimulatorError`` if libcrypto cannot sign.
     public func signed(_ notification: Notification) throws(SimulatorError) -> [UInt8] {
         try jws(try payload(notification).bytes)
     }
 
     /// A transaction in JWS form, as StoreKit gives it to an app.
     ///
-    /// - Throws: ``SimulatorError`` where libcrypto cannot sign.
+    /// - Throws: ``SimulatorError`` if libcrypto cannot sign.
     public func signed(_ transaction: Transaction, at date: Date) throws(SimulatorError) -> [UInt8] {
         try jws(payload(transaction, at: date).bytes)
     }
 
     /// Renewal info in JWS form.
     ///
-    /// - Throws: ``SimulatorError`` where libcrypto cannot sign.
+    /// - Throws: ``SimulatorError`` if libcrypto cannot sign.
     public func signed(_ renewalInfo: RenewalInfo, at date: Date) throws(SimulatorError) -> [UInt8] {
         try jws(payload(renewalInfo, at: date).bytes)
     }
 
     /// An app transaction in JWS form.
     ///
-    /// - Throws: ``SimulatorError`` where libcrypto cannot sign.
+    /// - Throws: ``SimulatorError`` if libcrypto cannot sign.
     public func signed(_ appTransaction: AppTransaction, at date: Date) throws(SimulatorError) -> [UInt8] {
         try jws(payload(appTransaction, at: date).bytes)
     }

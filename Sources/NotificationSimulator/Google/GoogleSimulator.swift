@@ -36,7 +36,7 @@ public struct GoogleSimulator: Sendable {
 
     /// Makes keys.
     ///
-    /// - Throws: ``SimulatorError`` where libcrypto cannot make them.
+    /// - Throws: ``SimulatorError`` if libcrypto cannot make them.
     public init(
         seed: String,
         packageName: String = "com.example.app",
@@ -85,7 +85,7 @@ public struct GoogleSimulator: Sendable {
     ///   - messageID: Pub/Sub's id of the message.
     ///   - publishedAt: the time at which it was published.
     ///   - sentAt: the time that Google's clock shows; the token is valid for an hour around it.
-    /// - Throws: ``SimulatorError`` where libcrypto cannot sign.
+    /// - Throws: ``SimulatorError`` if libcrypto cannot sign.
     public func delivery(
         _ data: [UInt8],
         messageID: String,
@@ -134,7 +134,7 @@ public struct GoogleSimulator: Sendable {
     /// The key file of a service account that may ask the Play Developer API, as the Cloud console hands it out.
     ///
     /// - Parameter tokenURI: where the account asks for access tokens.
-    /// - Throws: ``SimulatorError`` where libcrypto cannot make its key.
+    /// - Throws: ``SimulatorError`` if libcrypto cannot make its key.
     public func serviceAccountKeyFile(
         tokenURI: String = "https://oauth2.googleapis.com/token"
     ) throws(SimulatorError) -> Secret {

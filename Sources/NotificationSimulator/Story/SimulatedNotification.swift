@@ -49,7 +49,7 @@ public protocol StorySimulator: Sendable {
     /// The provider's notifications, in the order in which it makes them.
     ///
     /// - Throws: ``SimulatorError``, with ``SimulatorError/Reason/notOffered(by:)`` where the provider has no such thing as an
-    ///   act of the story, and with ``SimulatorError/Reason/nonsense`` where an act makes no sense where it stands.
+    ///   act of the story, and with ``SimulatorError/Reason/nonsense`` if an act makes no sense where it stands.
     func notifications(_ story: Story, from start: Date) throws(SimulatorError) -> [SimulatedNotification]
 
     /// One attempt to deliver it.
@@ -57,7 +57,7 @@ public protocol StorySimulator: Sendable {
     /// - Parameters:
     ///   - notification: the notification to send.
     ///   - sentAt: the time that the provider's clock shows then. It is also the time of receipt.
-    /// - Throws: ``SimulatorError`` where libcrypto cannot sign.
+    /// - Throws: ``SimulatorError`` if libcrypto cannot sign.
     func delivery(of notification: SimulatedNotification, sentAt: Date) throws(SimulatorError) -> Delivery
 
     /// The configuration of a receiver that accepts this simulator and no other sender: the `config` object of a test

@@ -28,7 +28,7 @@ struct SharedAuthorization: Sendable {
 
     /// That the delivery carries one of the configured values, byte for byte; every one of them is compared.
     ///
-    /// - Throws: `unauthenticated` where the header is absent, empty, longer than 8 KiB, came more than once, or has
+    /// - Throws: `unauthenticated` if the header is absent, empty, longer than 8 KiB, came more than once, or has
     ///   another value.
     func match(_ delivery: Delivery) throws(DeliveryError) -> Origin.Evidence {
         let values = delivery.headers.values(Self.headerName)

@@ -29,7 +29,7 @@ public struct RevenueCatAPIError: Error, Hashable, Sendable, CustomStringConvert
 
     /// The HTTP status.
     public var status: Int
-    /// The code, where one was given.
+    /// The code, if one was given.
     public var code: Code?
     /// The newer version's `type`, such as `rate_limit_error`.
     public var type: String?

@@ -83,7 +83,7 @@ public struct RevenueCatClient: Sendable {
     /// Ask only for ids from webhooks that were proven, never for one from a request: the older version makes a customer
     /// of every id.
     ///
-    /// - Throws: `DeliveryError` with `unavailable` where no usable answer comes; `malformed` for an id that cannot
+    /// - Throws: `DeliveryError` with `unavailable` if no usable answer comes; `malformed` for an id that cannot
     ///   stand in a URL.
     public func customer(_ id: String) async throws(DeliveryError) -> Customer {
         switch api {
@@ -125,7 +125,7 @@ public struct RevenueCatClient: Sendable {
         }
     }
 
-    /// The one-time purchases with a transaction or order of the store; none where RevenueCat knows none.
+    /// The one-time purchases with a transaction or order of the store; none if RevenueCat knows none.
     ///
     /// - Throws: `DeliveryError` as for ``subscriptions(withTransaction:)``.
     public func purchases(withTransaction transaction: String) async throws(DeliveryError) -> [RevenueCatPurchase] {
@@ -150,7 +150,7 @@ public struct RevenueCatClient: Sendable {
         ) ?? []
     }
 
-    /// The store's id of a product; nil where RevenueCat knows no such product. Keep it: the limit on these requests is
+    /// The store's id of a product; nil if RevenueCat knows no such product. Keep it: the limit on these requests is
     /// tight.
     ///
     /// - Throws: `DeliveryError` as for ``subscriptions(withTransaction:)``.
@@ -253,7 +253,7 @@ public struct RevenueCatClient: Sendable {
         DeliveryError(.unavailable, "look-up was answered with \(error)", isAuthentic: true, underlying: error)
     }
 
-    /// Reads every page; nil where RevenueCat knows no such thing.
+    /// Reads every page; nil if RevenueCat knows no such thing.
     private func list<Item>(
         _ path: [HTTPSURL.PathSegment],
         query: [HTTPSURL.QueryItem],

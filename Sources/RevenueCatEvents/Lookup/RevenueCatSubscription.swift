@@ -80,9 +80,9 @@ public struct RevenueCatSubscription: Hashable, Sendable {
     public var givesAccess: Bool?
     /// The renewal, as RevenueCat words it.
     public var autoRenewal: AutoRenewal?
-    /// The product that comes next, in the store's words, where one is arranged.
+    /// The product that comes next, in the store's words, if one is arranged.
     public var pendingProduct: String?
-    /// The end of the grace period, where there is one.
+    /// The end of the grace period, if there is one.
     public var graceUntil: Date?
     /// When the pause ends by itself.
     public var resumesAt: Date?
@@ -160,7 +160,7 @@ extension RevenueCatSubscription {
         return facts
     }
 
-    /// The product as periods name it: with its base plan, where Google Play has one.
+    /// The product as periods name it: with its base plan, if Google Play has one.
     static func name(_ product: PurchasedProduct) -> String {
         product.basePlan.map { "\(product.id):\($0)" } ?? product.id
     }
@@ -229,7 +229,7 @@ extension RevenueCatSubscription {
         return storeIdentifier.transaction(ofItem: name)
     }
 
-    /// True if the store will try to renew; nil where RevenueCat does not know.
+    /// True if the store will try to renew; nil if RevenueCat does not know.
     public var willRenew: Bool? {
         switch autoRenewal {
         case .willRenew?, .willChangeProduct?, .willPause?, .requiresPriceIncreaseConsent?, .hasAlreadyRenewed?: true

@@ -14,7 +14,7 @@ final class Mapping {
     private let channel: Origin.Channel
     private let evidence: Origin.Evidence
     private let digest: BodyDigest
-    /// The store's order, where the event's transaction is that of one of its items.
+    /// The store's order, if the event's transaction is that of one of its items.
     private let order: String?
 
     init(_ resolved: Authenticated<RevenueCatNotification>) {

@@ -10,7 +10,7 @@ struct PurchaseStatement {
     let product: PurchasedProduct?
     let account: Account?
     let phase: Phase
-    /// The transaction, where it names one period. Stripe's subscriptions keep theirs, and so may other stores'; of an order on
+    /// The transaction, if it names one period. Stripe's subscriptions keep theirs, and so may other stores'; of an order on
     /// Play some webhooks leave out which period of it they are about.
     let periodTransaction: String?
     /// True for a renewal that bears the name of the first period.
@@ -64,7 +64,7 @@ struct PurchaseStatement {
         return PurchasedProduct(id: String(id[..<colon]), basePlan: basePlan.isEmpty ? nil : basePlan, offer: offer)
     }
 
-    /// The product as periods name it: with its base plan, where Google Play has one.
+    /// The product as periods name it: with its base plan, if Google Play has one.
     var productName: String? { event.productID }
 
     var owner: [Fact] { account.map { [.owner($0)] } ?? [] }

@@ -69,7 +69,7 @@ package struct TimestampedSignature: Sendable {
 
     /// Which key made one of the codes over timestamp and body; the first such, after looking at them all.
     ///
-    /// - Throws: `internalFailure` where libcrypto fails, for want of memory.
+    /// - Throws: `internalFailure` if libcrypto fails, for want of memory.
     package func signer(of body: Span<UInt8>, among keys: [HMACSHA256]) throws(SignatureError) -> Int? {
         let timestamp = field.utf8Span.span.extracting(digits)
         var signer: Int?

@@ -137,7 +137,7 @@ private final class Base64Alphabet: Sendable {
         return octets
     }
 
-    /// The 24 bits of four characters, and `invalid` where one is.
+    /// The 24 bits of four characters, and `invalid` if one is.
     @inline(__always)
     private func bits(_ text: Span<UInt8>, _ start: Int) -> UInt32 {
         places[Int(text[start])] | places[256 &+ Int(text[start &+ 1])] | places[512 &+ Int(text[start &+ 2])]

@@ -46,7 +46,7 @@ package struct SealingKey: Sendable {
 
     /// Opens a sealed value.
     ///
-    /// - Returns: nil where it was sealed under another key or for another place, or was changed.
+    /// - Returns: nil if it was sealed under another key or for another place, or was changed.
     package func open(_ sealed: [UInt8], for place: String) throws(SignatureError) -> [UInt8]? {
         guard sealed.count >= Self.nonceLength + Self.tagLength else { return nil }
         let context = try context(Array(sealed.prefix(Self.nonceLength)), encrypts: false)

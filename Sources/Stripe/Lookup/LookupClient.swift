@@ -7,9 +7,9 @@ import WireJSON
 struct LookupClient: Sendable {
     private let lookup: StripeAdapter.Lookup
     private let retries: RetryPolicy
-    /// Which of Stripe's worlds the key is for; nil where it does not say.
+    /// Which of Stripe's worlds the key is for; nil if it does not say.
     private let isLive: Bool?
-    /// The platform's own account, where it is known.
+    /// The platform's own account, if it is known.
     private let ownAccount: String?
 
     init(_ lookup: StripeAdapter.Lookup, ownAccount: String?) throws(ConfigurationError) {
@@ -131,7 +131,7 @@ struct LookupClient: Sendable {
 
     /// Asks for a list by itself, and not for a notification.
     ///
-    /// - Throws: `denied` where the key may not read it, `stale` where Stripe does not know the element that the page is to come
+    /// - Throws: `denied` if the key may not read it, `stale` if Stripe does not know the element that the page is to come
     ///   after, `unavailable` for everything else.
     func list(
         _ path: [String],

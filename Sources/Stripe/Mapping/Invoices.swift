@@ -3,7 +3,7 @@ import LifecycleEvents
 import WireJSON
 
 extension Mapping {
-    /// The invoice with all its lines, where they were asked for.
+    /// The invoice with all its lines, if they were asked for.
     private func completed(_ invoice: InvoiceObject) -> InvoiceObject {
         guard invoice.needsLinesOncePaid, let lines = ListPages(invoiceLinesFor: notification).all else {
             return invoice

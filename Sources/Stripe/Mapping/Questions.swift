@@ -198,7 +198,7 @@ extension Mapping {
 }
 
 extension ObjectReader {
-    /// The object under an expandable name; nil where there is none, or only its id is shown.
+    /// The object under an expandable name; nil if there is none, or only its id is shown.
     fileprivate func expanded(_ name: MemberName) -> JSONValue? {
         optionalValue(name).flatMap { $0.kind == .object ? $0 : nil }
     }

@@ -143,7 +143,7 @@ extension Mapping {
         }
     }
 
-    /// By the schedule's own clock, where it has one.
+    /// By the schedule's own clock, if it has one.
     private func now(of schedule: ScheduleObject) -> Milliseconds { schedule.clock ?? created }
 
     /// A released schedule takes its arrangements with it: another product, an end, a pause. Changes that took effect

@@ -234,7 +234,7 @@ extension Mapping {
         }
     }
 
-    /// That a pause is over, where the snapshot alone leaves it open: its schedule may hold a pause to come.
+    /// That a pause is over, if the snapshot alone leaves it open: its schedule may hold a pause to come.
     func statePauseOver(in stated: inout Stated) {
         let subscription = stated.subscription
         guard subscription.schedule != nil, subscription.collectionPause == nil,

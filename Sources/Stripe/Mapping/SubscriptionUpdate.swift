@@ -79,7 +79,7 @@ struct SubscriptionBefore {
             status == .paused && now.status != .paused || hadCollectionPause == true && now.collectionPause == nil
     }
 
-    /// The items before, where the update says anything of items.
+    /// The items before, if the update says anything of items.
     static func items(
         in fields: SubscriptionFields,
         _ now: [SubscriptionObject.Item],

@@ -27,7 +27,7 @@ extension Mapping {
         )
     }
 
-    /// The subscription with all its items, any of which can be the one that stands for all; nil where some are missing.
+    /// The subscription with all its items, any of which can be the one that stands for all; nil if some are missing.
     func completed(_ subscription: SubscriptionObject) -> SubscriptionObject? {
         guard subscription.hasMoreItems else { return subscription }
         let addOns = policy.addOnProducts

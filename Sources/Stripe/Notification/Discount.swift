@@ -3,7 +3,7 @@ import WireJSON
 
 /// A coupon's discount: stated whole until acacia, and since basil by its id unless it was expanded.
 struct Discount: Sendable {
-    /// From when on; nil where only its id is known.
+    /// From when on; nil if only its id is known.
     let start: Milliseconds?
     let end: Milliseconds?
     /// True if it never ends by itself, as far as is known.

@@ -294,8 +294,8 @@ extension InvoiceObject {
         return purpose == .start ? .introductory : .promotional
     }
 
-    /// Its lines, where a change in the middle of a period gave some of it back or charged for a part: the amount of
-    /// an unused part is negative. Nil where nothing is prorated, or a line names no product.
+    /// Its lines, if a change in the middle of a period gave some of it back or charged for a part: the amount of
+    /// an unused part is negative. Nil if nothing is prorated, or a line names no product.
     var prorations: [PurchasedItem]? {
         guard !hasMoreLines, lines.contains(where: \.isProration) else { return nil }
         let items = lines.compactMap { line in

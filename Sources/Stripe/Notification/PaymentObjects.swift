@@ -11,7 +11,7 @@ struct ChargeObject: WireObject, Sendable {
     let amount: Int64
     let amountRefunded: Int64
     let isRefunded: Bool
-    /// The refund made last, where the list is there (it is not, unless expanded, since 2022-11-15).
+    /// The refund made last, if the list is there (it is not, unless expanded, since 2022-11-15).
     let latestRefund: RefundObject?
 
     init(_ value: JSONValue, addOns: Set<String>) throws(JSONError) {
@@ -111,7 +111,7 @@ struct CheckoutSessionObject: WireObject, Sendable {
     let subscription: String?
     let paymentIntent: String?
     let paymentLink: String?
-    /// The invoice of the sale, where the session makes one.
+    /// The invoice of the sale, if the session makes one.
     private(set) var invoice: String?
     let makesInvoice: Bool
     let currency: String?

@@ -76,7 +76,7 @@ final class PriceObject: Sendable {
         return Money(minorUnits: amount, currency)
     }
 
-    /// Which of two costs more by the day; nil where they cannot be compared.
+    /// Which of two costs more by the day; nil if they cannot be compared.
     static func isDearer(_ new: PriceObject, than old: PriceObject) -> Bool? {
         guard let currency = new.currency, currency == old.currency,
             let left = new.unitAmount, let right = old.unitAmount,

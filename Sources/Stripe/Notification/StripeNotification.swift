@@ -40,7 +40,7 @@ public struct StripeNotification: Sendable {
     public var type: String { event.type }
     /// When Stripe created the event.
     public var created: Date { event.created.date }
-    /// True if it is about real money; nil where the event does not say.
+    /// True if it is about real money; nil if the event does not say.
     public var isLive: Bool? { event.isLive ?? (isQuestion ? answeredMode : nil) }
     /// The API version that the snapshot was rendered in.
     public var apiVersion: String? { event.apiVersion }

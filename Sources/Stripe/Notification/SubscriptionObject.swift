@@ -129,7 +129,7 @@ final class SubscriptionObject: WireObject, Sendable {
         try self.init(value, items: nil, addOns: addOns)
     }
 
-    /// - Parameter all: its items, where they were asked for because not all of them are shown.
+    /// - Parameter all: its items, if they were asked for because not all of them are shown.
     init(_ value: JSONValue, items all: [Item]?, addOns: Set<String>) throws(JSONError) {
         let fields = try SubscriptionFields(value)
         id = try fields.string(.id)
@@ -306,7 +306,7 @@ extension SubscriptionObject {
     /// True if the current period, or a part of it, was billed before it began. The invoice that is made at its
     /// beginning is then for something else.
     var isBilledAhead: Bool {
-        // Usage is never billed ahead, also where a schedule is for all prices.
+        // Usage is never billed ahead, even if a schedule is for all prices.
         guard let current, let price = current.primary?.price, !price.isMetered else { return false }
         return billedAhead.contains { $0.until > current.start && ($0.price ?? price.id) == price.id }
     }

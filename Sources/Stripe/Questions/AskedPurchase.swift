@@ -85,7 +85,7 @@ extension StripeAdapter {
 
     /// Maps the answers to canonical events.
     ///
-    /// - Throws: `DeliveryError` with `malformed` where a date, amount or identifier is not of its documented form.
+    /// - Throws: `DeliveryError` with `malformed` if a date, amount or identifier is not of its documented form.
     public func normalize(_ resolved: Authenticated<StripePurchase>) throws(DeliveryError) -> Normalization {
         do throws(DeliveryError) {
             return try normalize(resolved.map { StripeNotification(asking: $0) })

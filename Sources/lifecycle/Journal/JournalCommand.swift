@@ -164,7 +164,7 @@ struct AccountOptions: ParsableArguments {
     var moment: Date { at?.date ?? Date() }
 
     /// The error for an account of which nothing is known. A source that this package has not may be another adapter's, so
-    /// it is wrong only where it finds nothing.
+    /// it is wrong only if it finds nothing.
     func unknown() -> any Error {
         guard Account.Source.known.contains(identifier.source) else {
             return ValidationError("no purchase belongs to this account; its source must be one of \(Self.sources)")

@@ -45,7 +45,7 @@ public struct GatewayConfiguration: Sendable {
     var deliveryRetention: Duration?
     var workers: Int
     var answersAtOnce: Bool
-    /// How often histories are read; nil where they are not.
+    /// How often histories are read; nil if they are not.
     var backfillInterval: Duration?
     var creditPolicy: CreditPolicy?
     var catalog: ProductCatalog?

@@ -13,9 +13,9 @@ import Stripe
 package struct Source: Sendable {
     let name: String
     let adapter: any ProviderAdapter
-    /// Where the provider remembers what it has sent; none where it does not, or no key for asking is configured.
+    /// Where the provider remembers what it has sent; none if it does not, or no key for asking is configured.
     let histories: [any DeliveryHistory]
-    /// Where its messages are pulled from; nil where the provider posts them to the hook.
+    /// Where its messages are pulled from; nil if the provider posts them to the hook.
     let pull: PullSettings?
 
     package init(_ name: String, _ adapter: any ProviderAdapter) { self.init(name, adapter, histories: []) }
