@@ -194,7 +194,7 @@ struct Plot {
                 try change(.active) { ($0.state, $0.willRenew) = (.ended, false) }
             }
         case .buy(_, let quantity):
-            guard (1...1000).contains(quantity) else { throw nonsense("nobody buys \(quantity)") }
+            guard (1...1000).contains(quantity) else { throw nonsense("a quantity must be 1 to 1000, not \(quantity)") }
             isItemLatest = true
         default: break
         }

@@ -80,13 +80,13 @@ extension Story.Act {
     private var absenceAtApple: String? {
         switch self {
         case .subscribePending, .completePayment, .abandonPayment:
-            "a purchase that waits for approval or payment is not told before it is made"
+            "a purchase that waits for approval or payment is not reported before it is made"
         case .cancelCommitment: "commitments are not played yet"
         case .subscribe(let plan, _) where plan.billing == .instalments: "commitments are not played yet"
         case .schedulePause, .pause, .resume: "subscriptions cannot be paused"
         case .subscribe(let plan, _) where plan.billing == .prepaid: "no subscription is paid in advance"
         case .topUp, .expire(.ranOut): "no subscription is paid in advance"
-        case .disputeCharge, .winDispute, .loseDispute: "chargebacks are not told"
+        case .disputeCharge, .winDispute, .loseDispute: "chargebacks are not reported"
         case .transfer: "purchases do not change their account"
         default: nil
         }
@@ -96,10 +96,10 @@ extension Story.Act {
         switch self {
         case .withdrawDowngrade: "a planned change is not taken back, but replaced by another"
         case .requestRefund, .declineRefund: "only chargebacks are put before the developer"
-        case .refund(_, .half): "refunds of a part are not told"
+        case .refund(_, .half): "refunds of a part are not reported"
         case .reverseRefund: "refunds are final"
-        case .winDispute: "a chargeback that was won is not told"
-        case .shareWithFamily, .stopSharing: "family sharing is not told"
+        case .winDispute: "a chargeback that was won is not reported"
+        case .shareWithFamily, .stopSharing: "family sharing is not reported"
         case .transfer: "purchases do not change their account"
         default: nil
         }
@@ -107,14 +107,14 @@ extension Story.Act {
 
     private var absenceAtRevenueCat: String? {
         switch self {
-        case .subscribePending, .completePayment, .abandonPayment: "pending purchases are not told"
-        case .cancelCommitment: "commitments are not told"
-        case .subscribe(let plan, _) where plan.billing == .instalments: "commitments are not told"
+        case .subscribePending, .completePayment, .abandonPayment: "pending purchases are not reported"
+        case .cancelCommitment: "commitments are not reported"
+        case .subscribe(let plan, _) where plan.billing == .instalments: "commitments are not reported"
         case .acceptPrice, .raisePrice, .expire(.priceDeclined):
-            "which webhook tells of a price is not settled for every store"
-        case .requestRefund, .declineRefund: "requests for refunds are not told"
-        case .refund(_, .half): "refunds of a part are not told apart"
-        case .disputeCharge, .winDispute, .loseDispute: "chargebacks are not told"
+            "the webhook that reports a price is not settled for every store"
+        case .requestRefund, .declineRefund: "requests for refunds are not reported"
+        case .refund(_, .half): "refunds of a part are not distinguished"
+        case .disputeCharge, .winDispute, .loseDispute: "chargebacks are not reported"
         case .endGrace: "the end of grace is reported as the expiry"
         default: nil
         }
