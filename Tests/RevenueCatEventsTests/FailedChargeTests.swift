@@ -123,6 +123,32 @@ struct FailedChargeTests {
         #expect(try traps.one(renewal).event == .billingIssue(.init(access: .grace(until: date(t1)))))
     }
 
+    @Test(
+        "whenever a purchase that was never paid for ends, it gave nothing",
+        arguments: [0, 40] as [Int64],
+        [hour, 23 * hour]
+    )
+    func endOfUnpaid(_ lag: Int64, _ after: Int64) throws {
+        let web: KeyValuePairs<String, JSONText?> = ["store": "STRIPE"]
+        let at = t0 + 3000
+        let lineage = SubscriptionID(store: .stripe, environment: .production, id: "O1")
+        let events = [
+            traps.event("INITIAL_PURCHASE", at + lag, .first, web).priced("9.99"),
+            traps.event("BILLING_ISSUE", at, .first, ["store": "STRIPE"]),
+            traps.event("EXPIRATION", at + after, .first, ["store": "STRIPE", "expiration_reason": "BILLING_ERROR"]),
+        ]
+        let policy = CreditPolicy(["pro_m": .init(credits: 500)])
+        for order in StoryTests.permutations(events) {
+            var ledger = AccountLedger()
+            for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
+            for moment in [at + 1, at + after - 1, at + after + 1, t1 - 1] {
+                #expect(traps.isGranted(ledger, moment, lineage) == false)
+                #expect(CreditStatement(of: ledger.states, under: policy, uses: [], at: date(moment)).balance == 0)
+            }
+            #expect(ledger[lineage]?.contradictions == [])
+        }
+    }
+
     @Test("what a reversal of a refund leaves at the refund's end goes back to the paid end, in any order")
     func reversalWithTheRefundsEnd() throws {
         let cut = t0 + 10 * day

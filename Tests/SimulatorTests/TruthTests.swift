@@ -124,6 +124,19 @@ extension TruthTests {
 }
 
 extension TruthTests {
+    /// Not yet of Stripe, whose unpaid subscriptions read in hindsight as they ended.
+    @Test(
+        "asked for a time that is past, the answer is what was so then",
+        arguments: [Provider.apple, .google, .revenuecat]
+    )
+    func hindsight(_ provider: Provider) async throws {
+        for isRare in [false, true] {
+            try await walk(provider, isRare: isRare) { try await WalkedHost.hindsightDifference($0, $1) }
+        }
+    }
+}
+
+extension TruthTests {
     @Test("what comes late, and twice, leaves what came in time", arguments: Story.providers)
     func late(_ provider: Provider) async throws {
         try await walk(provider, isRare: true) { try await WalkedHost.lateDifference($0, $1) }

@@ -157,6 +157,55 @@ struct WalkedHost {
         return nil
     }
 
+    /// Everything has arrived, in any order and some of it twice: asked for a time that is past, the answer is what was so then.
+    static func hindsightDifference(_ walk: RandomWalk, _ simulator: any StorySimulator) async throws -> String? {
+        let playback = try await StoryPlayback(walk.story, by: simulator, from: Date(millisecondsSince1970: walk.start))
+        var random = SplitMix64(state: walk.seed &* 61)
+        for isInOrder in [true, false] {
+            var host = WalkedHost(walk)
+            var arrived = playback.taken
+            if !isInOrder {
+                arrived = (arrived + arrived.filter { _ in random.next() % 4 == 0 }).shuffled(using: &random)
+            }
+            for one in arrived { host.take(one.result) }
+            for (step, truth) in walk.truths.enumerated() {
+                let later = walk.story.steps.dropFirst(step + 1).map(\.act)
+                // That a refund was undone undoes it from the beginning.
+                if later.contains(.reverseRefund) { continue }
+                let told = playback.taken.filter { $0.notification.step == step }
+                    .map(\.delivery.receivedAt.millisecondsSince1970).max()
+                let now = max(walk.times[step], told ?? 0)
+                let next = step + 1 < walk.times.count ? walk.times[step + 1] - 1 : now + 100 * 86_400_000
+                let boundaries = truth.spans.flatMap { [$0.start - 1, $0.start, $0.end - 1, $0.end] }
+                for moment in ([now, now + (next - now) / 2, next] + boundaries).sorted()
+                where now...max(now, next) ~= moment {
+                    let granted = host.ledger.states.filter { state in
+                        !host.shared.contains { state.lineages.contains($0) }
+                    }
+                    .compactMap { state -> String? in
+                        guard case .granted(_, let grant) = state.access(at: Date(millisecondsSince1970: moment)) else {
+                            return nil
+                        }
+                        return grant.product
+                    }
+                    // A renewal that comes late has begun when the period before it ended.
+                    let truths = [truth] + walk.truths.dropFirst(step + 1).prefix(1)
+                    let expected = truths.map {
+                        $0.granting(at: moment)?.plan.name(at: walk.provider, ofGooglePlay: walk.isOfGooglePlay)
+                    }
+                    guard expected.contains(where: { $0.map(granted.contains) ?? granted.isEmpty }) else {
+                        let expected = expected[0]
+                        return
+                            "\(walk.provider.rawValue), seed \(walk.seed), \(isInOrder ? "in" : "out of") order: access at "
+                            + "\(RFC3339.string(moment)) is \(granted), expected \(expected ?? "none")"
+                            + walk.steps(through: walk.truths.count - 1)
+                    }
+                }
+            }
+        }
+        return nil
+    }
+
     /// Looks at what a provider has by one of its notifications: takes in what that comes to.
     typealias Look = (_ host: inout WalkedHost, StoryPlayback, _ index: Int, Date, inout SplitMix64) async throws ->
         Void

@@ -355,19 +355,6 @@ struct TenureReading {
 extension PeriodTimeline.Period {
     /// When it ended, if access was given again since. A pause leaves the rest.
     fileprivate var brokenAt: Int64? { liftedCut.flatMap { $0.reason == .paused ? nil : $0.at } }
-
-    /// When it began, as far as is known. Where the start is the time of a statement about something else, the period had begun when the
-    /// store spoke of it first. It is, if the store spoke of the period longer before than it charges ahead, or speaks of the start as of now.
-    fileprivate var knownStart: Int64 {
-        guard by.provider.rules.guessesStarts, let firstStated, firstStated < start, start <= by.milliseconds else {
-            return start
-        }
-        let isGuess = start - firstStated > Self.longestAhead || by.milliseconds - start <= Self.longestAnswer
-        return isGuess ? firstStated : start
-    }
-
-    private static let longestAhead: Int64 = 86_400_000
-    private static let longestAnswer: Int64 = 60_000
 }
 
 extension CreditPlan.Tenure {

@@ -173,6 +173,11 @@ extension Citation.Authority {
 }
 
 extension Citation {
+    /// True if less than a second lies between the two statements.
+    func isOfMoment(of other: Citation) -> Bool {
+        (milliseconds - other.milliseconds).magnitude < UInt64(ServicePeriod.startTolerance)
+    }
+
     /// True if this statement takes an earlier statement of an end back. A relay's statement never does that to the
     /// store's.
     func takesBack(_ end: Citation) -> Bool {

@@ -115,7 +115,8 @@ extension SubscriptionState.PeriodKey {
         case .transaction(let name): name
         case .item(let milliseconds, let item):
             "\(item) \(RFC3339.string(min(max(milliseconds, 0), Limits.milliseconds.upperBound)))"
-        case .start(let milliseconds): RFC3339.string(min(max(milliseconds, 0), Limits.milliseconds.upperBound))
+        case .start(let milliseconds), .unpaid(let milliseconds):
+            RFC3339.string(min(max(milliseconds, 0), Limits.milliseconds.upperBound))
         }
     }
 }

@@ -76,6 +76,20 @@ struct PeriodTimeline {
         /// True if an end says that the period was not paid for as it began, and not that it ended before its time.
         func isUnpaid(by cut: Cut) -> Bool { cut.reason == .billing && cut.at <= start }
 
+        /// When it began, as far as is known. Where the start is the time of a statement about something else, the period had begun when
+        /// the store spoke of it first. It is, where the store spoke of the period longer before than it charges ahead, or speaks of the
+        /// start as of now.
+        var knownStart: Int64 {
+            guard let firstStated, firstStated < start, start <= by.milliseconds, by.provider.rules.guessesStarts else {
+                return start
+            }
+            let isGuess = start - firstStated > Self.longestAhead || by.milliseconds - start <= Self.longestAnswer
+            return isGuess ? firstStated : start
+        }
+
+        private static let longestAhead: Int64 = 86_400_000
+        private static let longestAnswer: Int64 = 60_000
+
         /// True if its lineage has its name from it, so that the name alone may stand for any period of the lineage.
         var namesItsLineage: Bool { lineages.contains { $0.id == transaction } }
 
@@ -102,7 +116,10 @@ struct PeriodTimeline {
         /// How long before it begins its store may have charged for it.
         var chargesAhead: Int64? { lineages.lazy.compactMap(\.store.rules.chargesAhead).first }
 
-        func grants(at time: Int64) -> Bool { start <= time && time < accessEnd }
+        func grants(at time: Int64) -> Bool {
+            guard start > time else { return time < accessEnd }
+            return knownStart <= time && accessEnd > start
+        }
 
         /// True if it continues next to a period that begins at a moment: it was neither replaced nor ended.
         func goesOn(at time: Int64) -> Bool { replacement == nil && cut == nil && grants(at: time) }
@@ -250,15 +267,20 @@ struct PeriodTimeline {
 
     private mutating func applyEnds(of state: SubscriptionState) {
         var latest: [Int: Register<Fact.PeriodEnd>] = [:]
-        for (key, register) in state.ends where register.value.item == nil {
+        var unpaid: [Int: Register<Fact.PeriodEnd>] = [:]
+        for register in state.ends.values where register.value.item == nil {
             let start = register.value.start.millisecondsSince1970
-            var transaction: String?
-            if case .transaction(let name) = key { transaction = name }
-            guard let index = index(transaction: transaction, start: start) else {
+            guard let index = index(transaction: register.value.transaction, start: start) else {
                 unmatchedEnds.append(register)
                 continue
             }
-            if let known = latest[index], register.latest.precedes(known.latest) { continue }
+            let isUnpaid = register.value.isOfUnpaidPeriod
+            if let known = isUnpaid ? unpaid[index] : latest[index], register.latest.precedes(known.latest) { continue }
+            if isUnpaid { unpaid[index] = register } else { latest[index] = register }
+        }
+        // A period that is still not paid for ended as it began, whichever end is stated later.
+        for (index, register) in unpaid
+        where latest[index] == nil || !lifts(Cut(register.latest), periods[index], in: state) {
             latest[index] = register
         }
         for (index, register) in latest {
@@ -287,6 +309,8 @@ struct PeriodTimeline {
         {
             return true
         }
+        // Webhooks of one moment have times of their own, and a purchase is no payment.
+        if period.isUnpaid(by: cut), period.by.isOfMoment(of: cut.by) { return false }
         return !period.fact.isProvisional && period.end > cut.at
             && (period.by.takesBack(cut.by, mayLag: cut.mayLag) || period.entry.statement.wasTaken(after: cut.by))
     }

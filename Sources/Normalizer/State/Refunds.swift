@@ -53,7 +53,9 @@ extension SubscriptionState {
     /// made within it.
     func isPaid(from start: Int64, before end: Int64, since statement: Citation) -> Bool {
         charges.values.contains { charge in
-            guard charge.by.milliseconds > statement.milliseconds else { return false }
+            guard charge.by.milliseconds > statement.milliseconds, !charge.by.isOfMoment(of: statement) else {
+                return false
+            }
             if let paid = charge.value.periodStart?.millisecondsSince1970 { return paid == start }
             return (start..<max(start, end)).contains(charge.value.at.millisecondsSince1970)
         }

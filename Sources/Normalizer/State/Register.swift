@@ -337,6 +337,9 @@ extension Fact.Period: Assertable {
 
 extension Fact.PeriodEnd: Assertable {
     package var precedence: Int { 7 }
+
+    /// True if it says that the first charge for the period failed, so that it gave nothing.
+    package var isOfUnpaidPeriod: Bool { reason == .billing && outstandingCharge == nil && at <= start }
 }
 
 extension Fact.RenewalIntent: Assertable {

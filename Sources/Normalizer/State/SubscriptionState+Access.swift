@@ -21,7 +21,7 @@ extension SubscriptionState {
     func nextTransition(after time: Int64, _ timeline: PeriodTimeline) -> Int64? {
         var moments: [Int64] = []
         for period in timeline.periods where period.accessEnd > period.start && period.accessEnd > time {
-            moments.append(period.start)
+            moments.append(period.knownStart)
             moments.append(period.accessEnd)
             if period.end < period.accessEnd { moments.append(period.end) }
         }
@@ -116,7 +116,7 @@ extension SubscriptionState {
     }
 
     func intervals(_ timeline: PeriodTimeline, _ owned: [OwnedPurchase]) -> [(start: Int64, end: Int64)] {
-        timeline.periods.compactMap { $0.accessEnd > $0.start ? ($0.start, $0.accessEnd) : nil }
+        timeline.periods.compactMap { $0.accessEnd > $0.start ? ($0.knownStart, $0.accessEnd) : nil }
             + timeline.items.compactMap { $0.accessEnd > $0.start ? ($0.start, $0.accessEnd) : nil }
             + owned.map { ($0.start, $0.end) }
     }

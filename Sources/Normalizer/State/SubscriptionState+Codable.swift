@@ -160,6 +160,7 @@ extension SubscriptionState.PeriodKey: Comparable {
         case (.transaction(let left), .transaction(let right)): left < right
         case (.start(let left), .start(let right)): left < right
         case (.item(let left, let item), .item(let right, let other)): (left, item) < (right, other)
+        case (.unpaid(let left), .unpaid(let right)): left < right
         default: lhs.rank < rhs.rank
         }
     }
@@ -171,6 +172,7 @@ extension SubscriptionState.PeriodKey {
         case .start: 0
         case .transaction: 1
         case .item: 2
+        case .unpaid: 3
         }
     }
 }

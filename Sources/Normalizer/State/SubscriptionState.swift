@@ -47,11 +47,13 @@ public struct SubscriptionState: Hashable, Sendable {
     }
 
     /// The key of a period or its end: the transaction if there is one, else the start; for an item next to the main
-    /// product, its name and the start.
+    /// product, its name and the start. A statement that
+    /// a period was not paid for as it began has a key of its own: such a period gives nothing, however the purchase ends later.
     package enum PeriodKey: Hashable, Sendable {
         case transaction(String)
         case start(Int64)
         case item(Int64, String)
+        case unpaid(Int64)
 
         package init(transaction: String?, start: Int64, item: String? = nil) {
             if let item {
@@ -72,7 +74,12 @@ public struct SubscriptionState: Hashable, Sendable {
         }
 
         package init(_ end: Fact.PeriodEnd) {
-            self.init(transaction: end.transaction, start: end.start.millisecondsSince1970, item: end.item)
+            let start = end.start.millisecondsSince1970
+            if end.isOfUnpaidPeriod, end.item == nil {
+                self = .unpaid(start)
+            } else {
+                self.init(transaction: end.transaction, start: start, item: end.item)
+            }
         }
     }
 
