@@ -80,7 +80,7 @@ struct Simulate: AsyncParsableCommand {
         if list { return try StandardOutput.write(StoryTable(Story.all).text) }
         guard let story = try story.map(StoryOptions.story) else { return }
         let simulators = try options.simulators(audience: audience ?? post).filter { simulator in
-            guard let absence = story.absence(at: simulator.provider) else { return true }
+            guard let absence = simulator.absence(of: story) else { return true }
             let message = "\(simulator.provider.rawValue) has no \(story.id): \(absence)"
             guard options.provider == nil else { throw ValidationError(message) }
             StandardError.write(message)

@@ -9,6 +9,16 @@ struct StoryOptions: ParsableArguments {
     @Option(help: "apple, google, revenuecat or stripe; every provider that has the story by default.")
     var provider: String?
 
+    @Option(
+        help: """
+            The store whose purchases RevenueCat tells of: \(Self.stores.map(\.rawValue).joined(separator: ", ")); \
+            the App Store by default, or Google Play for what only that has.
+            """
+    )
+    var store: String?
+
+    private static let stores = RevenueCatSimulator.stores
+
     @Option(help: "Keys, secrets and names are made from it: the same seed gives the same bytes.")
     var seed: String = "1"
 
@@ -25,7 +35,20 @@ struct StoryOptions: ParsableArguments {
     ///
     /// - Parameter audience: of Google's tokens; the simulator's own unless given.
     func simulators(audience: String? = nil) throws -> [any StorySimulator] {
-        try providers.map { try Self.simulator($0, seed: seed, audience: audience) }
+        try providers.map { try Self.simulator($0, seed: seed, audience: audience, store: relayedStore) }
+    }
+
+    private var relayedStore: Store? {
+        get throws {
+            guard let store else { return nil }
+            guard let known = Self.stores.first(where: { $0.rawValue == store }) else {
+                throw ValidationError("--store must be one of \(Self.stores.map(\.rawValue).joined(separator: ", "))")
+            }
+            guard provider == Provider.revenuecat.rawValue else {
+                throw ValidationError("--store needs --provider revenuecat, which tells of several stores")
+            }
+            return known
+        }
     }
 
     var providers: [Provider] {
@@ -41,14 +64,15 @@ struct StoryOptions: ParsableArguments {
     static func simulator(
         _ provider: Provider,
         seed: String,
-        audience: String? = nil
+        audience: String? = nil,
+        store: Store? = nil
     ) throws -> any StorySimulator {
         switch provider {
         case .apple: return try AppleSimulator(seed: seed)
         case .google:
             let google = try GoogleSimulator(seed: seed)
             return audience.map { google.pushing(to: $0) } ?? google
-        case .revenuecat: return RevenueCatSimulator(seed: seed)
+        case .revenuecat: return RevenueCatSimulator(seed: seed, store: store)
         default: return StripeSimulator(seed: seed)
         }
     }

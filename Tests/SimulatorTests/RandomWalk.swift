@@ -194,7 +194,8 @@ struct RandomWalk {
         case 58..<64 where has(.refund(.latest)):
             refund(at: within)
         case 64..<68
-        where has(.refund(.previous)) && truth.itemsSince == 0 && truth.payments.suffix(2).filter { $0 > 0 }.count == 2:
+        where has(.refund(.previous)) && provider != .revenuecat && truth.itemsSince == 0
+            && truth.payments.suffix(2).filter { $0 > 0 }.count == 2:
             // Of an earlier period, unless the current one was charged ahead: then the earlier one runs.
             guard hasBegun else { return }
             take(.refund(.previous), at: within) { [provider] in

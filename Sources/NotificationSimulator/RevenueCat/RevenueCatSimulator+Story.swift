@@ -2,26 +2,45 @@ public import FoundationEssentials
 public import LifecycleEvents
 
 extension RevenueCatSimulator: StorySimulator {
+    /// The stores whose purchases it can tell of.
+    public static let stores: [Store] = [.appStore, .playStore, .stripe, .rcBilling, .amazon, .roku, .paddle]
+
     /// Makes a simulator with a header value and a secret of its own: the same seed gives the same.
-    public init(seed: String) {
+    ///
+    /// - Parameter store: the store of the purchases, one of ``stores``; nil for the App Store, or Google Play where only that
+    ///   has the story's acts.
+    public init(seed: String, store: Store? = nil) {
         let identity = StoryIdentity(seed: seed, story: "")
         self.init(
             authorization: Secret("Bearer \(identity.letters("revenuecat authorization", 32))"),
             signingSecret: Secret(identity.letters("revenuecat signing", 32))
         )
         self.seed = seed
+        self.store = store
+    }
+
+    /// Why RevenueCat does not tell a story of the store; nil where it does.
+    public func absence(of story: Story) -> String? {
+        story.absence(at: .revenuecat)
+            ?? store.flatMap { store in
+                story.steps.lazy.compactMap { step in
+                    step.act.absence(relayedFrom: store).map { "\(step.act.name): \($0)" }
+                }
+                .first
+            }
     }
 
     /// RevenueCat.
     public var provider: Provider { .revenuecat }
 
-    /// RevenueCat's notifications: of the App Store, or of Google Play where only that has the story's acts.
+    /// RevenueCat's notifications of purchases in the store.
     public func notifications(
         _ story: Story,
         from start: Date
     ) throws(SimulatorError) -> [SimulatedNotification] {
-        let scenes = try Plot.scenes(story, from: start, at: .revenuecat)
-        var teller = try RevenueCatStoryteller(story, scenes, from: start, seed: seed)
+        let scenes = try Plot.scenes(story, from: start, at: .revenuecat, relaying: store)
+        let store = store ?? (story.isOfGooglePlay ? .playStore : .appStore)
+        var teller = try RevenueCatStoryteller(story, scenes, of: store, from: start, seed: seed)
         for scene in scenes { try teller.tell(scene) }
         return teller.notifications
     }

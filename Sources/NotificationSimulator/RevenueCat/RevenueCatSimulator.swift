@@ -12,6 +12,8 @@ public struct RevenueCatSimulator: Sendable {
     public let signingSecret: Secret?
     /// The seed of the names in stories.
     var seed = ""
+    /// The store of the purchases in stories; nil for that which has their acts.
+    var store: Store?
 
     /// Makes a simulator.
     public init(authorization: Secret? = nil, signingSecret: Secret? = nil) {

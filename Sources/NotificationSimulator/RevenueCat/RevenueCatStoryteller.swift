@@ -1,8 +1,8 @@
 import FoundationEssentials
 import LifecycleEvents
 
-/// RevenueCat's view of a customer, scene by scene: purchases of the App Store, or of Google Play where only that has
-/// the story's acts. They have the names that the store's own simulator with the same seed gives them.
+/// RevenueCat's view of a customer, scene by scene: purchases in one store. Where the store has a simulator, they have the names
+/// that it gives them with the same seed.
 struct RevenueCatStoryteller {
     private typealias Event = RevenueCatSimulator.Event
 
@@ -30,7 +30,7 @@ struct RevenueCatStoryteller {
         }
     }
 
-    private let isOfGooglePlay: Bool
+    private let store: Store
     private let identity: StoryIdentity
     private let account: String
     /// The names of what each scene is about.
@@ -43,23 +43,50 @@ struct RevenueCatStoryteller {
     /// RevenueCat reports a little after the moment.
     private static let lag: Int64 = 3000
 
-    init(_ story: Story, _ scenes: [Plot.Scene], from start: Date, seed: String) throws(SimulatorError) {
-        isOfGooglePlay = story.isOfGooglePlay
+    init(_ story: Story, _ scenes: [Plot.Scene], of store: Store, from start: Date, seed: String) throws(SimulatorError)
+    {
+        self.store = store
         identity = StoryIdentity(seed: seed, story: story.id)
         account = identity.uuid("account")
         owner = account
         let told = scenes.filter { $0.act != .transfer }
-        if isOfGooglePlay {
+        switch store {
+        case .playStore:
             let teller = try GoogleStoryteller.told(story, scenes: told, packageName: "com.example.app", seed: seed)
             for (scene, holding) in zip(told, teller.holdings) {
                 names[scene.step] = holding.map { ($0.firstOrder, $0.order) }
             }
-        } else {
+        case .appStore:
             let notifications = try AppleStory.told(told, named: "\(seed)/\(story.id)", from: start)
             for (scene, notification) in zip(told, notifications) {
                 guard case .data(let data) = notification.content, let info = data.transactionInfo else { continue }
                 names[scene.step] = (info.originalTransactionId, info.transactionId)
             }
+        case .stripe:
+            var teller = StripeStoryteller(StripeSimulator(seed: seed), story: story)
+            for scene in told {
+                try teller.tell(scene)
+                // A subscription keeps its name from period to period.
+                names[scene.step] = teller.latestName.map { ($0, $0) }
+            }
+        default: nameByThemselves(told)
+        }
+    }
+
+    /// The names of a store that has no simulator of its own.
+    private mutating func nameByThemselves(_ scenes: [Plot.Scene]) {
+        var original = ""
+        for scene in scenes {
+            switch scene.act {
+            case .buy:
+                let name = identity.letters("sale \(scene.step)", 16)
+                names[scene.step] = (name, name)
+                continue
+            case .subscribe: original = identity.letters("purchase \(scene.step)", 16)
+            default: break
+            }
+            let renewals = scene.after?.renewals ?? 0
+            names[scene.step] = (original, renewals == 0 ? original : "\(original)-\(renewals)")
         }
     }
 
@@ -69,7 +96,7 @@ struct RevenueCatStoryteller {
         switch scene.act {
         case .subscribe:
             // A customer who comes back within an App Store group continues the same purchase.
-            let isReturn = scene.before != nil && !isOfGooglePlay
+            let isReturn = scene.before != nil && store == .appStore
             let purchase = try bought(scene)
             emit(isReturn ? "RENEWAL" : "INITIAL_PURCHASE", purchase, scene, charged(purchase))
         case .renew, .renewEarly, .renewAfterCancel, .recover, .resume:
@@ -97,6 +124,7 @@ struct RevenueCatStoryteller {
             purchase.end = scene.before?.graceEnd ?? purchase.end
             emit("EXPIRATION", purchase, scene, [("expiration_reason", .string(reason))])
         case .upgrade: try replace(scene)
+        case .crossgrade where store == .stripe: try replace(scene)
         case .downgrade(let plan), .crossgrade(let plan):
             emit("PRODUCT_CHANGE", try latest(), scene, [("new_product_id", .string(product(plan)))])
         case .withdrawDowngrade:
@@ -115,7 +143,7 @@ struct RevenueCatStoryteller {
             let purchase = Purchase(
                 transaction: name.transaction,
                 original: name.original,
-                product: isOfGooglePlay ? item.rawValue : AppleStory.Product(item).id,
+                product: product(item),
                 start: time,
                 price: item.price * quantity
             )
@@ -163,6 +191,7 @@ extension RevenueCatStoryteller {
     }
 
     private mutating func fail(_ grace: Duration?, _ scene: Plot.Scene) throws(SimulatorError) {
+        guard store != .stripe else { return try failAtStripe(scene) }
         var purchase = try latest()
         let end = scene.after?.graceEnd
         if grace != nil { purchase.end = end }
@@ -172,11 +201,30 @@ extension RevenueCatStoryteller {
         if grace == nil { emit("EXPIRATION", purchase, scene, [("expiration_reason", "BILLING_ERROR")]) }
     }
 
+    /// Stripe's next period has begun when it charges, and its end holds the time in which it tries again.
+    private mutating func failAtStripe(_ scene: Plot.Scene) throws(SimulatorError) {
+        guard let standing = scene.after else { throw nothing }
+        var purchase = try latest()
+        let plan = standing.nextPlan ?? standing.plan
+        (purchase.product, purchase.offer) = (product(plan), nil)
+        (purchase.start, purchase.end) = (standing.end, plan.period.end(from: standing.end))
+        purchases.append(purchase)
+        emit("BILLING_ISSUE", purchase, scene, [("grace_period_expiration_at_ms", .null)])
+        emit("CANCELLATION", purchase, scene, [("cancel_reason", "BILLING_ERROR")])
+    }
+
     private mutating func replace(_ scene: Plot.Scene) throws(SimulatorError) {
         var old = try latest()
-        let purchase = try bought(scene)
-        guard isOfGooglePlay else {
-            emit("PRODUCT_CHANGE", old, scene, [("new_product_id", .string(purchase.product))])
+        var purchase = try bought(scene)
+        guard store == .playStore else {
+            if store == .stripe {
+                // The beginning is stated again.
+                purchase.start = old.start
+                purchases[purchases.count - 1].start = old.start
+            }
+            if purchase.product != old.product {
+                emit("PRODUCT_CHANGE", old, scene, [("new_product_id", .string(purchase.product))])
+            }
             emit("RENEWAL", purchase, scene, charged(purchase))
             return
         }
@@ -193,6 +241,8 @@ extension RevenueCatStoryteller {
         }
         var purchase = purchases[index]
         let isSubscription = purchase.end != nil
+        // RevenueCat does not report the refund of an earlier period: https://www.revenuecat.com/docs/subscription-guidance/refunds
+        guard which == .latest || !isSubscription else { return }
         if which == .latest, isSubscription { purchase.end = scene.time }
         var changes = charged(purchase)
         for index in changes.indices.prefix(2) { changes[index].1 = .raw("-\(changes[index].1.text)") }
@@ -207,7 +257,7 @@ extension RevenueCatStoryteller {
         let event = RevenueCatSimulator.Event([
             "type": "TRANSFER", "id": .string(identity.uuid("event \(notifications.count)").uppercased()),
             "event_timestamp_ms": .integer(scene.time + Self.lag), "app_id": "app0123456789",
-            "environment": "PRODUCTION", "store": .string(isOfGooglePlay ? "PLAY_STORE" : "APP_STORE"),
+            "environment": "PRODUCTION", "store": .string(storeName),
             "transferred_from": [.string(owner)], "transferred_to": [.string(other)],
         ])
         owner = other
@@ -231,8 +281,28 @@ extension RevenueCatStoryteller {
     }
 
     private func product(_ plan: Story.Plan) -> String {
-        isOfGooglePlay ? "\(plan.product):\(plan.rhythm)" : AppleStory.Product(plan).id
+        switch store {
+        case .playStore: "\(plan.product):\(plan.rhythm)"
+        case .appStore: AppleStory.Product(plan).id
+        // Stripe sells months and years of one product.
+        case .stripe: "prod_\(plan.product)"
+        default: "\(plan.product)_\(plan.rhythm)"
+        }
     }
+
+    private func product(_ item: Story.Item) -> String {
+        switch store {
+        case .appStore: AppleStory.Product(item).id
+        case .stripe: "prod_\(item.rawValue)"
+        default: item.rawValue
+        }
+    }
+
+    /// The store as webhooks name it.
+    private var storeName: String { store.rawValue.uppercased() }
+
+    /// True if webhooks number the periods.
+    private var isNumbered: Bool { store != .appStore && store != .playStore }
 
     /// The period that a scene begins.
     private mutating func bought(_ scene: Plot.Scene) throws(SimulatorError) -> Purchase {
@@ -267,7 +337,11 @@ extension RevenueCatStoryteller {
             at: scene.time + Self.lag + Int64(number % 3),
             .init(purchase.start, purchase.end ?? purchase.start, purchase.transaction)
         )
-        event.members["store"] = isOfGooglePlay ? "PLAY_STORE" : "APP_STORE"
+        event.members["store"] = .string(storeName)
+        if isNumbered, purchase.end != nil {
+            let periods = purchases.prefix { $0.start <= purchase.start }.filter { $0.original == purchase.original }
+            event.members["renewal_number"] = .integer(Int64(max(1, Set(periods.map(\.start)).count)))
+        }
         event.members["product_id"] = .string(purchase.product)
         event.members["original_transaction_id"] = .string(purchase.original)
         event.members["app_user_id"] = user

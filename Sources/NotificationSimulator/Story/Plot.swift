@@ -43,22 +43,26 @@ struct Plot {
     /// True if the last payment was for a one-time purchase, so that its refund does not concern the subscription.
     private var isItemLatest = false
 
+    /// - Parameter store: the store whose purchases a relay tells of, where that decides which acts there are.
     static func scenes(
         _ story: Story,
         from start: Date,
-        at provider: Provider
+        at provider: Provider,
+        relaying store: Store? = nil
     ) throws(SimulatorError) -> [Scene] {
         for step in story.steps {
-            if let absence = step.act.absence(at: provider) {
+            let absence = step.act.absence(at: provider) ?? store.flatMap { step.act.absence(relayedFrom: $0) }
+            if let absence {
                 throw SimulatorError(
                     "story \(story.id): \(provider.rawValue) has no \(step.act.name): \(absence)",
                     .notOffered(by: provider)
                 )
             }
         }
+        // The store moves periods, and a relay only reports them.
         var plot = Plot(
             story: story,
-            provider: provider,
+            provider: store == .stripe ? .stripe : provider,
             now: start.millisecondsSince1970
         )
         var scenes: [Scene] = []

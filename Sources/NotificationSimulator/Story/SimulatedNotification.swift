@@ -46,6 +46,9 @@ public protocol StorySimulator: Sendable {
     /// The provider that it stands in for.
     var provider: Provider { get }
 
+    /// Why it does not tell a story; nil where it does.
+    func absence(of story: Story) -> String?
+
     /// The provider's notifications, in the order in which it makes them.
     ///
     /// - Throws: ``SimulatorError``, with ``SimulatorError/Reason/notOffered(by:)`` where the provider has no such thing as an
@@ -63,6 +66,11 @@ public protocol StorySimulator: Sendable {
     /// The configuration of a receiver that accepts this simulator and no other sender: the `config` object of a test
     /// vector, in JSON, without `now`.
     var receiverConfiguration: [UInt8] { get }
+}
+
+extension StorySimulator {
+    /// Whatever keeps its provider from telling the story.
+    public func absence(of story: Story) -> String? { story.absence(at: provider) }
 }
 
 extension [SimulatedNotification] {

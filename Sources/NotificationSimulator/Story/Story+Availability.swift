@@ -77,6 +77,33 @@ extension Story.Act {
         }
     }
 
+    /// Why RevenueCat does not tell of it for purchases in a store; nil where it does. What it tells for no store is left out.
+    func absence(relayedFrom store: Store) -> String? {
+        switch self {
+        // RevenueCat's own doing, whatever the store.
+        case .transfer, .test: nil
+        case _ where store == .appStore || store == .macAppStore: absenceAtApple
+        case _ where store == .playStore: absenceAtGoogle
+        case .schedulePause, .pause, .resume: "only Google Play's pauses are told"
+        case .reverseRefund: "only refunds of the App Store are undone"
+        case .shareWithFamily, .stopSharing: "there is no family sharing"
+        case _ where store == .stripe: absenceOfStripeAtRevenueCat
+        case .renewEarly: "no period is charged a day ahead"
+        case .extend where store != .amazon: "extensions are not told"
+        case .downgrade where store == .amazon, .upgrade where store == .amazon, .crossgrade where store == .amazon,
+            .withdrawDowngrade where store == .amazon:
+            "changes of product are not told"
+        case .failCharge(.some) where store != .rcBilling: "no grace is told"
+        default: absenceAtApple
+        }
+    }
+
+    private var absenceOfStripeAtRevenueCat: String? {
+        // https://www.revenuecat.com/docs/integrations/webhooks/event-types-and-fields
+        if case .uncancel = self { return "that a cancellation is taken back is not told" }
+        return absenceAtStripe
+    }
+
     private var absenceAtApple: String? {
         switch self {
         case .subscribePending, .completePayment, .abandonPayment:

@@ -109,6 +109,7 @@ extension Plot.Scene {
         case .upgrade: return ([.productChangeScheduled, .renewed], "the change is announced, and then charged")
         case .crossgrade: return apple
         case .topUp: return ([.started, .expired], "every top-up is a purchase of its own")
+        case .refund(.previous, _): return ([], "the refund of an earlier period is not reported")
         case .refund where endsSubscription: return ([.refunded, .expired], "the end of access is reported separately")
         case .stopSharing: return ([.expired], "the member's purchase ends like any other")
         default: return nil

@@ -37,6 +37,11 @@ struct StripeStoryteller {
     }
 
     private var version: StripeSimulator.Version { simulator.version }
+
+    /// The names that the last purchase has: of a subscription its own, of a sale its payment's.
+    var latestName: String? {
+        payments.last.flatMap { $0.isSubscription ? nil : $0.intent } ?? subscription?.id
+    }
     private var customer: String { "cus_\(identity.letters("customer", 14))" }
 
     /// Plays one scene.
