@@ -237,9 +237,8 @@ let package = Package(
         .target(
             name: "VectorGenerator",
             dependencies: [
-                "AppleJWS", "ConformanceVectors", "GooglePubSub", "HTTPTransport", "JSONWebSignature", "Normalizer",
-                "NotificationSimulator", "ReceiverConfiguration", "RevenueCatEvents", "SignatureCore",
-                "SignatureIssuing", "Stripe", "WireJSON",
+                "ConformanceVectors", "JSONWebSignature", "Normalizer", "NotificationSimulator",
+                "ReceiverConfiguration", "SignatureCore", "SignatureIssuing", "WireJSON",
             ],
             path: "Tests/VectorGenerator",
             swiftSettings: strict

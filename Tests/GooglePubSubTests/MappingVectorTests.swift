@@ -6,12 +6,12 @@ import VectorGenerator
 
 @Suite("Google vectors")
 struct MappingVectorTests {
-    @Test("no token leaves but in requests", arguments: GoogleVectors.names)
-    func nothingLeaks(_ name: String) async throws {
+    @Test("no token leaves but in requests", arguments: try CommittedVectors.paths(of: .google))
+    func nothingLeaks(_ path: String) async throws {
         let secrets = [
             GoogleVectors.token, GoogleVectors.oldToken, GoogleVectors.olderToken, "secret-refund-token", "AO-J1",
         ]
-        for vector in try CommittedVectors.vectors("google/\(name).jsonl") {
+        for vector in try CommittedVectors.vectors(path) {
             let outcome = await VectorRunner.run(vector)
             let text = String(decoding: try outcome.line(), as: UTF8.self)
             for secret in secrets { #expect(!text.contains(secret), "\(vector.id)") }
@@ -24,10 +24,10 @@ struct MappingVectorTests {
 
     @Test(
         "what can succeed later is answered with 503, and what was authentic with 200, or with 403 where it is another's",
-        arguments: GoogleVectors.names
+        arguments: try CommittedVectors.paths(of: .google)
     )
-    func answers(_ name: String) async throws {
-        for vector in try CommittedVectors.vectors("google/\(name).jsonl") {
+    func answers(_ path: String) async throws {
+        for vector in try CommittedVectors.vectors(path) {
             let outcome = await VectorRunner.run(vector)
             switch outcome.result {
             case .success: #expect(outcome.answer == 200, "\(outcome.id)")

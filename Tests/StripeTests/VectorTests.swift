@@ -10,12 +10,13 @@ struct VectorTests {
 
     @Test("of every type that gives events, and of every kind of event, a vector is stated by hand")
     func stated() async throws {
+        let detailed = try VectorFiles.detailed(of: .stripe)
         var types: [String: Bool] = [:]
         var kinds: [String: Bool] = [:]
         for name in Self.names {
             for vector in try CommittedVectors.vectors("stripe/\(name).jsonl") {
                 guard case .success(let normalization) = await VectorRunner.run(vector).result else { continue }
-                let isStated = StripeStated.isStated(vector.id)
+                let isStated = detailed.contains(vector.id)
                 for event in normalization.events {
                     types[event.origin.type, default: false] = types[event.origin.type] == true || isStated
                     kinds[event.kind.rawValue, default: false] = kinds[event.kind.rawValue] == true || isStated

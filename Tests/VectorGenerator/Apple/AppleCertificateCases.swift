@@ -68,11 +68,10 @@ enum AppleCertificateCases {
         config: JSONMembers? = nil,
         note: String? = nil
     ) throws -> AppleCase {
-        AppleCase(
-            id: "x5c/\(id)",
-            body: World.body(try jws(world, x5c: list(certificates))),
-            config: config ?? world.config(),
-            expectation: .accept([World.testEvent]),
+        world.accepted(
+            "x5c/\(id)",
+            try jws(world, x5c: list(certificates)),
+            config: config,
             tags: ["x5c"],
             note: note
         )

@@ -125,11 +125,9 @@ enum AppleJWSCases {
             )
         }
         func accepted(_ id: String, _ header: String, note: String? = nil) throws -> AppleCase {
-            AppleCase(
-                id: "jws/\(id)",
-                body: World.body(try signed(world, header: header)),
-                config: world.config(),
-                expectation: .accept([World.testEvent]),
+            world.accepted(
+                "jws/\(id)",
+                try signed(world, header: header),
                 tags: ["header"],
                 note: note
             )
@@ -236,11 +234,9 @@ enum AppleJWSCases {
             world.refused("jws/signature-\(id)", with(signature), .unauthenticated, "signature", tags: ["signature"])
         }
         func accepted(_ id: String, _ jws: [UInt8], note: String) -> AppleCase {
-            AppleCase(
-                id: "jws/signature-\(id)",
-                body: World.body(jws),
-                config: world.config(),
-                expectation: .accept([World.testEvent]),
+            world.accepted(
+                "jws/signature-\(id)",
+                jws,
                 tags: ["signature"],
                 note: note
             )
@@ -445,11 +441,10 @@ enum AppleJWSCases {
                 "deep-in-unread-member",
                 "{\"signedPayload\":\"\(genuine)\",\"n\":\(String(repeating: "[", count: 200))\(String(repeating: "]", count: 200))}"
             ),
-            AppleCase(
-                id: "jws/body-as-long-as-allowed",
-                body: World.body(Array(genuine.utf8)),
+            world.accepted(
+                "jws/body-as-long-as-allowed",
+                Array(genuine.utf8),
                 config: world.config { $0["maxBodyBytes"] = .integer(Int64(length)) },
-                expectation: .accept([World.testEvent]),
                 tags: ["body", "limit"]
             ),
             world.refused(

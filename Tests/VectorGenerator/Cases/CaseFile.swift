@@ -9,15 +9,17 @@ import WireJSON
 /// The cases of one file under `Tests/Vectors/`, which `Tests/Vectors/README.md` describes.
 struct CaseFile {
     private let provider: Provider
+    /// True if objects are written with their members in the order of their names.
+    private let isSorted: Bool
+    private let tier: String?
     private let cases: [Case]
 
-    /// A case, once its body and its answers are put together.
+    /// A case, once everything is put together.
     private struct Case {
         var id: String
         var members: JSONObject
-        var now: Int64
-        var config: JSONMembers
-        var body: CaseBody
+        var delivery: CaseDelivery
+        var headers: JSONText?
         var answers: JSONText?
         var expectation: CaseExpectation
     }
@@ -26,39 +28,43 @@ struct CaseFile {
     ///
     /// - Parameter name: its path there, without the extension.
     init(named name: String) throws {
-        let folder = URL(fileURLWithPath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("Vectors")
-        try self.init([UInt8](Data(contentsOf: folder.appendingPathComponent("\(name).json"))))
+        try self.init([UInt8](Data(contentsOf: Self.folder.appendingPathComponent("\(name).json"))))
     }
 
     init(_ bytes: [UInt8]) throws {
-        let reader = try ObjectReader(try JSONDocument(parsing: bytes, limits: Receivers.limits).root)
-        provider = Provider(rawValue: try reader.string("provider"))
-        let usualNow = try reader.int64("now")
-        let usualConfig = try reader.value("config")
-        let resources = try JSONMembers(reader.optionalValue("resources"))
-        let answerHeaders = reader.optionalValue("answer_headers")
-        var bodies: [String: JSONText] = [:]
+        let file = try ObjectReader(try JSONDocument(parsing: bytes, limits: Receivers.limits).root)
+        provider = Provider(rawValue: try file.string("provider"))
+        let isSorted = try file.optionalBool("sorted") ?? false
+        self.isSorted = isSorted
+        tier = try file.optionalString("tier")
+        var values = try CaseValues(file.optionalValue("objects"))
+        var expectations: [String: CaseExpectation] = [:]
         var cases: [Case] = []
-        for value in try reader.array("cases") {
+        for value in try file.array("cases") {
             let item = try ObjectReader(value)
             let id = try item.string("id")
             do {
-                let now = try item.optionalInt64("now") ?? usualNow
-                let body = try CaseBody(item) { bodies[$0] }
-                if case .object(let text) = body { bodies[id] = text }
+                let body = try CaseBody(item, values, isSorted: isSorted)
+                if case .object(let text) = body { values.keep(text, as: id) }
+                let expect = try ObjectReader(try item.value("expect"))
+                let expectation =
+                    try expect.optionalString("like").flatMap { expectations[$0] } ?? CaseExpectation(expect, values)
+                expectations[id] = expectation
                 cases.append(
                     Case(
                         id: id,
                         members: try value.object(),
-                        now: now,
-                        config: try Self.config(usualConfig, item.optionalValue("config"), now: now),
-                        body: body,
+                        delivery: CaseDelivery(
+                            id: id,
+                            body: body,
+                            config: try Self.config(file, item, values),
+                            manner: try Self.merged("send", file, item, values)
+                        ),
+                        headers: try (item.optionalValue("headers") ?? file.optionalValue("headers")).map(values.text),
                         answers: try item.optionalArray("answers").map { (answers) -> JSONText in
-                            .array(try answers.map { try Self.answer($0, resources, answerHeaders) })
+                            .array(try answers.map { try Self.answer($0, file, values, isSorted: isSorted) })
                         },
-                        expectation: try CaseExpectation(try item.value("expect"))
+                        expectation: expectation
                     )
                 )
             } catch {
@@ -67,6 +73,9 @@ struct CaseFile {
         }
         self.cases = cases
     }
+
+    /// The cases that state more of their events than the kinds.
+    var detailed: [String] { cases.filter(\.expectation.isDetailed).map { "\(provider.rawValue)/\($0.id)" } }
 
     /// The lines of the file under `TestVectors/`, each of which says everything itself.
     ///
@@ -86,52 +95,79 @@ struct CaseFile {
     }
 
     private func line(_ item: Case, _ sender: any CaseSender) async throws -> String {
-        let sent = try sender.send(CaseDelivery(body: item.body, config: item.config, now: item.now))
-        let headers = try item.members["headers"].map { try JSONText($0) } ?? .object(sent.headers)
-        var members = JSONMembers([
-            ("id", .string("\(provider.rawValue)/\(item.id)")), ("provider", .string(provider.rawValue)),
-            ("headers", headers),
-            ("body_base64", .string(String(decoding: Base64.encode(sent.body.span), as: UTF8.self))),
-            ("config", .object(item.config)),
-        ])
-        if let answers = item.answers { members.append("http", answers) }
-        let vector = try Vector(line: members.bytes[...])
-        let outcome = await VectorRunner.run(vector)
-        for (name, value) in try item.expectation.members(for: outcome.result) { members.append(name, value) }
-        members.append("reason", try JSONText(try item.members.required("why")))
-        return members.text
+        let delivery = item.delivery
+        let word = { try sender.word($0, in: $1, of: delivery) }
+        let sent = try sender.send(delivery)
+        var members: [String: JSONText] = [
+            "id": .string("\(provider.rawValue)/\(item.id)"), "provider": .string(provider.rawValue),
+            "headers": try item.headers?.filled(word) ?? .object(sent.headers),
+            "body_base64": .string(String(decoding: Base64.encode(sent.body.span), as: UTF8.self)),
+            "config": try JSONText.object(delivery.config).filled(word), "http": try item.answers?.filled(word),
+            "tier": tier.map { .string($0) },
+        ].compactMapValues(\.self)
+        for (name, value) in ["why": "reason", "reason": "reason", "tier": "tier", "tags": "tags", "note": "note"] {
+            if let text = item.members[MemberName(name)] { members[value] = try CaseValues().text(text) }
+        }
+        let outcome = await VectorRunner.run(try Vector(line: ordered(members).bytes[...]))
+        for (name, value) in try item.expectation.members(for: outcome.result) { members[name] = value }
+        return ordered(members).text
     }
 
-    /// The configuration of the file; what a case gives takes the place of a member, and null takes it away.
-    private static func config(_ usual: JSONValue, _ own: JSONValue?, now: Int64) throws -> JSONMembers {
-        var config = JSONMembers([("now", .integer(now))])
-        for (name, value) in try usual.object().members { config.append(name, try JSONText(value)) }
-        guard let own else { return config }
-        for (name, value) in try own.object().members {
-            let text = try JSONText(value)
-            config[name] = value.isNull ? JSONText?.none : text
+    /// The members of a line, in the order in which those of the provider have always stood.
+    private func ordered(_ members: [String: JSONText]) -> JSONText {
+        let names =
+            provider == .apple
+            ? ["headers", "config", "body_base64", "expect", "code", "reason", "tier", "tags", "note", "events"]
+            : ["headers", "body_base64", "config", "http", "expect", "code", "events", "reason"]
+        let line = JSONText.object(
+            JSONMembers((["id", "provider"] + names).compactMap { name in members[name].map { (name, $0) } })
+        )
+        return isSorted ? line.sorted : line
+    }
+
+    private static func config(_ file: ObjectReader, _ item: ObjectReader, _ values: CaseValues) throws -> JSONMembers {
+        let now = try item.optionalInt64("now") ?? file.int64("now")
+        return JSONMembers(
+            [("now", .integer(now))] + (try merged("config", file, item, values)).map { ($0.name, $0.value) }
+        )
+    }
+
+    /// A member of the file, an object; what a case gives takes the place of a member of it, and null takes it away.
+    private static func merged(
+        _ name: MemberName,
+        _ file: ObjectReader,
+        _ item: ObjectReader,
+        _ values: CaseValues
+    ) throws -> JSONMembers {
+        var members = JSONMembers()
+        for reader in [file, item] {
+            for (name, value) in try reader.optionalValue(name).pairs {
+                let text: JSONText? = try value.isNull ? .none : values.text(value)
+                members[name] = text
+            }
         }
-        return config
+        return members
     }
 
     /// The provider's answer: to a GET with 200 and the usual headers, unless the case says otherwise.
     private static func answer(
         _ value: JSONValue,
-        _ resources: JSONMembers,
-        _ headers: JSONValue?
+        _ file: ObjectReader,
+        _ values: CaseValues,
+        isSorted: Bool
     ) throws -> JSONText {
         let reader = try ObjectReader(value)
+        var url = try reader.string("url")
+        if url.hasPrefix("/") { url = try (file.optionalString("answers_from") ?? "") + url }
         var answer = JSONMembers([
-            ("method", .string(try reader.optionalString("method") ?? "GET")),
-            ("url", .string(try reader.string("url"))),
+            ("method", .string(try reader.optionalString("method") ?? "GET")), ("url", .string(url)),
             ("status", .integer(try reader.optionalInt64("status") ?? 200)),
         ])
-        if let headers = reader.optionalValue("headers") ?? headers { answer.append("headers", try JSONText(headers)) }
-        if reader.optionalValue("body") != nil || reader.optionalValue("like") != nil
-            || reader.optionalValue("text") != nil
-            || reader.optionalValue("base64") != nil
-        {
-            switch try CaseBody(reader, named: { resources[$0] }) {
+        if let headers = reader.optionalValue("headers") ?? file.optionalValue("answer_headers") {
+            answer.append("headers", try values.text(headers))
+        }
+        if ["body", "like", "text", "base64"].contains(where: { reader.optionalValue($0) != nil }) {
+            switch try CaseBody(reader, values, isSorted: isSorted) {
             case .object(let text): answer.append("body", .string(text.text))
             case .text(let text): answer.append("body", .string(text))
             case .octets(let octets):
@@ -142,26 +178,33 @@ struct CaseFile {
     }
 }
 
-/// The sent body: an object, which is another one with edits or a whole one; or a text or octets as they are.
+extension CaseFile {
+    private static let folder = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("Vectors")
+
+    /// The names of a provider's files.
+    static func names(of provider: Provider) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent(provider.rawValue).path)
+            .filter { $0.hasSuffix(".json") }.map { String($0.dropLast(5)) }.sorted()
+    }
+}
+
+/// The sent body: an object, or a text or octets as they are.
 enum CaseBody {
     case object(JSONText)
     case text(String)
     case octets([UInt8])
 
-    init(_ reader: ObjectReader, named: (String) -> JSONText?) throws {
-        if let text = try reader.optionalString("text") {
-            self = .text(text)
+    init(_ reader: ObjectReader, _ values: CaseValues, isSorted: Bool) throws {
+        if let text = reader.optionalValue("text") {
+            self = .text(try values.string(text))
         } else if let encoded = try reader.optionalString("base64") {
             self = .octets(try Base64.decode(Array(encoded.utf8).span))
-        } else if let name = try reader.optionalString("like") {
-            guard var text = named(name) else { throw VectorError("is like \(name), which there is none of") }
-            for path in try reader.optionalStrings("remove") ?? [] { text = try text.setting(path, to: nil) }
-            if let edits = reader.optionalValue("set") {
-                for (path, value) in try edits.object().members { text = try text.setting(path, to: JSONText(value)) }
-            }
-            self = .object(text)
         } else {
-            self = .object(try JSONText(try reader.value("body")))
+            let isEdited = reader.optionalValue("like") != nil
+            let text = try isEdited ? values.edited(reader) : values.text(try reader.value("body"))
+            self = .object(isSorted ? text.sorted : text)
         }
     }
 
@@ -172,61 +215,5 @@ enum CaseBody {
         case .text(let text): Array(text.utf8)
         case .octets(let octets): octets
         }
-    }
-}
-
-extension JSONText {
-    /// A value as it stands in a document, without the white space around it.
-    init(_ value: JSONValue) throws {
-        switch value.kind {
-        case .array: self = .array(try value.array().map { try JSONText($0) })
-        case .object: self = .object(try JSONMembers(value))
-        default: self = .raw(String(decoding: value.rawBytes, as: UTF8.self))
-        }
-    }
-
-    /// The same with the value at a path (a JSON Pointer, RFC 6901) set or, where it is nil, taken out.
-    func setting(_ path: String, to value: JSONText?) throws -> JSONText {
-        let names = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map {
-            String($0).replacing("~1", with: "/").replacing("~0", with: "~")
-        }
-        guard let result = try setting(names[...], to: value) else {
-            throw VectorError("\(path): nothing would be left")
-        }
-        return result
-    }
-
-    private func setting(_ path: ArraySlice<String>, to value: JSONText?) throws -> JSONText? {
-        guard let name = path.first else { return value }
-        switch self {
-        case .object(var members):
-            if let member = members[name] {
-                members[name] = try member.setting(path.dropFirst(), to: value)
-            } else {
-                guard path.count == 1, let value else { throw VectorError("\(name): no such member") }
-                members.append(name, value)
-            }
-            return .object(members)
-        case .array(var elements):
-            guard let index = Int(name), elements.indices.contains(index) else {
-                throw VectorError("\(name): no such element")
-            }
-            if let element = try elements[index].setting(path.dropFirst(), to: value) {
-                elements[index] = element
-            } else {
-                elements.remove(at: index)
-            }
-            return .array(elements)
-        default:
-            throw VectorError("\(name): not within an object or an array")
-        }
-    }
-}
-
-extension JSONMembers {
-    init(_ value: JSONValue?) throws {
-        self.init()
-        guard let value else { return }
-        for (name, value) in try value.object().members { append(name, try JSONText(value)) }
     }
 }

@@ -1,4 +1,4 @@
-import ConformanceVectors
+import NotificationSimulator
 
 // Every number with every state that the purchase may be in by the time that we ask.
 extension GoogleVectors {
@@ -40,8 +40,9 @@ extension GoogleVectors {
         (23, ["unmapped", "unmapped off", "unmapped grace", "unmapped hold", "unmapped paused", "unmapped expired"]),
     ]
 
-    static func matrixCases() -> [Case] {
-        var cases: [Case] = []
+    /// The matrix as a file of `Tests/Vectors/`.
+    static var matrix: JSONMembers {
+        var cases: [JSONText] = []
         for (number, cells) in table {
             for (index, state) in states.enumerated() {
                 let isKnown = cells[0] != "unmapped"
@@ -52,19 +53,32 @@ extension GoogleVectors {
                 case "UNSPECIFIED": cell = "state"
                 default: cell = cells[index]
                 }
-                cases.append(
-                    Case(
-                        id: "\(number)-\(state)",
-                        why: "number \(number), and the purchase is \(state) when asked for",
-                        notification: hint(number),
-                        http: [subscriptionAnswer(matrixPurchase(number, state).json)],
-                        expect: expectation(cell, number, state)
-                    )
-                )
+                cases.append([
+                    "id": .string("matrix/\(number)-\(state)"),
+                    "why": .string("number \(number), and the purchase is \(state) when asked for"),
+                    "body": .raw(hint(number)),
+                    "answers": [["url": .string(url), "body": .raw(matrixPurchase(number, state).json)]],
+                    "expect": expectation(cell, number, state),
+                ])
             }
         }
-        return cases
+        return JSONMembers([
+            ("provider", "google"), ("now", .integer(noon)), ("sorted", true),
+            (
+                "config",
+                [
+                    "audience": "https://hooks.example.com/google?source=play", "jwks": "{jwks}",
+                    "packageName": .string(packageName),
+                    "serviceAccountEmail": "rtdn-push@example.iam.gserviceaccount.com",
+                    "subscription": "projects/example/subscriptions/play-rtdn",
+                ]
+            ), ("answer_headers", ["Content-Type": "application/json; charset=UTF-8"]), ("cases", .array(cases)),
+        ])
     }
+
+    private static let url =
+        "https://androidpublisher.googleapis.com/androidpublisher/v3/applications/\(packageName)"
+        + "/purchases/subscriptionsv2/tokens/\(token)"
 
     /// The purchase as it is after such a notification.
     private static func matrixPurchase(_ number: Int, _ state: String) -> Purchase {
@@ -96,53 +110,57 @@ extension GoogleVectors {
         return purchase
     }
 
-    private static func expectation(_ cell: String, _ number: Int, _ state: String) -> Expectation {
-        if cell == "-" { return .nothing("stale") }
-        return .events(words(cell).map { expected($0, number, state) })
+    private static func expectation(_ cell: String, _ number: Int, _ state: String) -> JSONText {
+        if cell == "-" { return ["nothing": "stale"] }
+        return ["events": .array(words(cell).map { expected($0, number, state) })]
+    }
+
+    private static func outcome(_ kind: String, _ detail: String? = nil) -> JSONText {
+        detail.map { ["kind": .string(kind), "detail": .raw($0)] } ?? ["kind": .string(kind)]
     }
 
     private static func words(_ cell: String) -> [String] {
         cell == "pause planned" ? [cell] : cell.split(separator: " ").map(String.init)
     }
 
-    private static func expected(_ word: String, _ number: Int, _ state: String) -> Expected {
+    private static func expected(_ word: String, _ number: Int, _ state: String) -> JSONText {
         switch word {
-        case "renewed": Expected("renewed", #"{"cause":"scheduled","phase":"regular"}"#)
+        case "renewed": outcome("renewed", #"{"cause":"scheduled","phase":"regular"}"#)
         // Paid for another period, and ended before we asked: its cause is unknown by then.
-        case "renewed?": Expected("renewed", #"{"cause":"unknown","phase":"regular"}"#)
-        case "recovered": Expected("renewed", #"{"cause":"recovery","phase":"regular"}"#)
-        case "recovered:hold": Expected("renewed", #"{"cause":"recovery_from_hold"}"#)
-        case "recovered:grace": Expected("renewed", #"{"cause":"recovery_from_grace"}"#)
-        case "resumed": Expected("renewed", #"{"cause":"resumption"}"#)
+        case "renewed?": outcome("renewed", #"{"cause":"unknown","phase":"regular"}"#)
+        case "recovered": outcome("renewed", #"{"cause":"recovery","phase":"regular"}"#)
+        case "recovered:hold": outcome("renewed", #"{"cause":"recovery_from_hold"}"#)
+        case "recovered:grace": outcome("renewed", #"{"cause":"recovery_from_grace"}"#)
+        case "resumed": outcome("renewed", #"{"cause":"resumption"}"#)
         case "started":
-            Expected(
+            outcome(
                 "started",
                 #"{"origin":"new","phase":"regular","price":{"amount":"9.99","currency":"EUR","role":"list"}}"#
             )
         case "ack":
-            Expected(
+            outcome(
                 "acknowledgement_required",
                 JSON.object(["deadline": JSON.time(event - second + 3 * day)])
             )
         case "off":
-            Expected(
+            outcome(
                 "auto_renew_disabled",
                 JSON.object(["reason": "\"customer\"", "access_until": JSON.time(event + 20 * day)])
             )
-        case "commitment": Expected("auto_renew_disabled", #"{"reason":"commitment"}"#)
-        case "on": Expected("auto_renew_enabled")
+        case "commitment": outcome("auto_renew_disabled", #"{"reason":"commitment"}"#)
+        case "on": outcome("auto_renew_enabled")
         case "grace":
-            Expected(
+            outcome(
                 "billing_issue",
                 JSON.object(["access": "\"grace\"", "grace_until": JSON.time(event + 3 * day)])
             )
-        case "hold": Expected("billing_issue", #"{"access":"suspended"}"#)
-        case "paused": Expected("paused", JSON.object(["resumes_at": JSON.time(event + 30 * day)]))
-        case "pause planned": Expected("pause_scheduled", "{}")
-        case "expired": Expected("expired", #"{"reason":"customer"}"#)
-        case "revoked": Expected("revoked", #"{"reason":"unknown"}"#)
+        case "hold": outcome("billing_issue", #"{"access":"suspended"}"#)
+        case "paused": outcome("paused", JSON.object(["resumes_at": JSON.time(event + 30 * day)]))
+        case "pause planned": outcome("pause_scheduled", "{}")
+        case "expired": outcome("expired", #"{"reason":"customer"}"#)
+        case "revoked": outcome("revoked", #"{"reason":"unknown"}"#)
         case "extended":
-            Expected(
+            outcome(
                 "extended",
                 JSON.object([
                     "reason": "\"deferral\"",
@@ -150,22 +168,22 @@ extension GoogleVectors {
                 ])
             )
         case "items":
-            Expected("product_changed", #"{"direction":"add_ons","to":"premium:monthly","timing":"immediate"}"#)
+            outcome("product_changed", #"{"direction":"add_ons","to":"premium:monthly","timing":"immediate"}"#)
         case "price":
-            Expected(
+            outcome(
                 "price_change",
                 #"{"stage":"accepted","consent_required":false,"new":{"amount":"11.99","currency":"EUR"}}"#
             )
         case "consent":
-            Expected(
+            outcome(
                 "price_change",
                 #"{"stage":"pending","consent_required":true,"new":{"amount":"9900","currency":"KRW"}}"#
             )
-        case "pending": Expected("purchase_pending", #"{"product":"premium"}"#)
-        case "unpaid": Expected("purchase_pending_canceled", #"{"product":"premium"}"#)
-        case "unmapped": Expected("unmapped", #"{"type":"subscriptionNotification","subtype":"\#(number)"}"#)
-        case "state": Expected("unmapped", #"{"type":"SUBSCRIPTION_STATE_UNSPECIFIED","subtype":"\#(number)"}"#)
-        default: Expected("no such word: \(word)")
+        case "pending": outcome("purchase_pending", #"{"product":"premium"}"#)
+        case "unpaid": outcome("purchase_pending_canceled", #"{"product":"premium"}"#)
+        case "unmapped": outcome("unmapped", #"{"type":"subscriptionNotification","subtype":"\#(number)"}"#)
+        case "state": outcome("unmapped", #"{"type":"SUBSCRIPTION_STATE_UNSPECIFIED","subtype":"\#(number)"}"#)
+        default: outcome("no such word: \(word)")
         }
     }
 }

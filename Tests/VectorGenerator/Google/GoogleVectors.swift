@@ -1,173 +1,16 @@
-import ConformanceVectors
 import FoundationEssentials
-import GooglePubSub
 import Normalizer
-import SignatureCore
-import SignatureIssuing
-import WireJSON
 
-/// Our test vectors for Google Play: the same bytes each time.
-///
-/// The expectation of a case, kinds and details, is written next to it by hand. The whole events come from the mapping,
-/// and a case whose mapping gives anything else is an error rather than a new expectation.
+/// Notifications and purchases of Google Play as Google writes them, for tests and for the matrix.
 package enum GoogleVectors {
-    /// One file of `TestVectors/google`.
-    package struct File: Sendable {
-        package let name: String
-        package let lines: [String]
-
-        package var text: String { lines.map { $0 + "\n" }.joined() }
-    }
-
-    /// The names of the files.
-    package static let names = [
-        "oidc", "envelope", "matrix", "purchase", "subscription", "one-time", "voided", "lookup", "settling", "upload",
-    ]
-
-    /// Every file.
-    ///
-    /// - Throws: `VectorError` where the adapter does not do what a case says.
-    package static func files() async throws -> [File] {
-        let issuer = try Issuer()
-        let cases: [[Case]] = [
-            try oidcCases(issuer), try envelopeCases(issuer), matrixCases(), purchaseCases(), subscriptionCases(),
-            oneTimeCases(), voidedCases(), lookupCases(), settlingCases(),
-            uploadCases(),
-        ]
-        var files: [File] = []
-        var failures: [String] = []
-        for (name, cases) in zip(names, cases) {
-            var lines: [String] = []
-            for item in cases {
-                do { lines.append(try await item.line(issuer, file: name)) } catch { failures.append("\(error)") }
-            }
-            files.append(File(name: name, lines: lines))
-        }
-        guard failures.isEmpty else { throw VectorError(failures.joined(separator: "\n")) }
-        return files
-    }
-}
-
-// MARK: Cases
-
-extension GoogleVectors {
-    /// The outcome of a case.
-    enum Expectation {
-        /// Accepted, with these events in this order, each with at least these members of its detail.
-        case events([Expected])
-        /// Accepted without an event, for this reason.
-        case nothing(String)
-        case reject(DeliveryError.Code)
-    }
-
-    /// A kind of event, and what its detail has to say.
-    struct Expected {
-        var kind: String
-        var detail: String?
-
-        init(_ kind: String, _ detail: String? = nil) {
-            self.kind = kind
-            self.detail = detail
-        }
-
-        var json: String { JSON.object(["kind": JSON.string(kind), "detail": detail]) }
-    }
-
-    /// One case.
-    struct Case {
-        var id: String
-        var why: String
-        /// The content of the message.
-        var notification: String = ""
-        /// Recorded answers; nil without a look-up.
-        var http: [String]?
-        var config: [String: String] = [:]
-        var expect: Expectation
-        /// In place of a push of the notification that is in order.
-        var delivery: Delivery?
-    }
-
-    /// A delivery that differs from the usual one.
-    struct Delivery {
-        /// Header names and JSON values.
-        var headers: [String: String]
-        var body: [UInt8]
-    }
-
     package static let packageName = "com.example.lingua"
-    static let subscriptionName = "projects/example/subscriptions/play-rtdn"
-    static let audience = "https://hooks.example.com/google?source=play"
-    static let email = "rtdn-push@example.iam.gserviceaccount.com"
     /// 2026-03-01T12:00:00Z
     package static let noon: Int64 = 1_772_366_400_000
     package static let second: Int64 = 1000
     package static let hour: Int64 = 3_600_000
     package static let day: Int64 = 86_400_000
-    /// When what the notifications tell of happened.
+    /// The time of the events that the notifications report.
     package static let event = noon - 90 * second
-}
-
-extension GoogleVectors.Case {
-    func line(_ issuer: GoogleVectors.Issuer, file: String) async throws -> String {
-        let usual = try GoogleVectors.push(notification, id: id, issuer)
-        let delivery = delivery ?? usual
-        var configuration = GoogleVectors.config(issuer)
-        for (name, value) in config { configuration[name] = value.isEmpty ? nil : value }
-        var members: [String: String?] = [
-            "id": GoogleVectors.JSON.string("google/\(file)/\(id)"),
-            "provider": GoogleVectors.JSON.string("google"),
-            "headers": GoogleVectors.JSON.object(delivery.headers),
-            "body_base64": GoogleVectors.JSON.string(
-                String(decoding: Base64.encode(delivery.body.span), as: UTF8.self)
-            ),
-            "config": GoogleVectors.JSON.object(configuration),
-            "http": http.map(GoogleVectors.JSON.array),
-            "reason": GoogleVectors.JSON.string(why),
-        ]
-        let vector = try Vector(line: Array(GoogleVectors.JSON.object(members).utf8)[...])
-        let outcome = await VectorRunner.run(vector)
-        switch (expect, outcome.result) {
-        case (.events(let expected), .success(let normalization)):
-            try check(normalization, expected)
-            members["expect"] = "\"accept\""
-            members["events"] = GoogleVectors.JSON.array(
-                try normalization.events.map { String(decoding: try CanonicalJSON.bytes($0), as: UTF8.self) }
-            )
-        case (.nothing(let reason), .success(let normalization)):
-            guard normalization.events.isEmpty, normalization.noChange?.reason.rawValue == reason else {
-                throw failure("expected \(reason), got \(summary(normalization))")
-            }
-            members["expect"] = "\"accept\""
-            members["events"] = "[]"
-        case (.reject(let code), .failure(let error)):
-            guard error.code == code else { throw failure("expected \(code), got \(error)") }
-            members["expect"] = "\"reject\""
-            members["code"] = GoogleVectors.JSON.string(code.rawValue)
-        case (.reject, .success(let normalization)):
-            throw failure("accepted: \(summary(normalization))")
-        case (_, .failure(let error)):
-            throw failure("\(error)")
-        }
-        return GoogleVectors.JSON.object(members)
-    }
-
-    private func check(_ normalization: Normalization, _ expected: [GoogleVectors.Expected]) throws {
-        let wanted = GoogleVectors.JSON.array(expected.map(\.json))
-        let values = Array(try JSONDocument(parsing: Array(wanted.utf8)).root.array())
-        if let difference = EventComparison(allowsMore: true).difference(values, normalization.events) {
-            throw failure("\(difference): \(summary(normalization))")
-        }
-    }
-
-    private func summary(_ normalization: Normalization) -> String {
-        let events = normalization.events.map { event in
-            let bytes = (try? CanonicalJSON.bytes(event.event)) ?? []
-            return String(decoding: bytes, as: UTF8.self)
-        }
-        return "\(normalization.noChange?.reason.rawValue ?? "") \(events)"
-    }
-
-    private func failure(_ message: String) -> VectorError { VectorError("\(id): \(message)") }
 }
 
 // MARK: JSON
@@ -188,119 +31,6 @@ extension GoogleVectors {
         package static func array(_ elements: [String]) -> String { "[\(elements.joined(separator: ","))]" }
 
         package static func time(_ milliseconds: Int64) -> String { string(RFC3339.string(milliseconds)) }
-    }
-}
-
-// MARK: Deliveries
-
-extension GoogleVectors {
-    /// Signs tokens as Google would.
-    struct Issuer {
-        static let keyID = "5a1b0c7e2f9d4c3a8b6e7d5f4a3b2c1d0e9f8a7b"
-        static let otherKeyID = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c"
-
-        let key: SigningKey
-        let otherKey: SigningKey
-        let attacker: SigningKey
-        let jwks: String
-        /// The token of most deliveries.
-        let token: String
-
-        init() throws {
-            let seed = Seed("google play test vectors")
-            key = try SigningKey(.rsa2048, seed: seed, label: "oidc")
-            otherKey = try SigningKey(.rsa2048, seed: seed, label: "oidc next")
-            attacker = try SigningKey(.rsa2048, seed: seed, label: "attacker")
-            jwks = Self.keySet([
-                try Self.jwk(key, Self.keyID), try Self.jwk(otherKey, Self.otherKeyID),
-            ])
-            token = try Self.token(claims: Self.claims(), key: key)
-        }
-
-        static func keySet(_ keys: [String]) -> String { JSON.object(["keys": JSON.array(keys)]) }
-
-        static func jwk(_ key: SigningKey, _ id: String, _ changes: [String: String?] = [:]) throws -> String {
-            let (modulus, exponent) = try key.modulusAndExponent()
-            var members: [String: String?] = [
-                "kty": "\"RSA\"", "alg": "\"RS256\"", "use": "\"sig\"", "kid": JSON.string(id),
-                "n": JSON.string(String(decoding: Base64URL.encode(modulus.span), as: UTF8.self)),
-                "e": JSON.string(String(decoding: Base64URL.encode(exponent.span), as: UTF8.self)),
-            ]
-            for (name, value) in changes { members[name] = value }
-            return JSON.object(members)
-        }
-
-        static func claims(_ changes: [String: String?] = [:]) -> [String: String?] {
-            var claims: [String: String?] = [
-                "iss": "\"https://accounts.google.com\"",
-                "aud": JSON.string(audience),
-                "azp": "\"113774264463038321964\"",
-                "sub": "\"113774264463038321964\"",
-                "email": JSON.string(email),
-                "email_verified": "true",
-                "iat": String(noon / 1000 - 600),
-                "exp": String(noon / 1000 + 3000),
-            ]
-            for (name, value) in changes { claims[name] = value }
-            return claims
-        }
-
-        static func token(
-            header: String = JSON.object([
-                "alg": "\"RS256\"", "kid": JSON.string(keyID), "typ": "\"JWT\"",
-            ]),
-            claims: [String: String?],
-            key: SigningKey
-        ) throws -> String {
-            let token = try JWSIssuer.rs256(
-                header: Array(header.utf8),
-                payload: Array(JSON.object(claims).utf8),
-                key: key
-            )
-            return String(decoding: token, as: UTF8.self)
-        }
-    }
-
-    static func config(_ issuer: Issuer) -> [String: String?] {
-        [
-            "now": String(noon),
-            "jwks": issuer.jwks,
-            "audience": JSON.string(audience),
-            "serviceAccountEmail": JSON.string(email),
-            "packageName": JSON.string(packageName),
-            "subscription": JSON.string(subscriptionName),
-        ]
-    }
-
-    /// A wrapped push as Pub/Sub makes it, with both spellings of id and time.
-    static func push(_ notification: String, id: String, _ issuer: Issuer) throws -> Delivery {
-        Delivery(
-            headers: [
-                "Authorization": JSON.string("Bearer \(issuer.token)"), "Content-Type": "\"application/json\"",
-            ],
-            body: wrapped(Array(notification.utf8), id: id)
-        )
-    }
-
-    static func wrapped(_ data: [UInt8], id: String) -> [UInt8] {
-        let number = JSON.string(messageID(id))
-        let time = JSON.time(noon - 400)
-        return Array(
-            JSON.object([
-                "message": JSON.object([
-                    "data": JSON.string(String(decoding: Base64.encode(data.span), as: UTF8.self)),
-                    "messageId": number, "message_id": number,
-                    "publishTime": time, "publish_time": time,
-                ]),
-                "subscription": JSON.string(subscriptionName),
-            ]).utf8
-        )
-    }
-
-    /// Sixteen digits, as Pub/Sub's ids have.
-    static func messageID(_ id: String) -> String {
-        let digest = SHA256.hash(Array(id.utf8).span).bytes
-        return "1" + digest.prefix(15).map { String($0 % 10) }.joined()
     }
 }
 
@@ -354,50 +84,6 @@ extension GoogleVectors {
                 "refundType": refund.map(String.init),
             ]
         )
-    }
-}
-
-// MARK: Answers
-
-extension GoogleVectors {
-    private static let base =
-        "https://androidpublisher.googleapis.com/androidpublisher/v3/applications/\(packageName)"
-
-    static func answer(
-        _ path: String,
-        _ status: Int = 200,
-        _ body: String,
-        headers: [String: String] = ["Content-Type": "\"application/json; charset=UTF-8\""]
-    ) -> String {
-        JSON.object([
-            "method": "\"GET\"", "url": JSON.string(base + path), "status": String(status),
-            "headers": JSON.object(headers), "body": JSON.string(body),
-        ])
-    }
-
-    static func subscriptionAnswer(_ body: String, token: String = token, status: Int = 200) -> String {
-        answer("/purchases/subscriptionsv2/tokens/\(token)", status, body)
-    }
-
-    static func productAnswer(_ body: String, token: String = token, status: Int = 200) -> String {
-        answer("/purchases/productsv2/tokens/\(token)", status, body)
-    }
-
-    static func orderAnswer(_ body: String, order: String, status: Int = 200) -> String {
-        answer("/orders/\(order)", status, body)
-    }
-
-    static func error(_ status: Int, _ reason: String, domain: String = "androidpublisher") -> String {
-        JSON.object([
-            "error": JSON.object([
-                "code": String(status), "message": "\"refused\"",
-                "errors": JSON.array([
-                    JSON.object([
-                        "domain": JSON.string(domain), "reason": JSON.string(reason), "message": "\"refused\"",
-                    ])
-                ]),
-            ])
-        ])
     }
 }
 
@@ -541,5 +227,61 @@ extension GoogleVectors {
 
     package static func declined(_ renewal: Int) -> String {
         JSON.object(["renewalDeclined": JSON.object(["pendingOrderId": JSON.string("\(order)..\(renewal)")])])
+    }
+}
+
+// MARK: One-time products
+
+extension GoogleVectors {
+    package static let productOrder = "GPA.3377-2001-4002-80031"
+
+    /// A purchase of one product, paid and acknowledged.
+    package struct Product {
+        package var state = "PURCHASED"
+        package var order: String?
+        package var completion: Int64?
+        package var acknowledgement: String?
+        package var isTest = false
+        package var product = "coins_100"
+        package var details: [String: String]
+        package var otherItems: [String]
+
+        package init(
+            state: String = "PURCHASED",
+            order: String? = productOrder,
+            completion: Int64? = event - 2 * second,
+            acknowledgement: String? = "ACKNOWLEDGED",
+            isTest: Bool = false,
+            details: [String: String] = [:],
+            otherItems: [String] = []
+        ) {
+            self.state = state
+            self.order = order
+            self.completion = completion
+            self.acknowledgement = acknowledgement
+            self.isTest = isTest
+            self.details = details
+            self.otherItems = otherItems
+        }
+
+        package var json: String {
+            JSON.object([
+                "kind": "\"androidpublisher#productPurchaseV2\"",
+                "orderId": order.map(JSON.string),
+                "regionCode": "\"DE\"",
+                "purchaseCompletionTime": completion.map(JSON.time),
+                "purchaseStateContext": JSON.object(["purchaseState": JSON.string(state)]),
+                "acknowledgementState": acknowledgement.map { JSON.string("ACKNOWLEDGEMENT_STATE_\($0)") },
+                "obfuscatedExternalAccountId": "\"acct-7f3a\"",
+                "testPurchaseContext": isTest ? #"{"fopType":"TEST"}"# : nil,
+                "productLineItem": JSON.array(
+                    [
+                        JSON.object([
+                            "productId": JSON.string(product), "productOfferDetails": JSON.object(details),
+                        ])
+                    ] + otherItems
+                ),
+            ])
+        }
     }
 }

@@ -36,12 +36,13 @@ extension RevenueCatStory {
         init(dictionaryLiteral elements: (String, JSONText?)...) { pairs = elements }
     }
 
-    static let t0 = RevenueCatVectors.t0
-    static let t1 = RevenueCatVectors.t1
-    static let t2 = RevenueCatVectors.t2
-    static let minute = RevenueCatVectors.minute
-    static let hour = RevenueCatVectors.hour
-    static let day = RevenueCatVectors.day
+    /// 2026-01-01, 2026-02-01 and 2026-03-01.
+    static let t0: Int64 = 1_767_225_600_000
+    static let t1: Int64 = 1_769_904_000_000
+    static let t2: Int64 = 1_772_323_200_000
+    static let minute: Int64 = 60_000
+    static let hour: Int64 = 3_600_000
+    static let day: Int64 = 86_400_000
     /// Sixteen days after the first period.
     static let grace = t1 + 16 * day
 
