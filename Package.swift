@@ -16,6 +16,10 @@ let checked: [SwiftSetting] = [
 
 let strict = checked + [.strictMemorySafety()]
 
+// The providers' adapters: a product each, and what all of them are dependencies of. `Scripts/rules` and `Scripts/linkage` read this line.
+let adapters = ["AppleJWS", "GooglePubSub", "RevenueCatEvents", "Stripe"]
+let adapterTargets = adapters.map { Target.Dependency.byName(name: $0) }
+
 let package = Package(
     name: "swift-lifecycle-events",
     // Linux is built and tested. `Span` of a string's UTF-8 needs this on Apple's systems, where nothing is tested.
@@ -24,19 +28,15 @@ let package = Package(
         .library(name: "LifecycleEvents", targets: ["LifecycleEvents"]),
         .library(name: "LifecycleJournal", targets: ["LifecycleJournal"]),
         .library(name: "Normalizer", targets: ["Normalizer"]),
-        .library(name: "AppleJWS", targets: ["AppleJWS"]),
         .library(name: "AppStoreServer", targets: ["AppStoreServer"]),
         .library(name: "CurlTransport", targets: ["CurlTransport"]),
         .library(name: "CustomerReport", targets: ["CustomerReport"]),
-        .library(name: "GooglePubSub", targets: ["GooglePubSub"]),
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
         .library(name: "NormalizerTesting", targets: ["NormalizerTesting"]),
         .library(name: "NotificationSimulator", targets: ["NotificationSimulator"]),
         .library(name: "PostgresJournal", targets: ["PostgresJournal"]),
-        .library(name: "RevenueCatEvents", targets: ["RevenueCatEvents"]),
         .library(name: "SQLiteJournal", targets: ["SQLiteJournal"]),
         .library(name: "ShadowComparison", targets: ["ShadowComparison"]),
-        .library(name: "Stripe", targets: ["Stripe"]),
         .executable(name: "lifecycle", targets: ["lifecycle"]),
     ],
     traits: [
@@ -157,9 +157,8 @@ let package = Package(
         // An adapter from a configuration in JSON, for the command line and for test vectors.
         .target(
             name: "ReceiverConfiguration",
-            dependencies: [
-                "AppleJWS", "GooglePubSub", "HTTPTransport", "JSONWebSignature", "Normalizer", "RevenueCatEvents",
-                "SignatureCore", "Stripe", "WireJSON",
+            dependencies: adapterTargets + [
+                "HTTPTransport", "JSONWebSignature", "Normalizer", "SignatureCore", "WireJSON",
             ],
             swiftSettings: strict
         ),
@@ -197,13 +196,11 @@ let package = Package(
         .target(name: "LoopbackServer", dependencies: ["CLoopbackTLS", "HTTPTransport"], swiftSettings: checked),
         .executableTarget(
             name: "lifecycle",
-            dependencies: [
+            dependencies: adapterTargets + [
                 "AppStoreServer",
-                "AppleJWS",
                 "ConformanceVectors",
                 "CurlTransport",
                 "CustomerReport",
-                "GooglePubSub",
                 "HTTPTransport",
                 "LifecycleJournal",
                 "NotificationCoverage",
@@ -211,11 +208,9 @@ let package = Package(
                 "Normalizer",
                 "PostgresJournal",
                 "ReceiverConfiguration",
-                "RevenueCatEvents",
                 "SQLiteJournal",
                 "ShadowComparison",
                 "StoryReceiving",
-                "Stripe",
                 "WireJSON",
                 .target(name: "LoopbackServer", condition: .when(traits: ["CommandLineTool"])),
                 .product(
@@ -263,10 +258,10 @@ let package = Package(
         // What holds for the package as a whole: coverage, conformance of adapters, inputs that once failed.
         .testTarget(
             name: "ConformanceTests",
-            dependencies: [
-                "AppleJWS", "ConformanceVectors", "FuzzTargets", "GooglePubSub", "HTTPTransport", "Normalizer",
-                "NormalizerTesting", "NotificationCoverage", "NotificationSimulator", "ReceiverConfiguration",
-                "RevenueCatEvents", "SchemaSupport", "SignatureCore", "Stripe", "VectorGenerator", "WireJSON",
+            dependencies: adapterTargets + [
+                "ConformanceVectors", "FuzzTargets", "HTTPTransport", "Normalizer", "NormalizerTesting",
+                "NotificationCoverage", "NotificationSimulator", "ReceiverConfiguration", "SchemaSupport",
+                "SignatureCore", "VectorGenerator", "WireJSON",
             ],
             swiftSettings: strict
         ),
@@ -373,8 +368,9 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// An executable for each adapter, which depends on its product alone.
-for adapter in ["AppleJWS", "GooglePubSub", "RevenueCatEvents", "Stripe"] {
+// A product for each adapter, and an executable that depends on it alone.
+for adapter in adapters {
+    package.products.append(.library(name: adapter, targets: [adapter]))
     package.targets.append(
         .executableTarget(
             name: "links-\(adapter)",

@@ -1,5 +1,6 @@
 import AppleJWS
 package import FoundationEssentials
+package import HTTPTransport
 import JSONWebSignature
 package import Normalizer
 import SignatureCore
@@ -7,6 +8,11 @@ package import WireJSON
 
 /// Apple's adapter as a configuration in JSON sets it up.
 package struct AppleReceiver: ConfiguredReceiver {
+    package static let memberNames: Set = [
+        "roots", "bundleId", "bundleIds", "appAppleId", "environment", "environments", "certTime",
+        "maxFutureSkewMs", "maxSignedAgeMs", "kind",
+    ]
+
     /// The content of a body: a notification, or an upload of a client.
     private enum Kind: String {
         case notification, transaction, renewalInfo, appTransaction
@@ -16,7 +22,8 @@ package struct AppleReceiver: ConfiguredReceiver {
     private let kind: Kind
     private let maximumBodyBytes: Int
 
-    package init(config: JSONValue) throws(ConfigurationError) {
+    /// Asks for nothing: Apple's notifications are whole.
+    package init(config: JSONValue, answers: (any HTTPTransport)? = nil) throws(ConfigurationError) {
         let members: Members
         do throws(JSONError) {
             members = try Members(try ObjectReader(config))

@@ -7,6 +7,12 @@ package import WireJSON
 
 /// Google Play's adapter as a configuration in JSON sets it up.
 package struct GoogleReceiver: ConfiguredReceiver {
+    package static let memberNames: Set = [
+        "jwks", "audience", "serviceAccountEmail", "serviceAccountId", "packageName", "packageNames",
+        "subscription", "subscriptions", "clockSkewSeconds", "orderLookup", "voidedPurchaseLookup",
+        "settlingSeconds", "kind",
+    ]
+
     /// How a delivery came: Pub/Sub called, or a message was taken from the queue and stands in the body, or an app
     /// uploaded the purchase token that stands there.
     private enum Kind: String {

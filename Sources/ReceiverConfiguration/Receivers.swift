@@ -4,13 +4,29 @@ package import WireJSON
 
 /// A provider's adapter that is ready to receive.
 package protocol ConfiguredReceiver: Sendable {
+    /// The members that the provider's configuration may have in addition to those of all.
+    static var memberNames: Set<String> { get }
+
+    /// Reads a configuration, which has to be one that the adapter can verify something with.
+    ///
+    /// - Parameter answers: what the provider answers, at once or never; nil where nothing is looked up.
+    init(config: JSONValue, answers: (any HTTPTransport)?) throws(ConfigurationError)
+
     func receive(_ delivery: Delivery) async throws(DeliveryError) -> Normalization
 }
 
 /// Makes receivers from a configuration in JSON.
 package enum Receivers {
-    /// The providers that a configuration can be for.
-    package static let providers: [Provider] = [.apple, .google, .revenuecat, .stripe]
+    /// The receiver of each provider: the one place where a provider of this package is registered.
+    package static func kind(for provider: Provider) -> (any ConfiguredReceiver.Type)? {
+        switch provider {
+        case .apple: AppleReceiver.self
+        case .google: GoogleReceiver.self
+        case .revenuecat: RevenueCatReceiver.self
+        case .stripe: StripeReceiver.self
+        default: nil
+        }
+    }
 
     /// The limits for a configuration, which may hold certificates and key sets.
     package static let limits: JSONLimits = {
@@ -30,37 +46,13 @@ package enum Receivers {
         config: JSONValue,
         answers: (any HTTPTransport)? = nil
     ) throws(ConfigurationError) -> any ConfiguredReceiver {
-        switch provider {
-        case .apple: try AppleReceiver(config: config)
-        case .google: try GoogleReceiver(config: config, answers: answers)
-        case .revenuecat: try RevenueCatReceiver(config: config, answers: answers)
-        case .stripe: try StripeReceiver(config: config, answers: answers)
-        default: throw ConfigurationError("provider must be apple, google, revenuecat or stripe")
-        }
+        guard let kind = kind(for: provider) else { throw ConfigurationError("provider must be \(Provider.choice)") }
+        return try kind.init(config: config, answers: answers)
     }
 
     /// The members that a provider's configuration may have. `now` is the time of receipt, for the caller that delivers.
     package static func memberNames(for provider: Provider) -> Set<String> {
-        let common: Set = ["now", "maxBodyBytes"]
-        return switch provider {
-        case .apple:
-            common.union([
-                "roots", "bundleId", "bundleIds", "appAppleId", "environment", "environments", "certTime",
-                "maxFutureSkewMs", "maxSignedAgeMs", "kind",
-            ])
-        case .google:
-            common.union([
-                "jwks", "audience", "serviceAccountEmail", "serviceAccountId", "packageName", "packageNames",
-                "subscription", "subscriptions", "clockSkewSeconds", "orderLookup", "voidedPurchaseLookup",
-                "settlingSeconds", "kind",
-            ])
-        case .stripe: common.union(["secrets", "toleranceSeconds", "livemode", "kind"])
-        case .revenuecat:
-            common.union([
-                "authorization", "hmacSecrets", "toleranceSeconds", "environment", "environments", "appIds",
-            ])
-        default: common
-        }
+        Set(["now", "maxBodyBytes"]).union(kind(for: provider)?.memberNames ?? [])
     }
 }
 

@@ -5,6 +5,10 @@ package import WireJSON
 
 /// RevenueCat's adapter as a configuration in JSON sets it up.
 package struct RevenueCatReceiver: ConfiguredReceiver {
+    package static let memberNames: Set = [
+        "authorization", "hmacSecrets", "toleranceSeconds", "environment", "environments", "appIds",
+    ]
+
     private let adapter: RevenueCatAdapter
 
     /// - Parameter answers: the provider's answers, at once or never; nil for no look-ups.

@@ -6,6 +6,8 @@ package import WireJSON
 
 /// Stripe's adapter as a configuration in JSON sets it up.
 package struct StripeReceiver: ConfiguredReceiver {
+    package static let memberNames: Set = ["secrets", "toleranceSeconds", "livemode", "kind"]
+
     package let adapter: StripeAdapter
     /// True if the body names the purchase to ask about, and is no event.
     private let isQuestion: Bool

@@ -30,16 +30,14 @@ struct ShowCoverage: AsyncParsableCommand {
     )
     var vectors: String = "TestVectors"
 
-    @Argument(help: "apple, google, revenuecat or stripe; all of them by default.")
+    @Argument(help: "\(Provider.choice); all of them by default.")
     var providers: [String] = []
 
     func validate() throws {
-        for name in providers where !Self.known.contains(Provider(rawValue: name)) {
-            throw ValidationError("\(name) must be apple, google, revenuecat or stripe")
+        for name in providers where !Provider.adapted.contains(Provider(rawValue: name)) {
+            throw ValidationError("\(name) must be \(Provider.choice)")
         }
     }
-
-    private static let known: [Provider] = [.apple, .google, .revenuecat, .stripe]
 
     private static func vectors(of provider: Provider, in folder: String) throws -> [Vector] {
         let folder = URL(fileURLWithPath: folder).appendingPathComponent(provider.rawValue)
@@ -50,10 +48,10 @@ struct ShowCoverage: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let vectors = try Self.known.flatMap { try Self.vectors(of: $0, in: self.vectors) }
+        let vectors = try Provider.adapted.flatMap { try Self.vectors(of: $0, in: self.vectors) }
         var page = try write.map { String(decoding: try contents(of: $0), as: UTF8.self) }
         var unexplained = 0
-        for provider in providers.isEmpty ? Self.known : providers.map(Provider.init(rawValue:)) {
+        for provider in providers.isEmpty ? Provider.adapted : providers.map(Provider.init(rawValue:)) {
             let coverage = try await Progress.during("\(provider)") { try await Coverage(provider, vectors: vectors) }
             if let text = page {
                 guard let inserted = coverage.inserted(into: text) else {

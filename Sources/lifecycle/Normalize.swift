@@ -24,7 +24,7 @@ struct Normalize: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "The sender of the bodies: apple, google, revenuecat or stripe.")
+    @Option(help: "The sender of the bodies: \(Provider.choice).")
     var provider: String
 
     @Option(help: ArgumentHelp("The receiver's configuration, a JSON file.", valueName: "file"))
@@ -37,8 +37,8 @@ struct Normalize: AsyncParsableCommand {
     var bodies: [String]
 
     func validate() throws {
-        guard Receivers.providers.contains(Provider(rawValue: provider)) else {
-            throw ValidationError("--provider must be apple, google, revenuecat or stripe")
+        guard Receivers.kind(for: Provider(rawValue: provider)) != nil else {
+            throw ValidationError("--provider must be \(Provider.choice)")
         }
     }
 

@@ -6,7 +6,7 @@ import Normalizer
 
 /// The providers that play a story, and the seed and time of it.
 struct StoryOptions: ParsableArguments {
-    @Option(help: "apple, google, revenuecat or stripe; every provider that has the story by default.")
+    @Option(help: "\(Provider.choice); every provider that has the story by default.")
     var provider: String?
 
     @Option(
@@ -55,7 +55,7 @@ struct StoryOptions: ParsableArguments {
         get throws {
             guard let provider else { return Story.providers }
             guard let known = Story.providers.first(where: { $0.rawValue == provider }) else {
-                throw ValidationError("--provider must be apple, google, revenuecat or stripe")
+                throw ValidationError("--provider must be \(Provider.choice)")
             }
             return [known]
         }
@@ -73,7 +73,8 @@ struct StoryOptions: ParsableArguments {
             let google = try GoogleSimulator(seed: seed)
             return audience.map { google.pushing(to: $0) } ?? google
         case .revenuecat: return RevenueCatSimulator(seed: seed, store: store)
-        default: return StripeSimulator(seed: seed)
+        case .stripe: return StripeSimulator(seed: seed)
+        default: throw ValidationError("--provider must be \(Provider.choice)")
         }
     }
 

@@ -4,7 +4,7 @@ import NotificationCoverage
 import Testing
 
 @Suite struct CoverageTests {
-    @Test(arguments: [Provider.apple, .google, .revenuecat, .stripe])
+    @Test(arguments: Provider.adapted)
     func nothingIsUnexplainedAndThePageIsCurrent(_ provider: Provider) async throws {
         let coverage = try await Coverage(provider, vectors: Corpus.vectors)
         #expect(coverage.unexplained == [])

@@ -8,7 +8,7 @@ import Testing
 import WireJSON
 
 @Suite struct SchemaTests {
-    private static let providers: [Provider] = [.apple, .google, .revenuecat, .stripe]
+    private static let providers = Provider.adapted
 
     @Test("A temporary grant without a product gives access, and is written as documented")
     func grantWithoutProduct() async throws {

@@ -10,7 +10,7 @@ import WireJSON
 @Suite("Test vectors")
 struct VectorFileTests {
     private static let isLong = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1"
-    static let providers: [Provider] = [.apple, .google, .revenuecat, .stripe]
+    static let providers = Provider.adapted
 
     @Test("the committed files are what the cases make, line by line", arguments: providers)
     func generated(_ provider: Provider) async throws {

@@ -15,7 +15,7 @@ package enum Corpus {
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("TestVectors")
         var vectors: [Vector] = []
-        for provider in ["apple", "google", "revenuecat", "stripe"] {
+        for provider in Provider.adapted.map(\.rawValue) {
             let folder = root.appendingPathComponent(provider)
             let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
             for name in names.sorted() where name.hasSuffix(".jsonl") {

@@ -9,7 +9,7 @@ guard CommandLine.arguments.count == 2 else {
 }
 let folder = URL(fileURLWithPath: CommandLine.arguments[1])
 do {
-    for provider in [Provider.apple, .google, .revenuecat, .stripe] {
+    for provider in Provider.adapted {
         for (path, lines) in try await VectorFiles.all(of: provider) {
             let file = folder.appendingPathComponent(path)
             try FileManager.default.createDirectory(

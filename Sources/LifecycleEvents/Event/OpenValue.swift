@@ -41,6 +41,17 @@ public struct Provider: OpenValue {
     public static let host: Provider = "host"
 }
 
+extension Provider {
+    /// The providers that this package has adapters and simulators for, in the order in which pages list them.
+    package static let adapted: [Provider] = [.apple, .google, .revenuecat, .stripe]
+
+    /// Their names, as help and errors give the choice: `apple, google, revenuecat or stripe`.
+    package static var choice: String {
+        let names = adapted.map(\.rawValue)
+        return names.dropLast().joined(separator: ", ") + names.suffix(1).map { " or \($0)" }.joined()
+    }
+}
+
 /// The store that a purchase lives in, whatever service reports it.
 public struct Store: OpenValue {
     /// The name used in JSON and in event identities.

@@ -2,7 +2,7 @@ public import LifecycleEvents
 
 extension Story {
     /// The providers that stories are played on.
-    public static let providers: [Provider] = [.apple, .google, .revenuecat, .stripe]
+    public static let providers = Provider.adapted
 
     /// The reason that a provider cannot play this story; nil if it can.
     public func absence(at provider: Provider) -> String? {

@@ -62,7 +62,7 @@ struct ProviderAccess {
         do {
             let reader = try ObjectReader(parsing: contents(of: path))
             guard let members = Self.members[provider] else {
-                throw ValidationError("--provider must be apple, google, revenuecat or stripe")
+                throw ValidationError("--provider must be \(Provider.choice)")
             }
             try reader.refuseMembers(otherThan: members.union(Self.common))
             try self.init(provider, reader)
@@ -90,7 +90,8 @@ struct ProviderAccess {
         case .apple: try apple(reader, redirected("api.storekit.apple.com"))
         case .google: try google(reader, port: port)
         case .revenuecat: try revenueCat(reader, redirected("api.revenuecat.com"))
-        default: try stripe(reader, redirected("api.stripe.com"))
+        case .stripe: try stripe(reader, redirected("api.stripe.com"))
+        default: throw ValidationError("--provider must be \(Provider.choice)")
         }
     }
 
