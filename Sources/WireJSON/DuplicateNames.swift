@@ -11,20 +11,20 @@ enum DuplicateNames {
     static func last(
         _ count: Int,
         of names: Span<JSONMember>,
-        _ nodes: Span<JSONNode>,
-        _ text: Span<UInt8>
+        nodes: Span<JSONNode>,
+        in text: Span<UInt8>
     ) -> Int? {
         guard count > 1, count <= names.count else { return nil }
         let names = names.extracting(last: count)
-        if count <= pairwise { return amongFew(names, nodes, text) }
-        return count <= tabled ? amongSome(names, nodes, text) : amongMany(names, nodes, text)
+        if count <= pairwise { return amongFew(names, nodes: nodes, in: text) }
+        return count <= tabled ? amongSome(names, nodes: nodes, in: text) : amongMany(names, nodes: nodes, in: text)
     }
 
     @inline(__always)
-    private static func amongFew(_ names: Span<JSONMember>, _ nodes: Span<JSONNode>, _ text: Span<UInt8>) -> Int? {
+    private static func amongFew(_ names: Span<JSONMember>, nodes: Span<JSONNode>, in text: Span<UInt8>) -> Int? {
         for later in 1..<names.count {
             for earlier in 0..<later where names[later].isLike(names[earlier]) {
-                if order(names[earlier], names[later], nodes, text) == 0 { return names[later].node }
+                if order(names[earlier], names[later], nodes: nodes, in: text) == 0 { return names[later].node }
             }
         }
         return nil
@@ -32,7 +32,7 @@ enum DuplicateNames {
 
     /// Open addressing with linear probing: whatever the fingerprints, there are at most `tabled` names to probe.
     @inline(never)
-    private static func amongSome(_ names: Span<JSONMember>, _ nodes: Span<JSONNode>, _ text: Span<UInt8>) -> Int? {
+    private static func amongSome(_ names: Span<JSONMember>, nodes: Span<JSONNode>, in text: Span<UInt8>) -> Int? {
         var slots = InlineArray<256, UInt8>(repeating: 0)
         for later in 0..<names.count {
             let name = names[later]
@@ -42,7 +42,8 @@ enum DuplicateNames {
                 if name.isLike(earlier) {
                     // Seldom met, easily made and as long as a document may be: to compare each of such names with
                     // all before it would take a hundred times as long as reading them.
-                    return order(earlier, name, nodes, text) == 0 ? name.node : amongMany(names, nodes, text)
+                    return order(earlier, name, nodes: nodes, in: text) == 0
+                        ? name.node : amongMany(names, nodes: nodes, in: text)
                 }
                 slot = (slot &+ 1) & 255
             }
@@ -52,7 +53,7 @@ enum DuplicateNames {
     }
 
     @inline(never)
-    private static func amongMany(_ names: Span<JSONMember>, _ nodes: Span<JSONNode>, _ text: Span<UInt8>) -> Int? {
+    private static func amongMany(_ names: Span<JSONMember>, nodes: Span<JSONNode>, in text: Span<UInt8>) -> Int? {
         var sorted: [JSONMember] = []
         sorted.reserveCapacity(names.count)
         for index in names.indices { sorted.append(names[index]) }
@@ -62,8 +63,8 @@ enum DuplicateNames {
             var end = start &+ 1
             while end < sorted.count, sorted[end].isLike(sorted[start]) { end &+= 1 }
             if end &- start > 1 {
-                let alike = sorted[start..<end].sorted { order($0, $1, nodes, text) < 0 }
-                for (one, other) in zip(alike, alike.dropFirst()) where order(one, other, nodes, text) == 0 {
+                let alike = sorted[start..<end].sorted { order($0, $1, nodes: nodes, in: text) < 0 }
+                for (one, other) in zip(alike, alike.dropFirst()) where order(one, other, nodes: nodes, in: text) == 0 {
                     return max(one.node, other.node)
                 }
             }
@@ -76,8 +77,8 @@ enum DuplicateNames {
     private static func order(
         _ one: JSONMember,
         _ other: JSONMember,
-        _ nodes: Span<JSONNode>,
-        _ text: Span<UInt8>
+        nodes: Span<JSONNode>,
+        in text: Span<UInt8>
     ) -> Int {
         let one = nodes[one.node]
         let other = nodes[other.node]

@@ -48,10 +48,10 @@ struct DocumentIndex {
                     try open.append(addingCapacity: openNames) { (open) throws(JSONError) in
                         position = try StructureIndexer.index(
                             text,
-                            &nodes,
-                            &containers,
-                            &members,
-                            &open,
+                            nodes: &nodes,
+                            containers: &containers,
+                            members: &members,
+                            open: &open,
                             maximumDepth: limits.maximumDepth
                         )
                     }
@@ -74,10 +74,10 @@ enum StructureIndexer {
     /// - Returns: the position at which one of the spans was full, or nil.
     static func index(
         _ text: Span<UInt8>,
-        _ nodes: inout OutputSpan<JSONNode>,
-        _ containers: inout OutputSpan<JSONContainer>,
-        _ members: inout OutputSpan<JSONMember>,
-        _ open: inout OutputSpan<JSONMember>,
+        nodes: inout OutputSpan<JSONNode>,
+        containers: inout OutputSpan<JSONContainer>,
+        members: inout OutputSpan<JSONMember>,
+        open: inout OutputSpan<JSONMember>,
         maximumDepth: Int
     ) throws(JSONError) -> Int? {
         // In a variable that nothing else can refer to, if it needs no store and no load for each node.
@@ -85,7 +85,16 @@ enum StructureIndexer {
         var ownOpen = consume open
         let result: Result<Int?, JSONError>
         do throws(JSONError) {
-            result = .success(try read(text, &own, &containers, &members, &ownOpen, maximumDepth: maximumDepth))
+            result = .success(
+                try read(
+                    text,
+                    nodes: &own,
+                    containers: &containers,
+                    members: &members,
+                    open: &ownOpen,
+                    maximumDepth: maximumDepth
+                )
+            )
         } catch {
             result = .failure(error)
         }
@@ -106,10 +115,10 @@ enum StructureIndexer {
     @inline(__always)
     private static func read(
         _ text: Span<UInt8>,
-        _ nodes: inout OutputSpan<JSONNode>,
-        _ containers: inout OutputSpan<JSONContainer>,
-        _ members: inout OutputSpan<JSONMember>,
-        _ open: inout OutputSpan<JSONMember>,
+        nodes: inout OutputSpan<JSONNode>,
+        containers: inout OutputSpan<JSONContainer>,
+        members: inout OutputSpan<JSONMember>,
+        open: inout OutputSpan<JSONMember>,
         maximumDepth: Int
     ) throws(JSONError) -> Int? {
         var scope = Scope()
@@ -148,20 +157,20 @@ enum StructureIndexer {
                 let isInteger = try number(text, &end)
                 nodes.append(JSONNode(kind: .number, flag: isInteger, start: position, end: end, next: next))
             case UInt8(ascii: "n"):
-                end = try literal(0x6C6C_756E, text, position)
+                end = try literal(0x6C6C_756E, in: text, at: position)
                 nodes.append(JSONNode(kind: .null, start: position, end: end, next: next))
             case UInt8(ascii: "t"):
-                end = try literal(0x6575_7274, text, position)
+                end = try literal(0x6575_7274, in: text, at: position)
                 nodes.append(JSONNode(kind: .true, start: position, end: end, next: next))
             case UInt8(ascii: "f"):
-                end = try literal(0x6573_6C61, text, position &+ 1)
+                end = try literal(0x6573_6C61, in: text, at: position &+ 1)
                 nodes.append(JSONNode(kind: .false, start: position, end: end, next: next))
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 guard scope.depth < maximumDepth else { throw error(.tooDeep(limit: maximumDepth), Int(position)) }
                 guard containers.count < containers.capacity else { return Int(position) }
                 let opened = containers.count
                 let isObject = octet == UInt8(ascii: "{")
-                begin(&scope, isObject: isObject, node: nodes.count, &containers)
+                begin(&scope, isObject: isObject, node: nodes.count, containers: &containers)
                 nodes.append(
                     JSONNode(
                         kind: isObject ? .object : .array,
@@ -171,11 +180,19 @@ enum StructureIndexer {
                         next: next
                     )
                 )
-                (position, octet) = try token(text, position &+ 1, &indentation, deeper: 1)
+                (position, octet) = try token(text, at: position &+ 1, indentation: &indentation, deeper: 1)
                 guard octet == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else { continue }
                 end = position &+ 1
                 var all = nodes.mutableSpan
-                try finish(&scope, at: end, text, &all, &containers, &members, &open)
+                try finish(
+                    &scope,
+                    at: end,
+                    of: text,
+                    nodes: &all,
+                    containers: &containers,
+                    members: &members,
+                    open: &open
+                )
             default:
                 throw error(.unexpectedOctet, Int(position))
             }
@@ -200,7 +217,16 @@ enum StructureIndexer {
             }
             var all = nodes.mutableSpan
             guard
-                let next = try afterValue(end, text, &all, &containers, &members, &open, &scope, &indentation)
+                let next = try afterValue(
+                    end,
+                    in: text,
+                    nodes: &all,
+                    containers: &containers,
+                    members: &members,
+                    open: &open,
+                    scope: &scope,
+                    indentation: &indentation
+                )
             else { return nil }
             (position, octet) = next
         }
@@ -213,7 +239,7 @@ enum StructureIndexer {
         _ scope: inout Scope,
         isObject: Bool,
         node: Int,
-        _ containers: inout OutputSpan<JSONContainer>
+        containers: inout OutputSpan<JSONContainer>
     ) {
         if scope.depth > 0 { containers[Int(scope.container)].count = UInt32(truncatingIfNeeded: scope.count) }
         let opened = UInt32(truncatingIfNeeded: containers.count)
@@ -232,24 +258,34 @@ enum StructureIndexer {
     @inline(never)
     private static func afterValue(
         _ end: UInt32,
-        _ text: Span<UInt8>,
-        _ nodes: inout MutableSpan<JSONNode>,
-        _ containers: inout OutputSpan<JSONContainer>,
-        _ members: inout OutputSpan<JSONMember>,
-        _ open: inout OutputSpan<JSONMember>,
-        _ scope: inout Scope,
-        _ indentation: inout Indentation
+        in text: Span<UInt8>,
+        nodes: inout MutableSpan<JSONNode>,
+        containers: inout OutputSpan<JSONContainer>,
+        members: inout OutputSpan<JSONMember>,
+        open: inout OutputSpan<JSONMember>,
+        scope: inout Scope,
+        indentation: inout Indentation
     ) throws(JSONError) -> (UInt32, UInt8)? {
         var end = end
         while scope.depth > 0 {
             scope.count &+= 1
-            let (position, octet) = try token(text, end, &indentation, deeper: -1)
-            if octet == UInt8(ascii: ",") { return try token(text, position &+ 1, &indentation, deeper: 0) }
+            let (position, octet) = try token(text, at: end, indentation: &indentation, deeper: -1)
+            if octet == UInt8(ascii: ",") {
+                return try token(text, at: position &+ 1, indentation: &indentation, deeper: 0)
+            }
             guard octet == (scope.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
                 throw error(.unexpectedOctet, Int(position))
             }
             end = position &+ 1
-            try finish(&scope, at: end, text, &nodes, &containers, &members, &open)
+            try finish(
+                &scope,
+                at: end,
+                of: text,
+                nodes: &nodes,
+                containers: &containers,
+                members: &members,
+                open: &open
+            )
         }
         let position = afterWhitespace(text, end)
         guard position == text.count else { throw error(.trailingOctets, Int(position)) }
@@ -266,11 +302,11 @@ enum StructureIndexer {
     private static func finish(
         _ scope: inout Scope,
         at end: UInt32,
-        _ text: Span<UInt8>,
-        _ nodes: inout MutableSpan<JSONNode>,
-        _ containers: inout OutputSpan<JSONContainer>,
-        _ members: inout OutputSpan<JSONMember>,
-        _ open: inout OutputSpan<JSONMember>
+        of text: Span<UInt8>,
+        nodes: inout MutableSpan<JSONNode>,
+        containers: inout OutputSpan<JSONContainer>,
+        members: inout OutputSpan<JSONMember>,
+        open: inout OutputSpan<JSONMember>
     ) throws(JSONError) {
         let closed = Int(scope.container)
         let node = Int(containers[closed].node)
@@ -283,7 +319,7 @@ enum StructureIndexer {
             append(open.span.extracting(last: count), to: &list)
             members = list
             open.removeLast(count)
-            if let duplicate = DuplicateNames.last(count, of: members.span, nodes.span, text) {
+            if let duplicate = DuplicateNames.last(count, of: members.span, nodes: nodes.span, in: text) {
                 throw error(.duplicateMember, Int(nodes[duplicate].start) &- 1)
             }
         }
@@ -334,8 +370,8 @@ enum StructureIndexer {
     @inline(__always)
     private static func token(
         _ text: Span<UInt8>,
-        _ position: UInt32,
-        _ indentation: inout Indentation,
+        at position: UInt32,
+        indentation: inout Indentation,
         deeper: Int
     ) throws(JSONError) -> (UInt32, UInt8) {
         let index = Int(position)
@@ -350,7 +386,7 @@ enum StructureIndexer {
                     let octet = text[Int(next)]
                     if octet > 0x20 { return (next, octet) }
                 }
-                return try tokenOfLine(text, position &+ 1, &indentation, after: last)
+                return try tokenOfLine(text, at: position &+ 1, indentation: &indentation, after: last)
             }
         }
         return try tokenAfterMore(text, position)
@@ -359,8 +395,8 @@ enum StructureIndexer {
     @inline(never)
     private static func tokenOfLine(
         _ text: Span<UInt8>,
-        _ start: UInt32,
-        _ indentation: inout Indentation,
+        at start: UInt32,
+        indentation: inout Indentation,
         after last: UInt32
     ) throws(JSONError) -> (UInt32, UInt8) {
         indentation.count(text.words(at: Int(start)), after: last)
@@ -450,18 +486,18 @@ enum StructureIndexer {
     @inline(__always)
     private static func literal(
         _ octets: UInt32,
-        _ text: Span<UInt8>,
-        _ position: UInt32
+        in text: Span<UInt8>,
+        at position: UInt32
     ) throws(JSONError) -> UInt32 {
         let index = Int(position)
         guard index &+ 4 <= text.count, text.halfWord(at: index) == octets else {
-            throw malformedLiteral(octets, text, index)
+            throw malformedLiteral(octets, in: text, at: index)
         }
         return position &+ 4
     }
 
     @inline(never)
-    private static func malformedLiteral(_ octets: UInt32, _ text: Span<UInt8>, _ position: Int) -> JSONError {
+    private static func malformedLiteral(_ octets: UInt32, in text: Span<UInt8>, at position: Int) -> JSONError {
         for offset in 0..<4 {
             guard position &+ offset < text.count else { break }
             guard text[position &+ offset] == UInt8(truncatingIfNeeded: octets &>> (8 &* UInt32(offset))) else {
