@@ -174,7 +174,7 @@ func pull(
 ) async throws {
     // snippet.show
     let worker = try PullWorker(
-        PullConfiguration(subscription: "projects/my-project/subscriptions/play-events"),
+        PullWorker.Configuration(subscription: "projects/my-project/subscriptions/play-events"),
         transport: transport,
         tokens: try ServiceAccountTokenSource(account, scopes: [.pubSub], transport: transport, now: { Date() }),
         now: { Date() }

@@ -18,7 +18,7 @@ struct PullSettings {
     let subscription: String
     let account: ServiceAccount
     var google: GooglePlayAdapter.Configuration
-    var worker: PullConfiguration
+    var worker: PullWorker.Configuration
     let trustRoots: CurlTransport.Configuration.TrustRoots
     /// The emulators on this host, in tests.
     private let play: HTTPSURL?
@@ -59,7 +59,7 @@ struct PullSettings {
         let emulator = try reader.optionalValue("emulator").map { try ObjectReader($0) }
         if let emulator { try emulator.refuseMembers(otherThan: Self.emulatorMembers) }
         let pubsub = try emulator?.optionalString("pubsub").map { try Self.address($0) }
-        worker = PullConfiguration(
+        worker = PullWorker.Configuration(
             subscription: subscription,
             endpoint: try pubsub.map { try .emulator(host: $0.host, port: $0.port) }
         )

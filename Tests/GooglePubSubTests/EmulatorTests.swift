@@ -131,7 +131,7 @@ struct EmulatorTests {
             for start in stride(from: 0, to: 1000, by: 100) {
                 try await emulator.publish(tokens[start..<(start + 100)])
             }
-            var configuration = PullConfiguration(
+            var configuration = PullWorker.Configuration(
                 subscription: Google.subscription,
                 endpoint: try .emulator(host: "127.0.0.1", port: emulator.port)
             )
@@ -172,7 +172,7 @@ struct EmulatorTests {
     }
 
     /// Publishes one more message, which is then the only one that comes.
-    private func nothingIsLeft(_ configuration: PullConfiguration, _ emulator: Emulator) async throws {
+    private func nothingIsLeft(_ configuration: PullWorker.Configuration, _ emulator: Emulator) async throws {
         let worker = try PullWorker(
             configuration,
             transport: emulator.transport,
@@ -195,7 +195,7 @@ struct EmulatorTests {
             try await emulator.createTopic()
             try await emulator.createSubscription("")
             try await emulator.publish(["long"])
-            var configuration = PullConfiguration(
+            var configuration = PullWorker.Configuration(
                 subscription: Google.subscription,
                 endpoint: try .emulator(host: "127.0.0.1", port: emulator.port)
             )

@@ -12,7 +12,7 @@ struct PubSubAPITests {
 
     func api(_ tokens: (any AccessTokenSource)? = nil) throws -> PubSubAPI {
         try PubSubAPI(
-            PullConfiguration(subscription: Google.subscription),
+            PullWorker.Configuration(subscription: Google.subscription),
             transport: transport,
             tokens: tokens ?? self.tokens,
             clock: TestClock(jumping: true)

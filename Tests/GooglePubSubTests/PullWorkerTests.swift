@@ -150,9 +150,9 @@ struct PullWorkerTests {
 
     func worker(
         transport: (any HTTPTransport)? = nil,
-        _ change: (inout PullConfiguration) -> Void = { _ in }
+        _ change: (inout PullWorker.Configuration) -> Void = { _ in }
     ) throws -> PullWorker {
-        var configuration = PullConfiguration(subscription: Google.subscription)
+        var configuration = PullWorker.Configuration(subscription: Google.subscription)
         configuration.report = { [reports] report in reports.all.withLock { $0.append(report) } }
         change(&configuration)
         return try PullWorker(
@@ -382,7 +382,7 @@ struct PullWorkerTests {
     }
 
     func worker(tokensFrom endpoint: StubTransport, over transport: StubTransport? = nil) throws -> PullWorker {
-        var configuration = PullConfiguration(subscription: Google.subscription)
+        var configuration = PullWorker.Configuration(subscription: Google.subscription)
         configuration.report = { [reports] report in reports.all.withLock { $0.append(report) } }
         return try PullWorker(
             configuration,
@@ -824,14 +824,14 @@ struct PullWorkerTests {
             { $0.maximumResponseBytes = 0 }, { $0.rememberedMessages = -1 }, { $0.acknowledgementDeadline = .zero },
             { $0.acknowledgementDeadline = .seconds(601) }, { $0.maximumExtension = .seconds(-1) },
             { $0.maximumOutstandingMessages = 10_001 },
-        ] as [@Sendable (inout PullConfiguration) -> Void]
+        ] as [@Sendable (inout PullWorker.Configuration) -> Void]
     )
-    func refusesConfigurations(_ change: @Sendable (inout PullConfiguration) -> Void) {
+    func refusesConfigurations(_ change: @Sendable (inout PullWorker.Configuration) -> Void) {
         #expect(throws: ConfigurationError.self) { try worker(change) }
     }
 
     @Test func tokensGoToGoogleOnly() throws {
-        var configuration = PullConfiguration(subscription: Google.subscription)
+        var configuration = PullWorker.Configuration(subscription: Google.subscription)
         let transport = StubTransport()
         #expect(throws: ConfigurationError.self) {
             try PullWorker(configuration, transport: transport, tokens: nil, now: { Google.receivedAt })

@@ -51,7 +51,7 @@ import Testing
             "apple",
             configuration.sources[0].adapter,
             pull: PullSettings(
-                configuration: PullConfiguration(subscription: "projects/example/subscriptions/play"),
+                configuration: PullWorker.Configuration(subscription: "projects/example/subscriptions/play"),
                 transport: StubTransport()
             )
         )

@@ -32,7 +32,7 @@ import Testing
             source: "play",
             adapter: adapter,
             settings: PullSettings(
-                configuration: PullConfiguration(
+                configuration: PullWorker.Configuration(
                     subscription: Self.subscription,
                     endpoint: try .emulator(host: "127.0.0.1", port: port)
                 ),

@@ -74,7 +74,7 @@ struct PubSubAPI: Sendable {
     private let subscription: String
 
     init(
-        _ configuration: PullConfiguration,
+        _ configuration: PullWorker.Configuration,
         transport: any HTTPTransport,
         tokens: (any AccessTokenSource)?,
         clock: any Clock<Duration>

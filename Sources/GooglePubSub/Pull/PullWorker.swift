@@ -67,7 +67,7 @@ public final class PullWorker: Sendable {
         var interruptible: Task<Void, Never>?
     }
 
-    private let configuration: PullConfiguration
+    private let configuration: PullWorker.Configuration
     private let api: PubSubAPI
     private let clock: any Clock<Duration>
     private let time: ElapsedTime
@@ -88,7 +88,7 @@ public final class PullWorker: Sendable {
     ///   - now: the time of day, which becomes a message's time of receipt.
     /// - Throws: `ConfigurationError`.
     public init(
-        _ configuration: PullConfiguration,
+        _ configuration: PullWorker.Configuration,
         transport: any HTTPTransport,
         tokens: (any AccessTokenSource)?,
         clock: any Clock<Duration> = ContinuousClock(),

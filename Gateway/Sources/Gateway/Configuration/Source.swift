@@ -172,7 +172,7 @@ package struct Source: Sendable {
         )
         let tokens = try ServiceAccountTokenSource(account, scopes: [.pubSub], transport: transport, now: { Date() })
         let pull = PullSettings(
-            configuration: PullConfiguration(subscription: subscription),
+            configuration: PullWorker.Configuration(subscription: subscription),
             transport: transport,
             tokens: tokens
         )

@@ -8,7 +8,7 @@ import ServiceLifecycle
 
 /// From where a source pulls, and as whom.
 struct PullSettings: Sendable {
-    var configuration: PullConfiguration
+    var configuration: PullWorker.Configuration
     var transport: any HTTPTransport
     /// Nil for an emulator, which is sent no token.
     var tokens: (any AccessTokenSource)?
