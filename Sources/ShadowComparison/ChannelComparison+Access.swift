@@ -5,9 +5,9 @@ extension ChannelComparison {
     mutating func compareAccess(
         _ left: Channel,
         _ right: Channel,
-        _ purchases: AccountLedger,
-        _ tolerance: Int64,
-        _ range: Range<Date>?
+        of purchases: AccountLedger,
+        tolerance: Int64,
+        in range: Range<Date>?
     ) {
         let (first, second) = (AccountLedger(statements: left.statements), AccountLedger(statements: right.statements))
         func expected(of channel: Channel, toldBy other: Channel) -> Set<SubscriptionID> {
@@ -32,7 +32,8 @@ extension ChannelComparison {
                 }
                 continue
             }
-            access += Self.stretches(purchase.subscription, states[0], states[1], range).filter { stretch in
+            access += Self.stretches(purchase.subscription, between: states[0], and: states[1], in: range).filter {
+                stretch in
                 guard let until = stretch.until else { return true }
                 let (length, overflow) = until.millisecondsSince1970
                     .subtractingReportingOverflow(stretch.from.millisecondsSince1970)
@@ -43,9 +44,9 @@ extension ChannelComparison {
 
     private static func stretches(
         _ lineage: SubscriptionID,
-        _ first: [SubscriptionState],
-        _ second: [SubscriptionState],
-        _ range: Range<Date>?
+        between first: [SubscriptionState],
+        and second: [SubscriptionState],
+        in range: Range<Date>?
     ) -> [AccessDifference] {
         var moments: Set<Date> = []
         for state in first + second {

@@ -145,7 +145,7 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
         var remaining: [NormalizedEvent] = []
         for event in left.distinct {
             if let other = unmatched.removeValue(forKey: event.id) {
-                add(event, other, slack, range)
+                add(event, other, slack: slack, in: range)
             } else {
                 remaining.append(event)
             }
@@ -155,7 +155,7 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
         for (event, counterpart) in zip(remaining, counterparts) {
             if let counterpart {
                 unmatched[candidates[counterpart].id] = nil
-                add(event, candidates[counterpart], slack, range)
+                add(event, candidates[counterpart], slack: slack, in: range)
             } else if range?.contains(event.assertedAt) != false {
                 let isExpected = right.canTell(event) && !left.saysOtherwise(event)
                 if isExpected { onlyFirst.append(Item(event)) } else { withoutCounterpart.append(Item(event)) }
@@ -165,7 +165,7 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
             let isExpected = left.canTell(event) && !right.saysOtherwise(event)
             if isExpected { onlySecond.append(Item(event)) } else { withoutCounterpart.append(Item(event)) }
         }
-        compareAccess(left, right, purchases, slack, range)
+        compareAccess(left, right, of: purchases, tolerance: slack, in: range)
     }
 
     /// True if both sides agree in everything that both can report, and neither saw an event that the other did not.
@@ -177,11 +177,11 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
     private mutating func add(
         _ first: NormalizedEvent,
         _ second: NormalizedEvent,
-        _ slack: Int64,
-        _ range: Range<Date>?
+        slack: Int64,
+        in range: Range<Date>?
     ) {
         if let range, !range.contains(first.assertedAt), !range.contains(second.assertedAt) { return }
-        let differences = Self.differences(first, second, slack)
+        let differences = Self.differences(first, second, slack: slack)
         let pair = Pair(first: Item(first), second: Item(second), differences: differences)
         if differences.isEmpty { agreeing.append(pair) } else { differing.append(pair) }
     }
@@ -251,29 +251,33 @@ extension ChannelComparison {
     private static func differences(
         _ one: NormalizedEvent,
         _ other: NormalizedEvent,
-        _ slack: Int64
+        slack: Int64
     ) -> [Difference] {
         var differences: [Difference] = []
-        func compare(_ member: String, _ first: String?, _ second: String?) {
+        func compare(_ member: String, _ first: String?, with second: String?) {
             // A side contradicts nothing that it does not state.
             guard let first, let second, !first.hasOctets(of: second) else { return }
             differences.append(Difference(member: member, first: first, second: second))
         }
-        func compare(_ member: String, _ first: Date?, _ second: Date?) {
+        func compare(_ member: String, _ first: Date?, with second: Date?) {
             guard let first, let second else { return }
             let (difference, overflow) = first.millisecondsSince1970
                 .subtractingReportingOverflow(second.millisecondsSince1970)
             guard overflow || difference.magnitude >= max(slack.magnitude, 1000) else { return }
-            compare(member, RFC3339.string(first.millisecondsSince1970), RFC3339.string(second.millisecondsSince1970))
+            compare(
+                member,
+                RFC3339.string(first.millisecondsSince1970),
+                with: RFC3339.string(second.millisecondsSince1970)
+            )
         }
         // A bank's decision on Play is a refund in a relay's words.
         let names = Set([one.kind.commonName, other.kind.commonName])
-        if names != ["chargeback", "refunded"] { compare("meaning", meaning(one), meaning(other)) }
-        compare("store", one.homeStore.rawValue, other.homeStore.rawValue)
-        compare("environment", one.environment.rawValue, other.environment.rawValue)
-        compare("transaction", one.transaction, other.transaction)
-        compare("product.id", one.product?.id, other.product?.id)
-        compare("product.base_plan", one.product?.basePlan, other.product?.basePlan)
+        if names != ["chargeback", "refunded"] { compare("meaning", meaning(one), with: meaning(other)) }
+        compare("store", one.homeStore.rawValue, with: other.homeStore.rawValue)
+        compare("environment", one.environment.rawValue, with: other.environment.rawValue)
+        compare("transaction", one.transaction, with: other.transaction)
+        compare("product.id", one.product?.id, with: other.product?.id)
+        compare("product.base_plan", one.product?.basePlan, with: other.product?.basePlan)
         switch (one.event, other.event) {
         // Of a failed charge or a refund, a relay's period ends with grace or refund; only a beginning states the period.
         case (.started, _), (.renewed, _), (.productChanged, _):
@@ -283,29 +287,33 @@ extension ChannelComparison {
             {
                 differences.append(Difference(member: "account"))
             }
-            compare("period.start", one.period?.start, other.period?.start)
-            compare("period.end", one.period?.end, other.period?.end)
+            compare("period.start", one.period?.start, with: other.period?.start)
+            compare("period.end", one.period?.end, with: other.period?.end)
         case (.oneTimePurchased(let first), .oneTimePurchased(let second)):
             if one.namesAnotherOwner(than: other) { differences.append(Difference(member: "account")) }
             if first.type != .unknown, second.type != .unknown {
-                compare("detail.type", "\(first.type)", "\(second.type)")
+                compare("detail.type", "\(first.type)", with: "\(second.type)")
             }
-            compare("detail.quantity", "\(first.quantity)", "\(second.quantity)")
-            compare("detail.expires", first.expires, second.expires)
+            compare("detail.quantity", "\(first.quantity)", with: "\(second.quantity)")
+            compare("detail.expires", first.expires, with: second.expires)
         case (.refunded(let first), .refunded(let second)):
-            compare("detail.scope", "\(first.scope)", "\(second.scope)")
+            compare("detail.scope", "\(first.scope)", with: "\(second.scope)")
         case (.billingIssue(let first), .billingIssue(let second)):
-            compare("detail.access", first.access.name, second.access.name)
-            compare("detail.until", first.access.end, second.access.end)
+            compare("detail.access", first.access.name, with: second.access.name)
+            compare("detail.until", first.access.end, with: second.access.end)
         default:
             break
         }
         if let first = one.price, let second = other.price, first.role == second.role,
             first.role == .charged || first.role == .refund
         {
-            compare("price", first.money.description, second.money.description)
+            compare("price", first.money.description, with: second.money.description)
         }
-        compare("renewal.will_renew", one.renewal.map { "\($0.willRenew)" }, other.renewal.map { "\($0.willRenew)" })
+        compare(
+            "renewal.will_renew",
+            one.renewal.map { "\($0.willRenew)" },
+            with: other.renewal.map { "\($0.willRenew)" }
+        )
         return differences
     }
 }

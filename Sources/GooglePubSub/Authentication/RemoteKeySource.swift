@@ -117,13 +117,13 @@ public final class RemoteKeySource: KeySource {
             }
             if let flight = state.flight {
                 // The last fetch failed: only the caller that asks again waits to see if the trouble is over.
-                if state.lastFetch?.failure != nil, let key = tolerated(id, state, now) {
+                if state.lastFetch?.failure != nil, let key = tolerated(id, in: state, at: now) {
                     return .answer(.success(key))
                 }
                 return .wait(flight)
             }
             if let failure = failure(state, now) {
-                guard let key = tolerated(id, state, now) else {
+                guard let key = tolerated(id, in: state, at: now) else {
                     return .answer(.failure(Self.unavailable(failure)))
                 }
                 return .answer(.success(key))
@@ -150,10 +150,10 @@ public final class RemoteKeySource: KeySource {
     }
 
     private func tolerated(_ id: String) -> JSONWebKey? {
-        state.withLock { tolerated(id, $0, time.now) }
+        state.withLock { tolerated(id, in: $0, at: time.now) }
     }
 
-    private func tolerated(_ id: String, _ state: borrowing State, _ now: Duration) -> JSONWebKey? {
+    private func tolerated(_ id: String, in state: borrowing State, at now: Duration) -> JSONWebKey? {
         guard now < state.expiry + policy.outageTolerance else { return nil }
         return state.set?.key(id)
     }

@@ -179,7 +179,7 @@ extension PlayDeveloperAPI {
     ) async -> PlayAnswer {
         guard purchaseToken.utf8.count <= Self.maximumTokenBytes else { return .refusedHere }
         let path = ["purchases"] + product + ["tokens", .init(purchaseToken, verb: "acknowledge")]
-        return await ask(.post, packageName, path, body: body)
+        return await ask(.post, path, of: packageName, body: body)
     }
 
     private func get(
@@ -187,21 +187,21 @@ extension PlayDeveloperAPI {
         _ path: [HTTPSURL.PathSegment],
         query: [HTTPSURL.QueryItem] = []
     ) async -> PlayAnswer {
-        await ask(.get, packageName, path, query: query)
+        await ask(.get, path, of: packageName, query: query)
     }
 
     private func ask(
         _ method: HTTPTransportRequest.Method,
-        _ packageName: String,
         _ path: [HTTPSURL.PathSegment],
+        of packageName: String,
         query: [HTTPSURL.QueryItem] = [],
         body: [UInt8] = []
     ) async -> PlayAnswer {
         guard PackageName.isValid(packageName) else { return .refusedHere }
         let root: [HTTPSURL.PathSegment] = ["androidpublisher", "v3", "applications", .init(packageName)]
         guard let url = try? base.appending(path: root + path, query: query) else { return .refusedHere }
-        var (answer, isStaleToken) = await ask(method, url, body)
-        if isStaleToken { (answer, _) = await ask(method, url, body) }
+        var (answer, isStaleToken) = await ask(method, url, body: body)
+        if isStaleToken { (answer, _) = await ask(method, url, body: body) }
         return answer
     }
 
@@ -209,7 +209,7 @@ extension PlayDeveloperAPI {
     private func ask(
         _ method: HTTPTransportRequest.Method,
         _ url: HTTPSURL,
-        _ body: [UInt8]
+        body: [UInt8]
     ) async -> (PlayAnswer, isStaleToken: Bool) {
         let token: Secret
         do throws(AccessTokenError) {
@@ -219,7 +219,7 @@ extension PlayDeveloperAPI {
             return (PlayAnswer(isUnavailable ? .unavailable : .denied, status: 0, reason: error.message), false)
         }
         // The address is one already: only the access token can keep the request from being made.
-        guard let request = try? request(method, url, body, token) else {
+        guard let request = try? request(method, url, body: body, token: token) else {
             return (PlayAnswer(.denied, status: 0, reason: "unusable_access_token"), false)
         }
         var policy = retry
@@ -239,8 +239,8 @@ extension PlayDeveloperAPI {
     private func request(
         _ method: HTTPTransportRequest.Method,
         _ url: HTTPSURL,
-        _ body: [UInt8],
-        _ token: Secret
+        body: [UInt8],
+        token: Secret
     ) throws(HTTPTransportError) -> HTTPTransportRequest {
         var request = try HTTPTransportRequest(
             method,

@@ -80,7 +80,7 @@ struct PurchaseLookup {
         let answer = try await settled(expectation) {
             await api.subscription(purchaseToken: token, packageName: packageName)
         }
-        try keep(.subscription, token, answer)
+        try keep(.subscription, about: token, answer)
         try await predecessors(of: token, answer)
         return answer
     }
@@ -94,7 +94,7 @@ struct PurchaseLookup {
         let answer = try await settled(expectation) {
             await api.product(purchaseToken: token, packageName: packageName)
         }
-        try keep(.product, token, answer)
+        try keep(.product, about: token, answer)
         return answer
     }
 
@@ -109,7 +109,7 @@ struct PurchaseLookup {
             else { return }
             answer = await api.subscription(purchaseToken: linked, packageName: packageName)
             // The result of the purchase itself does not wait for rights to see those before it.
-            try keepIfAllowed(.subscription, linked, answer)
+            try keepIfAllowed(.subscription, about: linked, answer)
         }
     }
 
@@ -152,13 +152,13 @@ struct PurchaseLookup {
         guard configuration.orderLookup != .never else { return }
         let (api, packageName) = (api, packageName)
         let answer = try await settled(.voidedOrder) { await api.order(orderID, packageName: packageName) }
-        try keepIfAllowed(.order, orderID, answer)
+        try keepIfAllowed(.order, about: orderID, answer)
     }
 
     private mutating func chargedOrder(of answer: PlayAnswer) async throws(DeliveryError) {
         guard configuration.orderLookup == .charged else { return }
         for orderID in answer.paidOrderIDs {
-            try keepIfAllowed(.order, orderID, await api.order(orderID, packageName: packageName))
+            try keepIfAllowed(.order, about: orderID, await api.order(orderID, packageName: packageName))
         }
     }
 
@@ -176,12 +176,12 @@ struct PurchaseLookup {
         var pages = api.voidedPurchasePages(packageName: packageName, query).makeAsyncIterator()
         for _ in 0..<Self.voidedPages {
             guard let page = await pages.next() else { return }
-            guard page.outcome == .found else { return try keepIfAllowed(.voidedPurchase, hint.orderID, page) }
+            guard page.outcome == .found else { return try keepIfAllowed(.voidedPurchase, about: hint.orderID, page) }
             // The list is about other customers too: only the row is kept.
             guard let row = page.voidedPurchaseRow(token: hint.purchaseToken, orderID: hint.orderID) else { continue }
             var answer = page
             answer.body = row
-            return try keep(.voidedPurchase, hint.orderID, answer)
+            return try keep(.voidedPurchase, about: hint.orderID, answer)
         }
     }
 
@@ -189,7 +189,7 @@ struct PurchaseLookup {
 
     private mutating func keep(
         _ resource: GoogleResolution.Lookup.Resource,
-        _ key: String,
+        about key: String,
         _ answer: PlayAnswer
     ) throws(DeliveryError) {
         switch answer.outcome {
@@ -218,10 +218,12 @@ struct PurchaseLookup {
     /// Keeps an answer that needs a right of its own; without the right, only that part is missing.
     private mutating func keepIfAllowed(
         _ resource: GoogleResolution.Lookup.Resource,
-        _ key: String,
+        about key: String,
         _ answer: PlayAnswer
     ) throws(DeliveryError) {
-        guard answer.outcome == .denied, !answer.isAboutAccessToken else { return try keep(resource, key, answer) }
+        guard answer.outcome == .denied, !answer.isAboutAccessToken else {
+            return try keep(resource, about: key, answer)
+        }
         lookups.append(.init(resource, key, answer))
     }
 }

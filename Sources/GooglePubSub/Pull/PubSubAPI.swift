@@ -157,14 +157,16 @@ struct PubSubAPI: Sendable {
 
     /// - Parameter deadline: from now on; zero gives the messages back.
     func modifyAckDeadline(_ ids: [String], _ deadline: Duration) async -> Told {
-        await tell("modifyAckDeadline", ids, [("ackDeadlineSeconds", .integer(deadline.components.seconds))])
+        await tell("modifyAckDeadline", ids, with: [("ackDeadlineSeconds", .integer(deadline.components.seconds))])
     }
 
     /// Sends the acknowledgement or new deadline of each id.
     ///
     /// Where a subscription delivers exactly once, one id whose deadline has passed fails the request. The answer names those
     /// that were not taken, and the others were. Where it names none, as for an id that is malformed, halves are tried.
-    private func tell(_ verb: StaticString, _ ids: [String], _ members: [(String, JSONText.Value)] = []) async -> Told {
+    private func tell(_ verb: StaticString, _ ids: [String], with members: [(String, JSONText.Value)] = []) async
+        -> Told
+    {
         var told = Told()
         var groups = [ids[...]]
         var requests = 0
@@ -209,7 +211,7 @@ struct PubSubAPI: Sendable {
     ) async throws(Failure) -> HTTPTransportResponse {
         var isSecond = false
         while true {
-            let (request, token) = try await request(verb, members, timeout, maximumBytes)
+            let (request, token) = try await request(verb, members, timeout: timeout, maximumBytes: maximumBytes)
             let response: HTTPTransportResponse
             do throws(HTTPTransportError) {
                 response = try await transport.send(request, retrying: policy, clock: clock)
@@ -229,15 +231,15 @@ struct PubSubAPI: Sendable {
                 tokens?.discard(token)
                 continue
             }
-            throw Self.failure(response.status, error, response.body)
+            throw Self.failure(response.status, error, body: response.body)
         }
     }
 
     private func request(
         _ verb: StaticString,
         _ members: [(String, JSONText.Value)],
-        _ timeout: Duration,
-        _ maximumBytes: Int
+        timeout: Duration,
+        maximumBytes: Int
     ) async throws(Failure) -> (HTTPTransportRequest, Secret?) {
         let token: Secret?
         do throws(AccessTokenError) {
@@ -271,7 +273,7 @@ struct PubSubAPI: Sendable {
         }
     }
 
-    private static func failure(_ status: Int, _ error: APIErrorBody, _ body: [UInt8]) -> Failure {
+    private static func failure(_ status: Int, _ error: APIErrorBody, body: [UInt8]) -> Failure {
         let message = "status \(status)\(error.reason.map { ", \($0)" } ?? "")"
         switch status {
         case 403 where error.isAboutQuota: return .transient(message)

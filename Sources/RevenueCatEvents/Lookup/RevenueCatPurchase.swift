@@ -77,7 +77,7 @@ extension RevenueCatPurchase: CustomStringConvertible, CustomReflectable {
 extension RevenueCatPurchase {
     /// The lineage, as a webhook about the purchase has it.
     public var lineage: SubscriptionID? {
-        transaction.map { PurchaseStatement.lineage(originalTransaction ?? $0, store, environment) }
+        transaction.map { PurchaseStatement.lineage(originalTransaction ?? $0, in: store, environment) }
     }
 
     /// The transaction that a webhook about the purchase names.
@@ -314,7 +314,12 @@ extension RevenueCatPurchase {
         for (product, list) in try products.object().members {
             for value in try list.array() {
                 purchases.append(
-                    try RevenueCatPurchase(v1: value, product, customer, unlocked[Array(product.utf8)] ?? [])
+                    try RevenueCatPurchase(
+                        v1: value,
+                        product: product,
+                        customer: customer,
+                        unlocked: unlocked[Array(product.utf8)] ?? []
+                    )
                 )
             }
         }
@@ -347,9 +352,9 @@ extension RevenueCatPurchase {
 
     private init(
         v1 value: JSONValue,
-        _ productID: String,
-        _ customer: String?,
-        _ unlocked: [Unlocked]
+        product productID: String,
+        customer: String?,
+        unlocked: [Unlocked]
     ) throws(JSONError) {
         var fields = FieldReader(try ObjectReader(value), isStrict: true)
         form = .v1

@@ -316,16 +316,18 @@ extension RevenueCatSubscription {
         var subscriptions: [RevenueCatSubscription] = []
         guard let entries = subscriber.optionalValue("subscriptions") else { return [] }
         for (product, value) in try entries.object().members {
-            subscriptions.append(try RevenueCatSubscription(v1: value, product, customer, requestedAt))
+            subscriptions.append(
+                try RevenueCatSubscription(v1: value, product: product, customer: customer, at: requestedAt)
+            )
         }
         return subscriptions
     }
 
     private init(
         v1 value: JSONValue,
-        _ productID: String,
-        _ customer: String?,
-        _ date: Date
+        product productID: String,
+        customer: String?,
+        at date: Date
     ) throws(JSONError) {
         var fields = FieldReader(try ObjectReader(value), isStrict: true)
         digest = SHA256.hash(Array(value.rawBytes).span).hexadecimal

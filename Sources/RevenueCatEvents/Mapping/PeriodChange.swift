@@ -5,7 +5,7 @@ extension Mapping {
     func revoked(
         _ purchase: PurchaseStatement,
         _ reason: LifecycleEvent.Revocation.Reason,
-        _ endReason: LifecycleEvent.Expired.Reason
+        endsPeriod endReason: LifecycleEvent.Expired.Reason
     ) -> Outcome {
         guard let lineage = purchase.lineage, let at = purchase.end else {
             return .incomplete(purchase.missing([]))

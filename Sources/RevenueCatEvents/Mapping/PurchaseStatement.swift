@@ -43,10 +43,10 @@ struct PurchaseStatement {
         return event.transactionID ?? event.originalTransactionID
     }
 
-    mutating func nameLineage(_ id: String) { lineage = Self.lineage(id, store, environment) }
+    mutating func nameLineage(_ id: String) { lineage = Self.lineage(id, in: store, environment) }
 
     // Apple has one App Store: a purchase keeps its identity, whichever of the two apps reports it.
-    static func lineage(_ id: String, _ store: Store, _ environment: StoreEnvironment) -> SubscriptionID {
+    static func lineage(_ id: String, in store: Store, _ environment: StoreEnvironment) -> SubscriptionID {
         SubscriptionID(
             store: store == .macAppStore ? .appStore : store,
             environment: environment,
