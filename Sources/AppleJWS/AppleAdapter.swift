@@ -67,9 +67,7 @@ public struct AppleAdapter: ProviderAdapter {
 
     /// Where the JWS stands in a body. Its text needs no escapes; one that has some is not a JWS.
     private func signedPayload(in body: [UInt8]) throws(DeliveryError) -> Range<Int> {
-        guard body.count <= maximumBodyBytes else {
-            throw DeliveryError(.malformed, "body of \(body.count) bytes is longer than \(maximumBodyBytes)")
-        }
+        try Limits.check(body, atMost: maximumBodyBytes)
         do throws(JSONError) {
             let value = try ObjectReader(JSONDocument(parsing: body, limits: .ofAnyLength).root).value("signedPayload")
             guard let range = value.rawUTF8Range else {

@@ -47,7 +47,7 @@ extension AppleAdapter {
         /// purchase.
         public var maximumUploadAge: Duration?
         /// The longest body that is read, in bytes.
-        public var maximumBodyBytes: Int = 1 << 20
+        public var maximumBodyBytes: Int = Limits.bodyBytes
         /// How many certificate chains are remembered as valid. Apple uses very few at a time.
         public var chainCacheCapacity: Int = 32
 

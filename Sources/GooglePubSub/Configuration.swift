@@ -63,7 +63,7 @@ extension GooglePlayAdapter {
         /// of a purchase is its base; without this it is the one whose product id sorts first.
         public var addOns: Set<String> = []
         /// The longest body that is read, in bytes.
-        public var maximumBodyBytes: Int = 1 << 20
+        public var maximumBodyBytes: Int = Limits.bodyBytes
 
         /// Describes the expected deliveries.
         public init(packageNames: Set<String>, subscriptions: Set<String> = [], push: Push?) {

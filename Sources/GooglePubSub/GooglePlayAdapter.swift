@@ -51,12 +51,7 @@ public struct GooglePlayAdapter: ProviderAdapter {
         )
         let notification: GoogleNotification
         do throws(DeliveryError) {
-            guard delivery.body.count <= configuration.maximumBodyBytes else {
-                throw DeliveryError(
-                    .malformed,
-                    "body of \(delivery.body.count) bytes is longer than \(configuration.maximumBodyBytes)"
-                )
-            }
+            try Limits.check(delivery.body, atMost: configuration.maximumBodyBytes)
             let (message, layout) = try PubSubMessage.pushed(delivery)
             notification = try self.notification(message, mustNameSubscription: layout == .wrapped)
         } catch {
@@ -80,12 +75,7 @@ public struct GooglePlayAdapter: ProviderAdapter {
     ) throws(DeliveryError) -> Authenticated<GoogleNotification> {
         let notification: GoogleNotification
         do throws(DeliveryError) {
-            guard message.data.count <= configuration.maximumBodyBytes else {
-                throw DeliveryError(
-                    .malformed,
-                    "data of \(message.data.count) bytes is longer than \(configuration.maximumBodyBytes)"
-                )
-            }
+            try Limits.check(message.data, named: "data", atMost: configuration.maximumBodyBytes)
             notification = try self.notification(message, mustNameSubscription: true)
         } catch {
             throw error.authentic

@@ -77,12 +77,7 @@ package struct AppleReceiver: ConfiguredReceiver {
 
     /// The JWS of a body `{"jws":"…"}`.
     private func upload(_ delivery: Delivery) throws(DeliveryError) -> [UInt8] {
-        guard delivery.body.count <= maximumBodyBytes else {
-            throw DeliveryError(
-                .malformed,
-                "body of \(delivery.body.count) bytes is longer than \(maximumBodyBytes)"
-            )
-        }
+        try Limits.check(delivery.body, atMost: maximumBodyBytes)
         do throws(JSONError) {
             return Array(try ObjectReader(JSONDocument(parsing: delivery.body).root).utf8Slice("jws"))
         } catch {

@@ -32,7 +32,7 @@ extension RevenueCatAdapter {
         /// it is about a promotional grant, which belongs to no app.
         public var appIDs: Set<String>?
         /// The longest body that is read, in bytes.
-        public var maximumBodyBytes = 1 << 20
+        public var maximumBodyBytes = Limits.bodyBytes
         /// How to ask RevenueCat where a webhook is only a hint; nil leaves hints unresolved.
         public var lookup: RevenueCatClient?
 

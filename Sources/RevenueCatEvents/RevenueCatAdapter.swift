@@ -48,12 +48,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
     ///   cannot be read; `misdirected` for another environment or app, or where a purchase names none. The last two are
     ///   marked authentic.
     public func authenticate(_ delivery: Delivery) throws(DeliveryError) -> Authenticated<RevenueCatNotification> {
-        guard delivery.body.count <= setup.configuration.maximumBodyBytes else {
-            throw DeliveryError(
-                .malformed,
-                "body has \(delivery.body.count) bytes, at most \(setup.configuration.maximumBodyBytes)"
-            )
-        }
+        try Limits.check(delivery.body, atMost: setup.configuration.maximumBodyBytes)
         let evidence = try prove(delivery)
         let notification: RevenueCatNotification
         do throws(JSONError) {

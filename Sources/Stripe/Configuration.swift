@@ -39,7 +39,7 @@ extension StripeAdapter {
         /// used for it.
         public var ownAccount: String?
         /// The longest body, in bytes.
-        public var maximumBodyBytes = 1_048_576
+        public var maximumBodyBytes = Limits.bodyBytes
         /// The choices that Stripe leaves to the merchant.
         public var policy = Policy()
         /// How to ask Stripe; nil if thin events are not expected, and nothing is asked about besides.

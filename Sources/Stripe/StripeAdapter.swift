@@ -59,12 +59,7 @@ public struct StripeAdapter: ProviderAdapter {
     ///   `misdirected` for the other mode or another account. The last of these, and a signed body that is no event, are
     ///   marked authentic.
     public func authenticate(_ delivery: Delivery) throws(DeliveryError) -> Authenticated<StripeNotification> {
-        guard delivery.body.count <= configuration.maximumBodyBytes else {
-            throw DeliveryError(
-                .malformed,
-                "body has \(delivery.body.count) bytes, at most \(configuration.maximumBodyBytes)"
-            )
-        }
+        try Limits.check(delivery.body, atMost: configuration.maximumBodyBytes)
         let signature = try SignatureHeader("Stripe-Signature", in: delivery.headers, maximumFields: 1)
         let evidence = try signature.prove(delivery.body.span, with: setup.secrets)
         try setup.window.check(

@@ -1,7 +1,7 @@
 /// Bounds that are checked before any work is done on unproven bytes.
 package enum Limits {
+    /// The longest body that an adapter reads unless it is configured otherwise.
     package static let bodyBytes = 1 << 20
-    package static let jwsBytes = 256 << 10
     package static let headerBytes = 8 << 10
     package static let headerSignatures = 16
     package static let jwksBytes = 64 << 10
@@ -12,4 +12,12 @@ package enum Limits {
 
     /// Times that are read at all, in milliseconds since 1970: the years 1970…9999.
     package static let milliseconds: ClosedRange<Int64> = 0...253_402_300_799_999
+
+    /// Refuses octets that are too many to be read.
+    package static func check(_ octets: [UInt8], named name: String = "body", atMost maximum: Int) throws(DeliveryError)
+    {
+        guard octets.count <= maximum else {
+            throw DeliveryError(.malformed, "\(name) of \(octets.count) bytes is longer than \(maximum)")
+        }
+    }
 }

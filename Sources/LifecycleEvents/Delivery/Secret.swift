@@ -22,6 +22,14 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
         [bytes.first, bytes.last].contains { $0 == 0x20 || (0x09...0x0D).contains($0 ?? 0) }
     }
 
+    /// Refuses what is no API key: such a key cannot stand in a header.
+    package func checkAPIKey() throws(ConfigurationError) {
+        guard !isBlank else { throw ConfigurationError("API key must not be blank") }
+        guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw ConfigurationError("API key must be printable ASCII without spaces")
+        }
+    }
+
     /// It as the value of an `Authorization` header (RFC 6750, section 2.1).
     package var bearerCredentials: String { "Bearer " + String(decoding: bytes, as: UTF8.self) }
 

@@ -62,10 +62,7 @@ public struct RevenueCatClient: Sendable {
     ///
     /// - Throws: `ConfigurationError` for a blank key, or one with characters that none has, and for a blank project.
     public init(transport: any HTTPTransport, apiKey: Secret, api: API) throws(ConfigurationError) {
-        guard !apiKey.isBlank else { throw ConfigurationError("API key must not be blank") }
-        guard apiKey.bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw ConfigurationError("API key must be printable ASCII without spaces")
-        }
+        try apiKey.checkAPIKey()
         if case .v2(let project) = api {
             do throws(HTTPTransportError) {
                 _ = try HTTPSURL(host: Self.host, path: ["v2", "projects", HTTPSURL.PathSegment(project)])

@@ -13,10 +13,7 @@ struct LookupClient: Sendable {
     private let ownAccount: String?
 
     init(_ lookup: StripeAdapter.Lookup, ownAccount: String?) throws(ConfigurationError) {
-        guard !lookup.apiKey.isBlank else { throw ConfigurationError("API key must not be blank") }
-        guard lookup.apiKey.bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw ConfigurationError("API key must be printable ASCII without spaces")
-        }
+        try lookup.apiKey.checkAPIKey()
         guard !lookup.version.isEmpty, lookup.version.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw ConfigurationError("API version must be printable ASCII without spaces, such as 2025-03-31.basil")
         }
