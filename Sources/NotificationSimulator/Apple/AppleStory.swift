@@ -137,11 +137,11 @@ public struct AppleStory: Sendable, Hashable {
         }
 
         /// A subscription of 4.99 a month.
-        public static let basicMonthly = subscription("com.example.app.basic.monthly", 4990, .months(1))
+        public static let basicMonthly = subscription("com.example.app.basic.monthly", price: 4990, every: .months(1))
         /// A subscription of 9.99 a month, of a higher level.
-        public static let proMonthly = subscription("com.example.app.pro.monthly", 9990, .months(1))
+        public static let proMonthly = subscription("com.example.app.pro.monthly", price: 9990, every: .months(1))
         /// A subscription of 99.99 a year, of the higher level.
-        public static let proYearly = subscription("com.example.app.pro.yearly", 99_990, .months(12))
+        public static let proYearly = subscription("com.example.app.pro.yearly", price: 99_990, every: .months(12))
         /// Coins to be used up, for 1.99.
         public static let coins = Product(id: "com.example.app.coins", type: "Consumable", price: 1990)
         /// Something to keep, for 49.99.
@@ -153,7 +153,7 @@ public struct AppleStory: Sendable, Hashable {
             price: 19_990
         )
 
-        private static func subscription(_ id: String, _ price: Int64, _ period: Period) -> Product {
+        private static func subscription(_ id: String, price: Int64, every period: Period) -> Product {
             Product(id: id, type: "Auto-Renewable Subscription", price: price, period: period)
         }
     }

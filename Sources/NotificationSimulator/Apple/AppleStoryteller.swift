@@ -116,7 +116,7 @@ extension AppleStoryteller {
             type: product.type
         )
         transaction.originalPurchaseDate = before?.transaction.originalPurchaseDate ?? now
-        begin(&transaction, product, offer, product.price, reason: "PURCHASE")
+        begin(&transaction, of: product, offer: offer, price: product.price, reason: "PURCHASE")
         var renewal = RenewalInfo(
             originalTransactionId: transaction.originalTransactionId,
             productId: product.id,
@@ -148,7 +148,7 @@ extension AppleStoryteller {
         transaction.productId = product.id
         // Within a grace period the new period follows on the old one; after a retry it begins with the payment.
         transaction.purchaseDate = current.status == 3 ? now : expires
-        begin(&transaction, product, current.nextOffer, price, reason: "RENEWAL")
+        begin(&transaction, of: product, offer: current.nextOffer, price: price, reason: "RENEWAL")
         current.product = product
         current.product.price = price
         current.nextProduct = current.product
@@ -199,7 +199,7 @@ extension AppleStoryteller {
         transaction.transactionId = nextTransactionId()
         transaction.productId = product.id
         transaction.purchaseDate = now
-        begin(&transaction, product, nil, product.price, reason: "PURCHASE")
+        begin(&transaction, of: product, offer: nil, price: product.price, reason: "PURCHASE")
         current.product = product
         current.nextProduct = product
         current.nextPrice = nil
@@ -386,9 +386,9 @@ extension AppleStoryteller {
     /// Fills in what a period that begins has.
     private func begin(
         _ transaction: inout Transaction,
-        _ product: AppleStory.Product,
-        _ offer: AppleStory.Offer?,
-        _ price: Int64,
+        of product: AppleStory.Product,
+        offer: AppleStory.Offer?,
+        price: Int64,
         reason: String
     ) {
         transaction.expiresDate = (offer?.period ?? product.period).map { period in
@@ -411,7 +411,7 @@ extension AppleStoryteller {
     private mutating func change(
         _ type: String,
         _ subtype: String? = nil,
-        _ body: (inout Subscription) -> Void
+        by body: (inout Subscription) -> Void
     ) throws(SimulatorError) -> Notification {
         guard var current = subscription else { throw nonsense("there is no subscription") }
         body(&current)

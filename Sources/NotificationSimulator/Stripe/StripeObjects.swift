@@ -332,13 +332,13 @@ package struct StripeInvoice: Sendable {
     package func linePage(_ version: StripeSimulator.Version, _ range: Range<Int>) -> JSONText {
         let range = range.clamped(to: 0..<lines.count)
         return [
-            "object": "list", "data": .array(range.map { line(lines[$0], $0, version) }),
+            "object": "list", "data": .array(range.map { line(lines[$0], at: $0, version) }),
             "has_more": .bool(range.upperBound < lines.count), "total_count": .integer(Int64(lines.count)),
             "url": .string("/v1/invoices/\(id)/lines"),
         ]
     }
 
-    private func line(_ line: Line, _ index: Int, _ version: StripeSimulator.Version) -> JSONText {
+    private func line(_ line: Line, at index: Int, _ version: StripeSimulator.Version) -> JSONText {
         var members = JSONMembers([("id", .string("il_\(id)_\(index)")), ("object", "line_item")])
         members.append("amount", .integer(line.amount))
         members.append("currency", .string(line.price.currency))

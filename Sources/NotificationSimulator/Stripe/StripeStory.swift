@@ -54,12 +54,15 @@ package struct StripeStory: Sendable {
         // Conversion, and a renewal.
         for index in 0..<2 {
             story.roll(to: months[index], until: months[index + 1], invoice: "in_\(index + 1)")
-            story.pay(story.cycle("in_\(index + 1)", months[index], months[index + 1]), at: months[index] + hour)
+            story.pay(
+                story.cycle("in_\(index + 1)", from: months[index], to: months[index + 1]),
+                at: months[index] + hour
+            )
         }
 
         // A renewal that fails and is paid three days later.
         story.roll(to: months[2], until: months[3], invoice: "in_3")
-        var failed = story.cycle("in_3", months[2], months[3])
+        var failed = story.cycle("in_3", from: months[2], to: months[3])
         failed.status = "open"
         failed.nextAttempt = months[2] + 3 * day
         story.tell("invoice.payment_failed", failed.object(version), at: months[2] + hour)
@@ -91,7 +94,7 @@ package struct StripeStory: Sendable {
 
         // A downgrade, scheduled for the end of the month, and its coming into force.
         let phases: [JSONText] = [
-            phase(.pro, months[2], months[3]), phase(.basic, months[3], months[4]),
+            phase(.pro, from: months[2], to: months[3]), phase(.basic, from: months[3], to: months[4]),
         ]
         let schedule: JSONMembers = JSONMembers([
             ("id", "sub_sched_1"), ("object", "subscription_schedule"),
@@ -103,12 +106,12 @@ package struct StripeStory: Sendable {
         story.tell(
             "subscription_schedule.updated",
             schedule,
-            previous: ["phases": .array([phase(.pro, months[2], months[3])])],
+            previous: ["phases": .array([phase(.pro, from: months[2], to: months[3])])],
             at: scheduled
         )
         story.update(at: scheduled) { $0.schedule = "sub_sched_1" }
         story.roll(to: months[3], until: months[4], invoice: "in_5") { $0.items = [.init("si_1", .basic)] }
-        story.pay(story.cycle("in_5", months[3], months[4]), at: months[3] + hour)
+        story.pay(story.cycle("in_5", from: months[3], to: months[4]), at: months[3] + hour)
 
         // Cancellation for the end of the month, and the end.
         let canceled = months[3] + 10 * day
@@ -128,14 +131,14 @@ package struct StripeStory: Sendable {
         return story.events
     }
 
-    private static func phase(_ price: StripePrice, _ start: Int64, _ end: Int64) -> JSONText {
+    private static func phase(_ price: StripePrice, from start: Int64, to end: Int64) -> JSONText {
         [
             "start_date": .integer(start), "end_date": .integer(end),
             "items": [["price": .string(price.id), "quantity": 1]],
         ]
     }
 
-    private func cycle(_ id: String, _ start: Int64, _ end: Int64) -> StripeInvoice {
+    private func cycle(_ id: String, from start: Int64, to end: Int64) -> StripeInvoice {
         let price = subscription.items.first?.price ?? .basic
         return StripeInvoice(
             id,
