@@ -137,7 +137,7 @@ extension AppleSnapshot {
 
     /// The purchase as events name it.
     ///
-    /// - Parameter withRenewal: whether the renewal info is of the same moment.
+    /// - Parameter withRenewal: true if the renewal info is of the same moment.
     func subject(withRenewal: Bool = true) -> EventSubject {
         EventSubject(
             lineage: lineage,

@@ -459,7 +459,7 @@ extension ResolutionMapping {
     ) -> Normalization {
         let envelope = envelope(environment, assertedAt: assertedAt, channel: channel)
         let events = lineages.flatMap { envelope.events($0.drafts, about: $0.subject) }
-        // A state is made of all that the store said, also of what there is no event about.
+        // A state is made of all that the store stated, with or without an event.
         var statements = lineages.filter(\.drafts.isEmpty).map {
             envelope.statement($0.subject.facts, about: $0.lineage)
         }

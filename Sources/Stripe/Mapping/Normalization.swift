@@ -198,7 +198,7 @@ extension Mapping {
         return account
     }
 
-    /// - Parameter fact: what the store asserts with this event besides the subject's facts.
+    /// - Parameter fact: the store's further fact with this event, besides the subject's facts.
     func event(
         _ id: EventID,
         _ event: LifecycleEvent,

@@ -65,7 +65,7 @@ extension Mapping {
         return events.isEmpty ? .none(.unchanged, lineage: lineage, facts: subject.facts) : .events(events)
     }
 
-    /// The next change of what is sold, where there is one.
+    /// The next change of products, if there is one.
     func changeScheduled(by schedule: ScheduleObject, about subject: EventSubject) -> NormalizedEvent? {
         guard let lineage = subject.lineage,
             let change = schedule.phases.nextChange(after: now(of: schedule)), let from = product(change.from),
