@@ -20,7 +20,7 @@ struct CaseFile {
         var members: JSONObject
         var delivery: CaseDelivery
         var headers: JSONText?
-        var answers: JSONText?
+        var answers: [JSONMembers]?
         var expectation: CaseExpectation
     }
 
@@ -61,8 +61,8 @@ struct CaseFile {
                             manner: try Self.merged("send", file, item, values)
                         ),
                         headers: try (item.optionalValue("headers") ?? file.optionalValue("headers")).map(values.text),
-                        answers: try item.optionalArray("answers").map { (answers) -> JSONText in
-                            .array(try answers.map { try Self.answer($0, file, values, isSorted: isSorted) })
+                        answers: try item.optionalArray("answers")?.map {
+                            try Self.answer($0, file, values, isSorted: isSorted)
                         },
                         expectation: expectation
                     )
@@ -102,7 +102,16 @@ struct CaseFile {
             "id": .string("\(provider.rawValue)/\(item.id)"), "provider": .string(provider.rawValue),
             "headers": try item.headers?.filled(word) ?? .object(sent.headers),
             "body_base64": .string(String(decoding: Base64.encode(sent.body.span), as: UTF8.self)),
-            "config": try JSONText.object(delivery.config).filled(word), "http": try item.answers?.filled(word),
+            "config": try JSONText.object(delivery.config).filled(word),
+            "http": try item.answers.map { (answers) -> JSONText in
+                .array(
+                    try answers.map { answer in
+                        var answer = answer
+                        answer["url"] = try answer["url"]?.filled(word)
+                        return .object(answer)
+                    }
+                )
+            },
             "tier": tier.map { .string($0) },
         ].compactMapValues(\.self)
         for (name, value) in ["why": "reason", "reason": "reason", "tier": "tier", "tags": "tags", "note": "note"] {
@@ -155,7 +164,7 @@ struct CaseFile {
         _ file: ObjectReader,
         _ values: CaseValues,
         isSorted: Bool
-    ) throws -> JSONText {
+    ) throws -> JSONMembers {
         let reader = try ObjectReader(value)
         var url = try reader.string("url")
         if url.hasPrefix("/") { url = try (file.optionalString("answers_from") ?? "") + url }
@@ -174,7 +183,7 @@ struct CaseFile {
                 answer.append("body_base64", .string(String(decoding: Base64.encode(octets.span), as: UTF8.self)))
             }
         }
-        return .object(answer)
+        return answer
     }
 }
 

@@ -35,7 +35,7 @@ struct CaseDelivery {
 /// Proves a delivery as the provider does.
 protocol CaseSender {
     func send(_ delivery: CaseDelivery) throws -> (headers: JSONMembers, body: [UInt8])
-    /// The replacement of `{name}` in a header field, the configuration or an answer; nil if the sender has no such word.
+    /// The replacement of `{name}` in a header field, the configuration or a URL; nil if the sender has no such word.
     func word(_ name: String, in text: String, of delivery: CaseDelivery) throws -> JSONText?
 }
 
