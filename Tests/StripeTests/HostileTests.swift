@@ -263,6 +263,46 @@ struct HostileTests {
         #expect(error?.code == .misdirected)
     }
 
+    @Test(
+        "a known type without its object is authentic, refused and kept, whichever type it is",
+        arguments: [
+            "customer.subscription.created", "invoice.paid", "invoice.payment_succeeded", "invoice.created",
+            "charge.succeeded", "charge.refunded", "charge.refund.updated", "charge.dispute.closed",
+            "charge.dispute.funds_withdrawn", "refund.created", "payment_intent.succeeded", "credit_note.created",
+            "checkout.session.completed", "checkout.session.expired", "subscription_schedule.completed",
+            "customer.created", "entitlements.active_entitlement_summary.updated", "invoice.upcoming",
+        ]
+    )
+    func withoutObject(_ type: String) throws {
+        func take(_ data: String?) throws -> Normalization {
+            let data = data.map { "\"data\":\($0)," } ?? ""
+            let body = """
+                {"id":"evt_1","object":"event","type":"\(type)","created":\(created),\(data)"livemode":true}
+                """
+            return try adapter().take(Array(body.utf8))
+        }
+        let unnamed = ["entitlements.active_entitlement_summary.updated", "invoice.upcoming"].contains(type)
+        let nameless = unnamed ? [] : ["{\"object\":{}}", "{\"object\":{\"id\":null}}"]
+        let wrong = ["{\"object\":\"x\"}", "{\"object\":[]}", "[]", "7"]
+        for data in [nil, "null", "{}", "{\"object\":null}"] + nameless + wrong {
+            let error = #expect(throws: DeliveryError.self, "\(data ?? "none")") { try take(data) }
+            #expect(error?.code == .malformed && error?.isAuthentic == true, "\(data ?? "none")")
+            let answer = error.map { Acknowledgement(for: .failure($0), provider: .stripe).decision }
+            #expect(answer == .acceptAndQuarantine)
+            #expect(error?.message.contains("data") == true)
+        }
+    }
+
+    @Test("a ping needs no object, and neither does a type of tomorrow", arguments: ["ping", "of.tomorrow"])
+    func withoutNeedOfObject(_ type: String) throws {
+        for data in ["", "\"data\":null,", "\"data\":{},", "\"data\":{\"object\":null},"] {
+            let body = """
+                {"id":"evt_1","object":"event","type":"\(type)","created":\(created),\(data)"livemode":true}
+                """
+            #expect(try adapter().take(Array(body.utf8)).kinds == [type == "ping" ? "notice" : "unmapped"])
+        }
+    }
+
     @Test("the same delivery gives the same events")
     func deterministic() throws {
         let simulator = simulator()

@@ -107,4 +107,72 @@ struct MixedIntervalTests {
         #expect(!host.isGranted(41))
         #expect(!host.isGranted(300))
     }
+
+    /// A price by the month and one by the year.
+    private static func priced(_ product: String, _ amount: Int64, _ interval: String, from start: Int64) -> JSONText {
+        let price = StripePrice("price_" + product, product: product, amount: amount, interval: interval)
+        return [
+            "id": .string("si_" + product), "object": "subscription_item", "quantity": 1,
+            "current_period_start": .integer(start),
+            "current_period_end": .integer(start + (interval == "year" ? 365 : 30) * day), "price": price.price(),
+        ]
+    }
+
+    @Test(
+        "the main product is the one that costs most by the day, in whichever rhythm, after each month and before it",
+        arguments: [(9990, "year", 500, "month"), (2000, "month", 5000, "year"), (9990, "year", 9000, "year")]
+            as [(Int64, String, Int64, String)],
+        [false, true]
+    )
+    func mainProduct(_ prices: (Int64, String, Int64, String), isAddedLater: Bool) throws {
+        let joins = created + (isAddedLater ? 40 * day : 0)
+        func items(_ plan: Int64, _ addOn: Int64?) -> [JSONText] {
+            let plan = Self.priced("plan", prices.0, prices.1, from: plan)
+            return [addOn.map { Self.priced("addon", prices.2, prices.3, from: $0) }, plan].compactMap(\.self)
+        }
+        var host = Host(adapter: try adapter())
+        var known = items(created, isAddedLater ? nil : created)
+        _ = try host.take("customer.subscription.created", Self.subscription("active", known, "in_1"), at: created)
+        var (plan, addOn) = (created, joins)
+        if isAddedLater {
+            if prices.1 == "month" { plan += 30 * day }
+            let next = items(plan, addOn)
+            let before: JSONText = ["items": ["data": .array(known)]]
+            _ = try host.take(
+                "customer.subscription.updated",
+                Self.subscription("active", next, "in_1"),
+                previous: before,
+                at: joins
+            )
+            known = next
+        }
+        let events = try (1...3).flatMap { month -> [NormalizedEvent] in
+            let time = joins + Int64(month) * 30 * day
+            if prices.1 == "month" { plan = created + (time - created) / (30 * day) * 30 * day }
+            if prices.3 == "month" { addOn = time }
+            let next = items(plan, addOn)
+            let event = simulator().event(
+                "customer.subscription.updated",
+                id: "evt_\(time)",
+                created: time,
+                object: Self.subscription("active", next, "in_\(month + 1)"),
+                previous: ["items": ["data": .array(known)], "latest_invoice": .string("in_\(month)")]
+            )
+            known = next
+            let result = try host.adapter.take(event.bytes, at: time)
+            for statement in result.statements { host.state.apply(statement) }
+            return result.events
+        }
+        #expect(events.allSatisfy { $0.product?.id == "plan" })
+        for days: Int64 in [10, 45, 75, 105] {
+            let snapshot = host.state.snapshot(at: date(created + days * day))
+            #expect(snapshot.product == "plan", "\(days)")
+            #expect(snapshot.pendingProduct == nil, "\(days)")
+            guard case .granted(_, let grant) = snapshot.access else {
+                Issue.record("\(days)")
+                continue
+            }
+            #expect(grant.product == "plan")
+        }
+    }
 }

@@ -36,7 +36,9 @@ struct StatedDetailTests {
         #expect(detail.reason == "fraudulent")
         #expect(detail.amount == Money(try #require(ExactDecimal("9.99")), "USD"))
         // Only a loss takes anything away.
-        let takesBack = events[0].facts.contains { $0.kind == .refund }
+        let takesBack = events[0].facts.contains {
+            if case .refund(let refund) = $0 { refund.scope != nil } else { false }
+        }
         #expect(takesBack == (stage == .lost))
     }
 

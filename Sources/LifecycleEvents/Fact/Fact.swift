@@ -74,6 +74,9 @@ extension Fact {
         public var isProvisional: Bool
         /// The commitment to several payments that it is paid under.
         public var commitment: Optional<Commitment>
+        /// True if its ``item`` is billed in another rhythm than the main product. Then its period stands by itself, and runs
+        /// next to the main product's.
+        public var isBeside: Bool
 
         /// Makes the fact.
         public init(
@@ -84,7 +87,8 @@ extension Fact {
             item: String? = nil,
             ownership: Ownership = .purchased,
             isProvisional: Bool = false,
-            commitment: Commitment? = nil
+            commitment: Commitment? = nil,
+            isBeside: Bool = false
         ) {
             self.period = period
             self.product = product
@@ -94,14 +98,16 @@ extension Fact {
             self.ownership = ownership
             self.isProvisional = isProvisional
             self.commitment = commitment
+            self.isBeside = isBeside
         }
 
         private enum CodingKeys: String, CodingKey {
             case period, product, phase, transaction, item, ownership, commitment
             case isProvisional = "provisional"
+            case isBeside = "beside"
         }
 
-        /// Reads the fact; an absent `provisional` is false.
+        /// Reads the fact; an absent `provisional` or `beside` is false.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             period = try container.decode(ServicePeriod.self, forKey: .period)
@@ -112,9 +118,10 @@ extension Fact {
             ownership = try container.decode(Ownership.self, forKey: .ownership)
             isProvisional = try container.decodeIfPresent(Bool.self, forKey: .isProvisional) ?? false
             commitment = try container.decodeIfPresent(Commitment.self, forKey: .commitment)
+            isBeside = try container.decodeIfPresent(Bool.self, forKey: .isBeside) ?? false
         }
 
-        /// Writes the fact; `provisional` is left out where it is false.
+        /// Writes the fact; `provisional` and `beside` are left out where they are false.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(period, forKey: .period)
@@ -125,6 +132,7 @@ extension Fact {
             try container.encode(ownership, forKey: .ownership)
             if isProvisional { try container.encode(true, forKey: .isProvisional) }
             try container.encodeIfPresent(commitment, forKey: .commitment)
+            if isBeside { try container.encode(true, forKey: .isBeside) }
         }
     }
 

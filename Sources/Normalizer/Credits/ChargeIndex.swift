@@ -17,7 +17,7 @@ struct ChargeIndex {
 
     private let byTransaction: [String: Register<Fact.Charge>]
     private var byStart: [Int64: [Register<Fact.Charge>]] = [:]
-    /// Charges that do not name their period, in the order of time.
+    /// A relay's charges that do not name their period, in the order of time. A store names the period that a charge pays for.
     private var unassigned: [(at: Int64, charge: Register<Fact.Charge>)] = []
     /// How many periods that wait for their charge begin at one time.
     private var beginnings: [Int64: Int] = [:]
@@ -27,7 +27,7 @@ struct ChargeIndex {
         for (name, charge) in state.charges.sorted(by: { $0.key < $1.key }) {
             if let start = charge.value.periodStart?.millisecondsSince1970 {
                 byStart[start, default: []].append(charge)
-            } else if !name.isEmpty {
+            } else if !name.isEmpty, charge.by.authority != .store {
                 unassigned.append((charge.value.at.millisecondsSince1970, charge))
             }
         }

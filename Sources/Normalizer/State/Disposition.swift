@@ -91,14 +91,18 @@ struct Disposition {
 
     /// True if a period has begun since. One that was charged ahead, and is forestalled by another, never does.
     private func isFollowed(from start: Int64) -> Bool {
-        now.timeline.newest.map { !$0.fact.isProvisional && $0.start > start } ?? false
+        now.timeline.periods.contains {
+            $0.start > start && !$0.fact.isProvisional && !$0.isForestalled && !$0.fact.isBeside
+        }
     }
 }
 
 extension Fact {
     /// When a period begins that it states.
     fileprivate var statedStart: Int64? {
-        guard case .period(let period) = self, !period.isProvisional, period.item == nil else { return nil }
+        guard case .period(let period) = self, !period.isProvisional, period.item == nil || period.isBeside else {
+            return nil
+        }
         return period.period.startMilliseconds
     }
 }

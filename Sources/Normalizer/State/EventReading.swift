@@ -67,12 +67,18 @@ extension EventReading {
         guard refund.scope == nil else { return false }
         if let purchase { return priorRefund?.value.isWhole(of: purchase) == true }
         let moment = event.occurredAt.millisecondsSince1970
-        guard let period = now.timeline.period(of: refund), period.grants(at: moment),
-            let before = prior.timeline.period(of: refund)
+        // A refund may name its payment, and a period is named by the invoice that it paid.
+        let paid = now.timeline.period(transaction: transaction ?? refund.transaction, start: start(of: refund))
+        guard let paid, paid.grants(at: moment),
+            let before = prior.timeline.period(transaction: transaction ?? refund.transaction, start: start(of: refund))
         else { return false }
         // A snapshot may have shown before that the refund does not stand, but this is the first report of it.
         let wasLost = priorRefund.map { $0.value.scope != nil && $0.value.endsAccess } ?? false
         return wasLost || !before.grants(at: moment)
+    }
+
+    private func start(of refund: Fact.RefundState) -> Int64? {
+        refund.periodStart?.millisecondsSince1970 ?? chargedStart
     }
 
     /// True if the event is about something else, and its snapshot shows that a refund does not stand any more.

@@ -29,7 +29,7 @@ extension PeriodTimeline {
     /// An item ends with the period that it runs with, or at its own end. It also ends if the store states that period
     /// later without the item, since such a statement names all items of a subscription.
     mutating func gatherItems(of state: SubscriptionState) {
-        for stated in state.periods.values where stated.fact.item != nil {
+        for stated in state.periods.values where stated.fact.item != nil && !stated.fact.isBeside {
             let (start, end) = (stated.fact.period.startMilliseconds, stated.fact.period.endMilliseconds)
             guard let index = index(transaction: nil, start: start), periods[index].start == start else {
                 items.append(Item(entry: stated, accessEnd: end))
@@ -58,7 +58,7 @@ extension PeriodTimeline {
     /// The end of the main product alone, which leaves the other items.
     mutating func applyEndsOfMainItems(of state: SubscriptionState) {
         guard state.ends.values.contains(where: { $0.value.item != nil }) else { return }
-        for index in periods.indices {
+        for index in periods.indices where !periods[index].fact.isBeside {
             guard let cut = end(of: periods[index].entry, in: state), cut.at < periods[index].accessEnd else {
                 continue
             }

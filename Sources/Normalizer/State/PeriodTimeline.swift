@@ -126,6 +126,8 @@ struct PeriodTimeline {
     }
 
     var periods: [Period] = []
+    /// The products that were stated as additional ones.
+    private var productsBeside: Set<String> = []
     /// The periods of additional items, each with the period that it runs with.
     var items: [Item] = []
     /// Ends of periods that are otherwise unknown.
@@ -138,7 +140,8 @@ struct PeriodTimeline {
 
     init(_ state: SubscriptionState) {
         isIndexed = state.ends.count + state.refunds.count > 8
-        gather(state.periods.filter { $0.value.fact.item == nil })
+        gather(state.periods.filter { $0.value.fact.item == nil || $0.value.fact.isBeside })
+        for entry in state.periods.values where entry.fact.item != nil { productsBeside.insert(entry.fact.product) }
         keepMainItems(state.periods)
         applyEnds(of: state)
         applyRefunds(of: state)
@@ -152,6 +155,7 @@ struct PeriodTimeline {
         for (lineage, registers) in state.registers { applyPastGraces(registers, lineage: lineage) }
         applyClosures(of: state)
         applyReplacements()
+        applyRemovals()
         gatherItems(of: state)
         applyEndsOfMainItems(of: state)
     }
@@ -165,8 +169,17 @@ struct PeriodTimeline {
             + furtherTransactions.filter { $0.index == index }.map(\.name)
     }
 
-    /// The period that gives access at a moment; of several the one that began last.
-    func granting(at time: Int64) -> Period? { periods.last { $0.grants(at: time) } }
+    /// The period that gives access at a moment. Of several it is the main product's, and of those the one that began last.
+    func granting(at time: Int64) -> Period? {
+        guard let last = periods.last(where: { $0.grants(at: time) }) else { return nil }
+        guard isBeside(last) else { return last }
+        return periods.last { $0.grants(at: time) && !isBeside($0) } ?? last
+    }
+
+    /// True if a period is of an additional product. A payment alone does not say so.
+    func isBeside(_ period: Period) -> Bool {
+        period.fact.isBeside || period.fact.isProvisional && productsBeside.contains(period.fact.product)
+    }
 
     /// The period that a statement names: by its transaction, else by its start, which is the nearest within the
     /// tolerance. A statement without a transaction and without a near period is about the last period that starts
@@ -222,7 +235,12 @@ struct PeriodTimeline {
     private mutating func gather(_ entries: [SubscriptionState.PeriodKey: SubscriptionState.PeriodEntry]) {
         let listed = Array(entries)
         let order = listed.indices.map { (listed[$0].value.fact.period.startMilliseconds, $0) }
-            .sorted { $0.0 == $1.0 ? listed[$0.1].key < listed[$1.1].key : $0.0 < $1.0 }
+            .sorted { one, other in
+                if one.0 != other.0 { return one.0 < other.0 }
+                // The main product's is the last that begins at a moment.
+                let (left, right) = (listed[one.1].value.fact.isBeside, listed[other.1].value.fact.isBeside)
+                return left == right ? listed[one.1].key < listed[other.1].key : left
+            }
         periods.reserveCapacity(listed.count)
         for (start, position) in order {
             let entry = listed[position].value
@@ -257,6 +275,9 @@ struct PeriodTimeline {
         _ transaction: String?,
         to period: Period
     ) -> Bool {
+        if entry.fact.isBeside || isBeside(period) {
+            return start == period.start && entry.fact.product == period.fact.product
+        }
         if start == period.start {
             guard let transaction, let known = period.transaction, transaction != known else { return true }
             // A period of which only the end is known need not begin there, with its successor.
@@ -268,8 +289,12 @@ struct PeriodTimeline {
     private mutating func applyEnds(of state: SubscriptionState) {
         var latest: [Int: Register<Fact.PeriodEnd>] = [:]
         var unpaid: [Int: Register<Fact.PeriodEnd>] = [:]
-        for register in state.ends.values where register.value.item == nil {
+        for register in state.ends.values {
             let start = register.value.start.millisecondsSince1970
+            if let item = register.value.item {
+                if let index = indexBeside(item, start) { latest[index] = register }
+                continue
+            }
             guard let index = index(transaction: register.value.transaction, start: start) else {
                 unmatchedEnds.append(register)
                 continue
@@ -498,6 +523,25 @@ struct PeriodTimeline {
         guard periods[index].entry.isOfSameProduct(as: periods[later].entry) else { return false }
         return periods[index].end <= periods[later].start || !periods[index].isStatedWithAllItems
             || !periods[later].isStatedWithAllItems || runsBeside(index, later)
+    }
+
+    /// The period of an additional product that is billed in a rhythm of its own.
+    func indexBeside(_ product: String, _ start: Int64) -> Int? {
+        periods.firstIndex { $0.fact.isBeside && $0.start == start && $0.fact.product == product }
+    }
+
+    /// An additional product that a later list of all items leaves out is gone since then.
+    private mutating func applyRemovals() {
+        guard periods.contains(where: \.fact.isBeside),
+            let last = periods.filter(\.isStatedWithAllItems).max(by: { $0.by.milliseconds < $1.by.milliseconds })?.by
+        else { return }
+        for index in periods.indices where periods[index].fact.isBeside && periods[index].isStatedWithAllItems {
+            let period = periods[index]
+            guard period.by.milliseconds < last.milliseconds, period.start < last.milliseconds,
+                last.milliseconds < period.accessEnd
+            else { continue }
+            periods[index].replacement = Cut(at: last.milliseconds, reason: .replaced, by: last)
+        }
     }
 
     private mutating func applyReplacements() {

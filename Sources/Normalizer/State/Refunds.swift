@@ -100,7 +100,8 @@ extension SubscriptionState {
         guard takesBack || stated.contains(where: { $0.value.refund != nil }) else { return last }
         let parts = stated.filter { $0.value.refund != nil }
         let counted = parts.filter { $0.value.scope != nil }
-        let undone = parts.last { $0.value.scope == nil }
+        // What a bank took back, and gave back, is no part of what is said of a transaction's refunds as a whole.
+        let undone = parts.last { $0.value.scope == nil && !$0.value.endsAccess }
         let whole = stated.last { whole in
             whole.value.refund == nil && undone.map { $0.by.milliseconds <= whole.by.milliseconds } ?? true
         }

@@ -205,7 +205,7 @@ extension Report {
         case .productChanged(let change) where change.direction == .addOns:
             let start = event.statedPeriod?.period.startMilliseconds ?? .max
             return event.facts.compactMap {
-                guard case .period(let period) = $0, !period.isProvisional, period.item == nil,
+                guard case .period(let period) = $0, !period.isProvisional, period.isBeside,
                     period.period.startMilliseconds > start
                 else { return nil }
                 return begun(.course, period)

@@ -307,9 +307,12 @@ extension SubscriptionState {
         at time: Int64,
         _ timeline: PeriodTimeline
     ) -> (product: String, register: Register<Fact.NextProduct>?)? {
-        let current = timeline.lastBegun(by: time).map { timeline.periods[$0] } ?? timeline.periods.first
+        let last = timeline.lastBegun(by: time).map { timeline.periods[$0] } ?? timeline.periods.first
+        let current = last.flatMap { timeline.isBeside($0) ? timeline.granting(at: time) : nil } ?? last
         if let current,
-            let next = timeline.periods.first(where: { $0.start > max(time, current.start) && !$0.isForestalled }),
+            let next = timeline.periods.first(where: {
+                $0.start > max(time, current.start) && !$0.isForestalled && !timeline.isBeside($0)
+            }),
             !next.fact.isProvisional
         {
             return next.fact.product == current.fact.product ? nil : (next.fact.product, nil)

@@ -16,7 +16,7 @@ extension Mapping {
             lineage: invoice.subscription.map { lineage($0) },
             transaction: invoice.id,
             account: account(customer: invoice.customer, metadata: invoice.metadata),
-            product: span?.purchased,
+            product: span?.items.purchased,
             period: span?.period,
             price: invoice.price,
             country: invoice.country,
@@ -42,7 +42,7 @@ extension Mapping {
                         transaction: id,
                         price: price,
                         at: (invoice.paidAt ?? created).date,
-                        periodStart: purpose == .standalone ? nil : span?.start.date
+                        periodStart: invoice.paidStart?.date
                     )
                 )
             )

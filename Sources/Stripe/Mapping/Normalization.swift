@@ -118,9 +118,10 @@ extension Mapping {
     }
 
     private func object(for row: Row) -> Source {
-        guard row.readsObject else { return .notNeeded }
+        guard row.isAboutObject else { return .notNeeded }
         guard notification.isThin else { return notification.object.map { .found($0) } ?? .absent }
         guard notification.relatedObject != nil else { return .absent }
+        guard row.readsObject else { return .notNeeded }
         return notification.subject.map { .found($0) } ?? .notAsked
     }
 

@@ -234,12 +234,14 @@ extension Mapping {
     }
 
     /// A refund ends no subscription of Stripe's: a merchant who wants that cancels it as well. For a sale, the state
-    /// works out when all of its money was refunded.
+    /// works out when all of its money was refunded. Money that a bank takes back ends access, and is no part of the
+    /// sum that a charge states as refunded.
     private func refundState(
         _ scope: LifecycleEvent.Refund.Scope?,
         of refund: String?,
         at time: Milliseconds,
-        _ paidBy: PaidBy
+        _ paidBy: PaidBy,
+        endsAccess: Bool = false
     ) -> Fact.RefundState {
         Fact.RefundState(
             transaction: paidBy.statedTransaction,
@@ -247,8 +249,13 @@ extension Mapping {
             scope: scope,
             at: time.date,
             periodStart: paidBy.periodStart?.date,
-            endsAccess: false
+            endsAccess: endsAccess
         )
+    }
+
+    /// True if a dispute that was won may have been lost before. If the event does not say, the state knows.
+    private func mayHaveBeenLost(_ before: String?) -> Bool {
+        before.map { $0 == "lost" || $0.hasPrefix("appeal_") } ?? true
     }
 
     private func reversal(_ refund: String, _ paidBy: PaidBy) -> Fact {
@@ -283,48 +290,42 @@ extension Mapping {
             try ObjectReader(value).optionalString("status")
         }
         let isInquiry = dispute.status.hasPrefix("warning_")
-        let closing: LifecycleEvent.Chargeback.Stage =
+        let closing: LifecycleEvent.Chargeback.Stage? =
             switch dispute.status {
             case "lost": .lost
             case "won", "warning_closed": .won
             case "prevented": .prevented
             case "charge_refunded": .refunded
-            default: .unknown
+            default: nil
             }
         let stage: LifecycleEvent.Chargeback.Stage
         switch (notification.canonicalType, dispute.status) {
         case ("charge.dispute.closed", _):
-            stage = closing
+            stage = closing ?? .unknown
         case ("charge.dispute.created", "prevented"):
             stage = .prevented
         case ("charge.dispute.created", _):
             stage = isInquiry ? .warning : .opened
         default:
-            // An inquiry that grew into a dispute; all other updates are evidence and deadlines.
-            guard let status = before ?? nil, status.hasPrefix("warning_"), !isInquiry, dispute.status != "lost",
-                dispute.status != "won"
-            else { return .none(.unchanged, lineage: paidBy.lineage) }
-            stage = .opened
+            // A decision, such as one on appeal; or an inquiry that grew into a dispute. All other updates are evidence and deadlines.
+            let changed = before ?? nil
+            if let closing, notification.previous == nil || changed != nil {
+                stage = closing
+            } else if let changed, changed.hasPrefix("warning_"), !isInquiry, closing == nil {
+                stage = .opened
+            } else {
+                return .none(.unchanged, lineage: paidBy.lineage)
+            }
         }
         var subject = subject(paidBy)
-        if stage == .won, let before = before ?? nil, before == "lost" || before.hasPrefix("appeal_") {
-            // Won on appeal: the bank returned the money.
-            subject.facts = [reversal(dispute.id, paidBy)]
+        if dispute.status == "won", stage == .won, mayHaveBeenLost(before ?? nil) {
+            // Won on appeal: the bank returned the money. For a dispute that was not lost, this undoes nothing.
+            subject.facts = [.refund(refundState(nil, of: dispute.id, at: created, paidBy, endsAccess: true))]
         }
         if stage == .lost {
             // The bank took the money back, so the purchase is not paid.
-            subject.facts = [
-                .refund(
-                    Fact.RefundState(
-                        transaction: paidBy.statedTransaction,
-                        refund: dispute.id,
-                        scope: amount.map { .amount($0) } ?? .full,
-                        at: created.date,
-                        periodStart: paidBy.periodStart?.date,
-                        endsAccess: true
-                    )
-                )
-            ]
+            let scope = amount.map { LifecycleEvent.Refund.Scope.amount($0) } ?? .full
+            subject.facts = [.refund(refundState(scope, of: dispute.id, at: created, paidBy, endsAccess: true))]
         }
         subject.facts += paidBy.names
         return .events([

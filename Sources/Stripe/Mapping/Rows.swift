@@ -135,7 +135,10 @@ extension Mapping {
 
         /// True if the object has a name. The preview of an invoice had none before clover, and the summary of a
         /// customer's entitlements has none.
-        var namesObject: Bool { readsObject && self != .invoiceUpcoming && self != .entitlements }
+        var namesObject: Bool { isAboutObject && self != .invoiceUpcoming && self != .entitlements }
+
+        /// True if a notification of this type is about an object, even if another notification reports that.
+        var isAboutObject: Bool { self != .test && self != .unknown }
 
         /// True if a notification of this type is of use only together with its object.
         var readsObject: Bool {

@@ -2,33 +2,48 @@ import FoundationEssentials
 import LifecycleEvents
 
 extension SubscriptionObject.Span {
-    var period: ServicePeriod { ServicePeriod(start: start.date, end: end.date) }
-
-    var purchased: PurchasedProduct? {
-        guard var product = primary?.purchased else { return nil }
-        let addOns = others.map(\.purchased)
-        product.addOns = addOns.isEmpty ? nil : addOns
-        return product
-    }
+    /// The period of the main one of its items.
+    var period: ServicePeriod { ServicePeriod(start: start.date, end: (primary?.end ?? end).date) }
 
     /// The periods of all that is used in it: first the main product's, which has no name as an item.
-    func periods(_ phase: Phase, isProvisional: Bool = false) -> [Fact] {
+    ///
+    /// - Parameter isBeside: True if the subscription has a main product that is none of its items.
+    func periods(_ phase: Phase, isProvisional: Bool = false, isBeside: Bool = false) -> [Fact] {
         guard let product else { return [] }
         // No transaction: a period that is upgraded half-way has two, and stays one period.
-        let main = Fact.Period(period, product: product, phase: phase, transaction: nil, isProvisional: isProvisional)
-        return [.period(main)]
+        func fact(_ product: String, _ period: ServicePeriod, item: String?) -> Fact {
+            .period(
+                Fact.Period(
+                    period,
+                    product: product,
+                    phase: phase,
+                    transaction: nil,
+                    item: item,
+                    isProvisional: isProvisional,
+                    isBeside: isBeside
+                )
+            )
+        }
+        return [fact(product, period, item: isBeside ? product : nil)]
             + others.map { item in
-                .period(
-                    Fact.Period(
-                        ServicePeriod(start: start.date, end: (item.end ?? end).date),
-                        product: item.price.productID,
-                        phase: phase,
-                        transaction: nil,
-                        item: item.price.productID,
-                        isProvisional: isProvisional
-                    )
+                let product = item.price.productID
+                return fact(
+                    product,
+                    ServicePeriod(start: start.date, end: (item.end ?? end).date),
+                    item: product
                 )
             }
+    }
+}
+
+extension [SubscriptionObject.Item] {
+    /// The main product, with the others that are paid ahead as its add-ons.
+    var purchased: PurchasedProduct? {
+        guard let main = primary else { return nil }
+        var product = main.purchased
+        let addOns = others(than: product.id).map(\.purchased)
+        product.addOns = addOns.isEmpty ? nil : addOns
+        return product
     }
 }
 
@@ -42,7 +57,7 @@ extension SubscriptionObject {
     /// The terms that the current period is used under.
     var phase: Phase {
         // A customer who paid before is given time, and begins no trial.
-        if status == .trialing { return isTrialOfStart ? .trial : .promotional }
+        if isInTrial { return isTrialOfStart ? .trial : .promotional }
         return current?.primary?.trialEnd == nil ? discountedPhase ?? .regular : .introductory
     }
 
@@ -60,6 +75,17 @@ extension SubscriptionObject {
     /// The terms of the first period, whose discounts come with the subscription.
     var firstPhase: Phase {
         phase == .regular && discounts.contains { $0.start == nil } ? .introductory : phase
+    }
+
+    /// True if the current period is one of a trial, also if the subscription ended with the trial, or paused.
+    private var isInTrial: Bool {
+        switch status {
+        case .trialing: return true
+        case .paused, .canceled:
+            guard let start = current?.start, let trialEnd else { return false }
+            return trialStart ?? start <= start && start < trialEnd
+        default: return false
+        }
     }
 
     /// True if the trial came first, so that it leads to the first payment.
@@ -130,7 +156,7 @@ extension Mapping {
             lineage: lineage(subscription.id),
             transaction: subscription.latestInvoice,
             account: account,
-            product: span?.purchased ?? subscription.items.primary?.purchased,
+            product: subscription.items.purchased,
             period: span?.period,
             renewal: subscription.terms,
             facts: facts(subscription, account, phase: phase)
@@ -172,7 +198,7 @@ extension Mapping {
 
     private func appendAccess(_ subscription: SubscriptionObject, _ phase: Phase, to facts: inout [Fact]) {
         if !subscription.sendsInvoices || policy.sentInvoices == .keeps || subscription.status == .trialing {
-            for span in subscription.spans { facts += span.periods(phase) }
+            for span in subscription.spans { facts += span.periods(phase, isBeside: subscription.isBeside(span)) }
         }
         func appendEnds(
             at time: Milliseconds?,
@@ -180,18 +206,28 @@ extension Mapping {
             unlessPaid charge: String? = nil
         ) {
             for span in subscription.spans {
-                facts.append(
-                    .periodEnded(
-                        Fact.PeriodEnd(
-                            start: span.start.date,
-                            transaction: nil,
-                            at: (time ?? span.start).date,
-                            reason: reason,
-                            outstandingCharge: charge
+                let items = span.items.primary.map { [$0] + span.others } ?? []
+                let names = subscription.isBeside(span) ? items.map(\.price.productID) : [nil]
+                for name in names {
+                    facts.append(
+                        .periodEnded(
+                            Fact.PeriodEnd(
+                                start: span.start.date,
+                                transaction: nil,
+                                at: (time ?? unpaidSince(span)).date,
+                                reason: reason,
+                                outstandingCharge: charge,
+                                item: name
+                            )
                         )
                     )
-                )
+                }
             }
+        }
+        // A period that had begun before the latest one was paid for.
+        func unpaidSince(_ span: SubscriptionObject.Span) -> Milliseconds {
+            span.start == subscription.latest?.start || subscription.hasTestClock
+                ? span.start : max(created, span.start)
         }
         // A customer who pays the open invoice has access again, whichever notification reports it
         // (https://docs.stripe.com/billing/subscriptions/overview#unpaid).
@@ -212,9 +248,9 @@ extension Mapping {
             // The current period is the one that is not paid.
             switch policy.pastDue {
             case .keeps:
-                facts.append(.billing(Fact.Billing(.grace, graceUntil: subscription.periodEnd?.date)))
+                facts.append(.billing(Fact.Billing(.grace, graceUntil: subscription.latest?.end.date)))
             case .grace(let duration):
-                let until = graceEnd(of: subscription.current, duration)
+                let until = graceEnd(of: subscription.latest, duration)
                 appendEnds(at: until, .billing, unlessPaid: subscription.latestInvoice)
                 facts.append(.billing(Fact.Billing(.grace, graceUntil: until?.date)))
             case .suspends:

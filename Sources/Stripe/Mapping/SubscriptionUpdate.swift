@@ -9,8 +9,8 @@ struct SubscriptionBefore {
     let itemsNow: [SubscriptionObject.Item]
     let start: Milliseconds?
     let end: Milliseconds?
-    /// True if the current period was one of an item's before. Then another period has ended, and none began.
-    let hadCurrent: Bool
+    /// True if the latest period was one of an item's before. Then another period has ended, and none began.
+    let hadLatest: Bool
     let wasEnding: Bool
     let endsAt: Milliseconds?
     /// True if one of the members that arrange an end has changed.
@@ -21,6 +21,8 @@ struct SubscriptionBefore {
     let hadPendingUpdate: Bool?
     /// True if it was paused in any way before, and is not now.
     let wasPaused: Bool
+    /// When a pause of the subscription began that is over.
+    let pausedAt: Milliseconds?
     /// True if the update made a new invoice.
     let hasNewInvoice: Bool
 
@@ -32,10 +34,10 @@ struct SubscriptionBefore {
 
     /// For an event that does not state it.
     init(_ now: SubscriptionObject, shown: [SubscriptionObject.Item]) {
-        (status, items, itemsNow, start, end, hadCurrent) = (nil, nil, shown, nil, nil, false)
+        (status, items, itemsNow, start, end, hadLatest) = (nil, nil, shown, nil, nil, false)
         (wasEnding, endsAt, endChanged, canceledAt) = (now.isEnding, now.endsAt, false, nil)
         (trialEnd, hadCollectionPause, hadPendingUpdate, hasNewInvoice) = (.none, nil, nil, false)
-        wasPaused = false
+        (wasPaused, pausedAt) = (false, nil)
     }
 
     init(
@@ -48,7 +50,7 @@ struct SubscriptionBefore {
         status = try fields.optionalString(.status).map { SubscriptionObject.Status($0) }
         items = try Self.items(in: fields, now.items, addOns: addOns)
         itemsNow = (items?.count ?? 0) > shown.count ? now.items : shown
-        hadCurrent = items?.contains { $0.start != nil && $0.start == now.current?.start } ?? false
+        hadLatest = items?.contains { $0.start != nil && $0.start == now.latest?.start } ?? false
         // Before basil the period stood on the subscription, since then on its items. Only a change is of interest.
         var start: Milliseconds?
         var end: Milliseconds?
@@ -59,7 +61,7 @@ struct SubscriptionBefore {
         }
         if let stated = try fields.time(.currentPeriodStart) { start = stated }
         if let stated = try fields.time(.currentPeriodEnd) { end = stated }
-        if start == now.current?.start { start = nil }
+        if start == now.latest?.start { start = nil }
         if end == now.periodEnd { end = nil }
         (self.start, self.end) = (start, end)
 
@@ -75,6 +77,7 @@ struct SubscriptionBefore {
         hadCollectionPause = fields.has(.pauseCollection) ? fields.optionalValue(.pauseCollection) != nil : nil
         hadPendingUpdate = fields.has(.pendingUpdate) ? fields.optionalValue(.pendingUpdate) != nil : nil
         hasNewInvoice = fields.has(.latestInvoice)
+        pausedAt = try fields.reader(.statusDetails)?.reader("paused")?.time("transitioned_at")
         wasPaused =
             status == .paused && now.status != .paused || hadCollectionPause == true && now.collectionPause == nil
     }
@@ -113,15 +116,15 @@ struct SubscriptionBefore {
 
     /// True if the period ran out and the next one took its place.
     func rolled(to now: SubscriptionObject) -> Bool {
-        guard let start, let current = now.current else { return false }
+        guard let start, let latest = now.latest else { return false }
         // If no change of the end is stated, the period before cannot have run out.
-        return start < current.start && end == current.start
+        return start < latest.start && end == latest.start
     }
 
     /// True if a period began before the end of the one before it.
     func restarted(to now: SubscriptionObject) -> Bool {
-        guard let start, let current = now.current, !hadCurrent else { return false }
-        return start < current.start && !rolled(to: now)
+        guard let start, let latest = now.latest, !hadLatest else { return false }
+        return start < latest.start && !rolled(to: now)
     }
 }
 
@@ -223,14 +226,7 @@ extension Mapping {
             update.stated.subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
         }
         if before.wasPaused { statePauseOver(in: &update.stated) }
-        if update.restarted, let start = before.start, let span = subscription.current {
-            // The rest of the period before does not exist any more.
-            update.stated.subject.facts.append(
-                .periodEnded(
-                    Fact.PeriodEnd(start: start.date, transaction: nil, at: span.start.date, reason: .replaced)
-                )
-            )
-        }
+        if update.restarted, let end = endBefore(update) { update.stated.subject.facts.append(.periodEnded(end)) }
         var events: [NormalizedEvent] = []
         switch subscription.status {
         case .incompleteExpired, .canceled:
@@ -248,6 +244,19 @@ extension Mapping {
         // An invoice or an event of its own reports a changed status or period that gave no event here.
         let isTold = before.status != nil || before.start != nil
         return update.stated.none(isTold ? .reportedElsewhere : .unchanged)
+    }
+
+    /// The end of a period that another one followed ahead of time: where that began, or at the pause before it.
+    private func endBefore(_ update: Update) -> Fact.PeriodEnd? {
+        let (subscription, before) = (update.subscription, update.before)
+        guard let start = before.start, let next = subscription.latest?.start else { return nil }
+        var (end, reason) = (next, LifecycleEvent.Expired.Reason.replaced)
+        if before.status == .paused {
+            if let end = before.end, end <= next { return nil }
+            let trialEnd = subscription.trialEnd.flatMap { $0 >= start && $0 <= next ? $0 : nil }
+            if let pausedAt = before.pausedAt ?? trialEnd { (end, reason) = (pausedAt, .paused) }
+        }
+        return Fact.PeriodEnd(start: start.date, transaction: nil, at: end.date, reason: reason)
     }
 
     private func renewal(_ update: Update, into events: inout [NormalizedEvent]) {
@@ -329,7 +338,7 @@ extension Mapping {
         guard let detail = productChange(change, in: update) else { return }
         // A period that begins with the change is the same fact under another name.
         let id: EventID
-        if update.restarted, let span = subscription.current, let product = span.product {
+        if update.restarted, let span = subscription.latest, let product = span.product {
             id = .periodBegan(lineage, product: product, start: span.start.date)
         } else {
             id = identity(lineage, "items", content, created.wholeSeconds)
@@ -342,7 +351,7 @@ extension Mapping {
                 id,
                 .productChanged(detail),
                 subject,
-                effectiveAt: beginsPeriod ? subscription.current?.start : nil,
+                effectiveAt: beginsPeriod ? subscription.latest?.start : nil,
                 with: .nextProduct(Fact.NextProduct(nil))
             )
         )
@@ -455,7 +464,7 @@ extension Mapping {
         let (subscription, before, subject, lineage) = (
             update.subscription, update.before, update.subject, update.lineage
         )
-        guard subscription.status == .active || subscription.status == .trialing, let span = subscription.current
+        guard subscription.status == .active || subscription.status == .trialing, let span = subscription.latest
         else { return }
         // A trial that is ended ahead of time is charged at once, by an invoice that looks like any other change.
         let isEarlyConversion =

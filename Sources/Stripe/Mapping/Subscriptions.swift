@@ -259,7 +259,7 @@ extension Mapping {
             billingIssue(stated.lineage, invoice: subscription.latestInvoice ?? "", attempt: 1),
             .billingIssue(
                 LifecycleEvent.BillingIssue(
-                    access: failedAccess(start: subscription.current?.start, end: subscription.periodEnd)
+                    access: failedAccess(start: subscription.latest?.start, end: subscription.latest?.end)
                 )
             ),
             subject
@@ -296,7 +296,7 @@ extension Mapping {
     /// Stripe gave up charging. A payment undoes this end, and the period may end for good later: another fact.
     func unpaid(_ stated: Stated) -> NormalizedEvent {
         let subscription = stated.subscription
-        let start = subscription.current?.start ?? subscription.startDate ?? created
+        let start = subscription.latest?.start ?? subscription.startDate ?? created
         return event(
             identity(stated.lineage, "unpaid", subscription.latestInvoice ?? "", start.wholeSeconds),
             .expired(LifecycleEvent.Expired(reason: .billing)),

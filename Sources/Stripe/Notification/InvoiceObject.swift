@@ -259,11 +259,37 @@ extension InvoiceObject {
         return span.end <= until
     }
 
+    /// The start of the period that a payment is for; nil if it is for a change within a period, for usage, or for
+    /// nothing, such as time that is given.
+    var paidStart: Milliseconds? {
+        switch purpose {
+        case .standalone: return nil
+        // The window that an invoice looks back on ends at the start of the period that it is made for.
+        case .start, .renewal: return (isInArrears ? nil : paidSpan?.start) ?? lookBack.end
+        case .settlement: return chargesForPeriod ? paidSpan?.start : restart
+        }
+    }
+
+    /// The start of the period that a change began, if the charge for it stands on the invoice as a proration. The time
+    /// that is given back then ends at another moment than the time that is charged; a change within a period leaves its end.
+    private var restart: Milliseconds? {
+        let givenBack = lines.filter { $0.isProration && ($0.amount ?? 0) <= 0 }
+        return lines.first { line in
+            line.isProration && (line.amount ?? 0) > 0 && line.start != nil
+                && givenBack.contains { $0.start == line.start && $0.end != line.end }
+        }?.start
+    }
+
+    /// True if it charges for the period in full, or with a discount.
+    private var chargesForPeriod: Bool {
+        guard billingReason != "subscription_threshold", !isInArrears, let start = paidSpan?.start else { return false }
+        return lines.contains { $0.isSubscription && !$0.isProration && $0.start == start && ($0.amount ?? 0) > 0 }
+    }
+
     /// True if a change made a period begin before the end of the one before, and this invoice charges for it: in full,
     /// next to any prorations. A trial that is given in the middle of a period begins one as well, and costs nothing.
     var restartsPeriod: Bool {
-        guard billingReason == "subscription_update", !isInArrears, let start = paidSpan?.start else { return false }
-        return lines.contains { $0.isSubscription && !$0.isProration && $0.start == start && ($0.amount ?? 0) > 0 }
+        billingReason == "subscription_update" && chargesForPeriod
     }
 
     /// True if it gives back the rest of a price or quantity that the new period is not charged for, even if that is

@@ -92,7 +92,7 @@ final class PriceObject: Sendable {
     }
 
     /// The length of an interval in 48ths of a day, by which a month is a twelfth of a mean year.
-    private var length: Int128? {
+    var length: Int128? {
         guard intervalCount > 0 else { return nil }
         let unit: Int128
         switch interval {
@@ -103,6 +103,13 @@ final class PriceObject: Sendable {
         default: return nil
         }
         return unit * Int128(intervalCount)
+    }
+
+    /// The length of a period in the same unit: whole months, unless it is shorter than one.
+    static func length(from start: Milliseconds, to end: Milliseconds) -> Int128? {
+        let days = (Int128(end) - Int128(start) + 43_200_000) / 86_400_000
+        guard days > 0 else { return nil }
+        return days < 28 ? days * 48 : (days * 96 + 1461) / 2922 * 1461
     }
 
     /// An amount in the smallest unit of a scale that is at least its own, times a length.

@@ -259,20 +259,15 @@ extension SubscriptionObject {
     /// A period with the items in use.
     struct Span: Sendable {
         let start: Milliseconds
-        fileprivate(set) var end: Milliseconds
+        let end: Milliseconds
         fileprivate(set) var items: [Item]
 
         /// The item with the main product. Invoice lines come in an order of their own, so the choice is by content: two
         /// notifications of one period have to choose the same.
         var primary: Item? { items.primary }
         var product: String? { primary?.price.productID }
-        /// The other items that are paid for ahead, one for each product. A metered item is paid for after its use.
-        var others: [Item] {
-            guard items.count > 1, let product else { return [] }
-            var seen: Set<String> = [product]
-            return items.filter { !$0.isBilledByUse }.sorted { $0.price.id < $1.price.id }
-                .filter { seen.insert($0.price.productID).inserted }
-        }
+        /// The other items that are paid for ahead, one for each product.
+        var others: [Item] { product.map { items.others(than: $0) } ?? [] }
     }
 
     private static func spans(of items: [Item], start: Milliseconds?, end: Milliseconds?) -> [Span] {
@@ -283,18 +278,28 @@ extension SubscriptionObject {
         var spans: [Span] = []
         for item in items {
             guard let start = item.start ?? start, let end = item.end ?? end else { continue }
-            if let index = spans.firstIndex(where: { $0.start == start }) {
-                spans[index].end = max(end, spans[index].end)
+            if let index = spans.firstIndex(where: { $0.start == start && $0.end == end }) {
                 spans[index].items.append(item)
             } else {
                 spans.append(Span(start: start, end: end, items: [item]))
             }
         }
-        return spans.count > 1 ? spans.sorted { $0.start < $1.start } : spans
+        return spans.count > 1 ? spans.sorted { ($0.start, $0.end) < ($1.start, $1.end) } : spans
     }
 
-    /// The period that began last.
-    var current: Span? { spans.last }
+    /// The period that began last, whose charge may be outstanding.
+    var latest: Span? { spans.last }
+
+    /// The period of the main product, also where an item in addition to it has a rhythm of its own.
+    var current: Span? {
+        guard spans.count > 1, let main = items.primary else { return spans.last }
+        return spans.last { $0.items.contains { $0.price.id == main.price.id } } ?? spans.last
+    }
+
+    /// True if a period is not the main product's.
+    func isBeside(_ span: Span) -> Bool {
+        spans.count > 1 && current.map { $0.start != span.start || $0.end != span.end } ?? false
+    }
 
     /// The planned end of the subscription, from any of its members: flexible billing sets only `cancel_at` where
     /// classic billing sets `cancel_at_period_end`.
@@ -303,12 +308,12 @@ extension SubscriptionObject {
 
     var product: String? { current?.product ?? items.primary?.price.productID }
 
-    /// True if the current period, or a part of it, was billed before it began. The invoice that is made at its
+    /// True if the latest period, or a part of it, was billed before it began. The invoice that is made at its
     /// beginning is then for something else.
     var isBilledAhead: Bool {
         // Usage is never billed ahead, even if a schedule is for all prices.
-        guard let current, let price = current.primary?.price, !price.isMetered else { return false }
-        return billedAhead.contains { $0.until > current.start && ($0.price ?? price.id) == price.id }
+        guard let latest, let price = latest.primary?.price, !price.isMetered else { return false }
+        return billedAhead.contains { $0.until > latest.start && ($0.price ?? price.id) == price.id }
     }
 
     /// True if every item is billed for usage, after the period.
@@ -319,6 +324,19 @@ extension SubscriptionObject.Item {
     /// True if it is billed for usage. Since basil the lines of an invoice do not say so about their price. There is no
     /// usage yet if they stand next to lines that are paid ahead, and a subscription states no quantity for such items.
     var isBilledByUse: Bool { price.isMetered || (quantity ?? 0) == 0 }
+
+    /// How often it is billed, in 48ths of a day. Since basil a line of an invoice does not state that about its price,
+    /// and lasts as long.
+    fileprivate var length: Int128? {
+        price.length ?? start.flatMap { start in end.flatMap { PriceObject.length(from: start, to: $0) } }
+    }
+
+    /// The price of a unit in proportion to the length of its period.
+    fileprivate var amountByDay: ExactDecimal? {
+        guard let amount = price.unitAmount, let length else { return nil }
+        return amount.coefficient(scale: amount.scale + 9).map { $0 / length }
+            .flatMap { ExactDecimal(coefficient: $0, scale: amount.scale + 9) }
+    }
 
     /// Distinguishes it from other items, in the identity of a change.
     var content: String {
@@ -333,21 +351,32 @@ extension [SubscriptionObject.Item] {
     /// The item with the main product.
     ///
     /// It is neither an item that the host calls an add-on, nor a metered one, as long as there is another. Among the
-    /// others it is the one with the highest unit price, since an add-on costs less than its product. Names decide only
-    /// between equal prices.
+    /// others it is the one with the highest unit price by the day, since an add-on costs less than its product and may
+    /// be billed in another rhythm. Names decide only between equal prices.
     var primary: SubscriptionObject.Item? {
         guard count > 1 else { return first }
-        return self.min { left, right in
-            if left.isAddOn != right.isAddOn { return !left.isAddOn }
-            if left.isBilledByUse != right.isBilledByUse { return !left.isBilledByUse }
+        let isInOneRhythm = Set(map(\.length)).count == 1
+        let costs = isInOneRhythm || contains { $0.length == nil } ? map(\.price.unitAmount) : map(\.amountByDay)
+        return indices.min { left, right in
+            let (one, other) = (self[left], self[right])
+            if one.isAddOn != other.isAddOn { return !one.isAddOn }
+            if one.isBilledByUse != other.isBilledByUse { return !one.isBilledByUse }
             // A price of tiers has no such amount.
-            let (one, other) = (left.price.unitAmount, right.price.unitAmount)
-            if one != other {
-                guard let one, let other else { return one != nil }
-                return one > other
+            if costs[left] != costs[right] {
+                guard let cost = costs[left], let otherCost = costs[right] else { return costs[left] != nil }
+                return cost > otherCost
             }
-            return (left.price.productID, left.price.id) < (right.price.productID, right.price.id)
+            return (one.price.productID, one.price.id) < (other.price.productID, other.price.id)
         }
+        .map { self[$0] }
+    }
+
+    /// The items that are paid ahead and are of other products than one, one for each product.
+    func others(than product: String) -> [SubscriptionObject.Item] {
+        guard count > 1 else { return [] }
+        var seen: Set<String> = [product]
+        return filter { !$0.isBilledByUse }.sorted { $0.price.id < $1.price.id }
+            .filter { seen.insert($0.price.productID).inserted }
     }
 }
 
