@@ -13,7 +13,7 @@ struct AppealTests {
         previous: String? = nil,
         of payment: String,
         on days: Int64,
-        _ version: StripeSimulator.Version
+        version: StripeSimulator.Version
     ) -> RareFlowTests.Taken {
         let dispute: JSONText = [
             "id": "dp_1", "object": "dispute", "amount": .integer(PaymentJoinTests.sold), "charge": "ch_1",
@@ -37,8 +37,8 @@ struct AppealTests {
     )
     func won(_ version: StripeSimulator.Version, _ word: (type: String, previous: String?)) throws {
         let payment = try PaymentJoinTests.payment(version)
-        let lost = Self.decided("lost", "closed", of: payment, on: 5, version)
-        let won = Self.decided("won", word.type, previous: word.previous, of: payment, on: 8, version)
+        let lost = Self.decided("lost", "closed", of: payment, on: 5, version: version)
+        let won = Self.decided("won", word.type, previous: word.previous, of: payment, on: 8, version: version)
         let policy = CreditPolicy(["prod_basic": .init(credits: 500)])
         for order in RareFlowTests.permutations(try PaymentJoinTests.purchase(version) + [lost, won]) {
             let state = try RareFlowTests.Host(adapter(), order).state
@@ -58,7 +58,7 @@ struct AppealTests {
     func refundedBeside(_ version: StripeSimulator.Version) throws {
         let payment = try PaymentJoinTests.payment(version)
         let refunded = PaymentJoinTests.charge(400, of: payment, at: created + 5 * day, version)
-        let won = Self.decided("won", "closed", of: payment, on: 8, version)
+        let won = Self.decided("won", "closed", of: payment, on: 8, version: version)
         for order in RareFlowTests.permutations(try PaymentJoinTests.purchase(version) + [refunded, won]) {
             let state = try RareFlowTests.Host(adapter(), order).state
             #expect(state.refund(of: "in_1")?.value.scope == .amount(Money(ExactDecimal(4), "USD")))

@@ -21,7 +21,7 @@ struct GivenTimeTests {
         _ lines: [StripeInvoice.Line],
         discount: Int64 = 0,
         at time: Int64,
-        _ version: StripeSimulator.Version
+        version: StripeSimulator.Version
     ) -> Taken {
         var invoice = StripeInvoice(id, reason: reason, lines: lines, created: time, lookBackFrom: time - day)
         (invoice.paidAt, invoice.discount) = (time, discount)
@@ -34,7 +34,7 @@ struct GivenTimeTests {
         let lines = [StripeInvoice.Line(.basic, from: first.start, to: first.end)]
         return [
             RareFlowTests.began(first, version),
-            paid("in_1", reason: "subscription_create", lines, at: created, version),
+            paid("in_1", reason: "subscription_create", lines, at: created, version: version),
         ]
     }
 
@@ -49,7 +49,7 @@ struct GivenTimeTests {
         let unused = StripeInvoice.Line(.basic, amount: -666, from: time, to: before.end, isProration: true)
         let fee = StripeInvoice.Line(.seats, from: time, to: time, isProration: true)
         let invoices = [[free], [free, unused], [free, fee]].map {
-            [Self.paid("in_2", reason: "subscription_update", $0, at: time, version)]
+            [Self.paid("in_2", reason: "subscription_update", $0, at: time, version: version)]
         }
         for invoice in [[]] + invoices {
             let deliveries = Self.bought(version) + [RareFlowTests.updated(given, from: before, at: time, version)]
@@ -68,7 +68,7 @@ struct GivenTimeTests {
                 adapter(),
                 deliveries + invoice + [
                     RareFlowTests.updated(renewed, from: given, at: renewed.start, version),
-                    Self.paid("in_3", reason: "subscription_cycle", lines, at: renewed.start + 3600, version),
+                    Self.paid("in_3", reason: "subscription_cycle", lines, at: renewed.start + 3600, version: version),
                 ]
             ).state
             #expect(Self.credits(state, on: 41) == 500)
@@ -84,7 +84,7 @@ struct GivenTimeTests {
         let deliveries =
             Self.bought(version) + [
                 RareFlowTests.updated(second, from: first, at: second.start, version),
-                Self.paid("in_3", reason: "subscription_update", [part], at: time, version),
+                Self.paid("in_3", reason: "subscription_update", [part], at: time, version: version),
             ]
         for order in RareFlowTests.permutations(deliveries) {
             let state = try RareFlowTests.Host(adapter(), order).state
@@ -102,7 +102,7 @@ struct GivenTimeTests {
         var trial = RareFlowTests.active(.basic)
         trial.end = created + 14 * day
         (trial.status, trial.trialStart, trial.trialEnd) = ("trialing", created, trial.end)
-        // Its period stays the trial's, or is the one that nobody has paid for.
+        // Its period stays the trial's, or is the next one, which is not paid.
         var paused = trial
         paused.status = "paused"
         if pausedUntil > 14 { (paused.start, paused.end) = (trial.end, created + pausedUntil * day) }
@@ -119,7 +119,7 @@ struct GivenTimeTests {
             RareFlowTests.began(trial, version),
             RareFlowTests.updated(paused, from: trial, at: trial.end, version),
             RareFlowTests.updated(resumed, from: paused, at: time, version),
-            Self.paid("in_2", reason: "subscription_update", lines, at: time, version),
+            Self.paid("in_2", reason: "subscription_update", lines, at: time, version: version),
         ]
         let twins = [twin("paused", paused, at: trial.end), twin("resumed", resumed, at: time)]
         for isTold in pausedUntil == 0 ? [false] : [true, false] {
@@ -164,7 +164,7 @@ struct GivenTimeTests {
             [line],
             discount: line.amount,
             at: month.start + 3600,
-            version
+            version: version
         )
         let deliveries = [
             RareFlowTests.began(trial, version),
@@ -173,7 +173,7 @@ struct GivenTimeTests {
                 reason: "subscription_create",
                 [.init(.basic, amount: 0, from: created, to: trial.end)],
                 at: created,
-                version
+                version: version
             ), RareFlowTests.updated(month, from: trial, at: month.start, version), free,
         ]
         for order in RareFlowTests.permutations(deliveries) {

@@ -109,7 +109,8 @@ struct MixedIntervalTests {
     }
 
     /// A price by the month and one by the year.
-    private static func priced(_ product: String, _ amount: Int64, _ interval: String, from start: Int64) -> JSONText {
+    private static func priced(_ product: String, _ amount: Int64, per interval: String, from start: Int64) -> JSONText
+    {
         let price = StripePrice("price_" + product, product: product, amount: amount, interval: interval)
         return [
             "id": .string("si_" + product), "object": "subscription_item", "quantity": 1,
@@ -127,8 +128,8 @@ struct MixedIntervalTests {
     func mainProduct(_ prices: (Int64, String, Int64, String), isAddedLater: Bool) throws {
         let joins = created + (isAddedLater ? 40 * day : 0)
         func items(_ plan: Int64, _ addOn: Int64?) -> [JSONText] {
-            let plan = Self.priced("plan", prices.0, prices.1, from: plan)
-            return [addOn.map { Self.priced("addon", prices.2, prices.3, from: $0) }, plan].compactMap(\.self)
+            let plan = Self.priced("plan", prices.0, per: prices.1, from: plan)
+            return [addOn.map { Self.priced("addon", prices.2, per: prices.3, from: $0) }, plan].compactMap(\.self)
         }
         var host = Host(adapter: try adapter())
         var known = items(created, isAddedLater ? nil : created)

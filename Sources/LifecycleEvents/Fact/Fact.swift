@@ -11,6 +11,8 @@ public enum Fact: Hashable, Sendable {
     case period(Period)
     /// A period ended before or at its stated end.
     case periodEnded(PeriodEnd)
+    /// Access to a period stopped at a moment, or came back.
+    case interruption(Interruption)
     /// The purchase as a whole is over or withheld, or open again.
     case closure(Closure)
     /// The renewal: will it happen, and on which terms.
@@ -516,7 +518,7 @@ extension Fact {
 extension Fact {
     /// The name of a fact's case.
     package enum Kind: String, Codable, CaseIterable {
-        case period, closure, billing, pause, charge, refund, purchase, owner, transfer, link, succession
+        case period, interruption, closure, billing, pause, charge, refund, purchase, owner, transfer, link, succession
         case periodEnded = "period_ended"
         case renewalIntent = "renewal_intent"
         case nextProduct = "next_product"
@@ -529,6 +531,7 @@ extension Fact {
         switch self {
         case .period: .period
         case .periodEnded: .periodEnded
+        case .interruption: .interruption
         case .closure: .closure
         case .renewalIntent: .renewalIntent
         case .nextProduct: .nextProduct
@@ -560,6 +563,7 @@ extension Fact: Codable {
         switch try container.decode(Kind.self, forKey: .fact) {
         case .period: self = .period(try detail())
         case .periodEnded: self = .periodEnded(try detail())
+        case .interruption: self = .interruption(try detail())
         case .closure: self = .closure(try detail())
         case .renewalIntent: self = .renewalIntent(try detail())
         case .nextProduct: self = .nextProduct(try detail())
@@ -585,6 +589,7 @@ extension Fact: Codable {
         switch self {
         case .period(let detail): try container.encode(detail, forKey: .detail)
         case .periodEnded(let detail): try container.encode(detail, forKey: .detail)
+        case .interruption(let detail): try container.encode(detail, forKey: .detail)
         case .closure(let detail): try container.encode(detail, forKey: .detail)
         case .renewalIntent(let detail): try container.encode(detail, forKey: .detail)
         case .nextProduct(let detail): try container.encode(detail, forKey: .detail)

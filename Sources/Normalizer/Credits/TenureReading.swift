@@ -91,10 +91,7 @@ struct TenureReading {
         else { return }
         let period = timeline.periods[index]
         let payment = charges.payment(of: period, lineage.store.rules)
-        var start = item.start
-        if let added = item.entry.firstStated, let listed = period.firstStated, listed < added, added > start {
-            start = added
-        }
+        let start = item.grantedSince
         guard start < item.accessEnd else { return }
         var tenure = Tenure(
             product: fact.product,
@@ -175,8 +172,7 @@ struct TenureReading {
         )
     }
 
-    private static func switches(of state: SubscriptionState, _ timeline: PeriodTimeline) -> [Int: [Fact.ProductSwitch]]
-    {
+    static func switches(of state: SubscriptionState, _ timeline: PeriodTimeline) -> [Int: [Fact.ProductSwitch]] {
         var switches: [Int: [Fact.ProductSwitch]] = [:]
         for key in state.switches.keys.sorted() {
             guard let change = state.switches[key]?.value,

@@ -19,7 +19,7 @@ struct Disposition {
     private var isOvertaken: Bool {
         switch event.event {
         case .productChanged(let change) where change.isBeside:
-            let start = event.facts.compactMap(\.statedStart).max()
+            let start = event.facts.compactMap { $0.periodOfItsOwn?.period.startMilliseconds }.max()
             return start.map(isFollowed) ?? false
         case .started, .renewed, .productChanged:
             // A payment that comes late was made all the same.
@@ -98,12 +98,12 @@ struct Disposition {
 }
 
 extension Fact {
-    /// When a period begins that it states.
-    fileprivate var statedStart: Int64? {
+    /// A period that it states, of the main product or of an additional one that is billed in a rhythm of its own.
+    var periodOfItsOwn: Period? {
         guard case .period(let period) = self, !period.isProvisional, period.item == nil || period.isBeside else {
             return nil
         }
-        return period.period.startMilliseconds
+        return period
     }
 }
 

@@ -8,6 +8,7 @@ extension SubscriptionState {
             let firstStated: Int64?
             let lineages: Set<SubscriptionID>
             let products: [String: Int64]?
+            let phases: [Phase: Int64]?
             let paidPhase: Phase?
 
             init(
@@ -15,12 +16,14 @@ extension SubscriptionState {
                 firstStated: Int64?,
                 lineages: Set<SubscriptionID>,
                 products: [String: Int64]? = nil,
+                phases: [Phase: Int64]? = nil,
                 paidPhase: Phase?
             ) {
                 self.statement = statement
                 self.firstStated = firstStated
                 self.lineages = lineages
                 self.products = products
+                self.phases = phases
                 self.paidPhase = paidPhase
             }
         }
@@ -46,6 +49,13 @@ extension SubscriptionState {
         package var products: [String: Int64] {
             contents.products ?? firstStated.map { [fact.product: $0] } ?? [:]
         }
+
+        /// The terms that the period was stated with, and when each was stated first.
+        package var phases: [Phase: Int64] {
+            contents.phases ?? firstStated.map { [contents.statement.latest.value.phase: $0] } ?? [:]
+        }
+        /// The reduced price that its payment shows.
+        var paidPhase: Phase? { contents.paidPhase }
 
         package init(_ assertion: Assertion<Fact.Period>, lineage: SubscriptionID) {
             contents = Contents(
@@ -80,11 +90,18 @@ extension SubscriptionState {
             let products = products.merging(other.products, uniquingKeysWith: min)
             // Most periods are of one product, which the first statement says all of.
             let several = products.count > 1 ? products : nil
+            var severalPhases = contents.phases
+            if severalPhases != nil || other.contents.phases != nil
+                || contents.statement.latest.value.phase != other.contents.statement.latest.value.phase
+            {
+                let phases = phases.merging(other.phases, uniquingKeysWith: min)
+                severalPhases = phases.count > 1 ? phases : nil
+            }
             // A price of the beginning before one of later on, for one rule.
             let paidPhase = [contents.paidPhase, other.contents.paidPhase].compactMap(\.self)
                 .min { $0.rawValue < $1.rawValue }
             if statement == contents.statement, firstStated == contents.firstStated, lineages == contents.lineages,
-                several == contents.products, paidPhase == contents.paidPhase
+                several == contents.products, severalPhases == contents.phases, paidPhase == contents.paidPhase
             {
                 return
             }
@@ -93,6 +110,7 @@ extension SubscriptionState {
                 firstStated: firstStated,
                 lineages: lineages,
                 products: several,
+                phases: severalPhases,
                 paidPhase: paidPhase
             )
         }
@@ -107,8 +125,18 @@ extension SubscriptionState {
             }
         }
 
+        private struct StatedPhase: Codable {
+            var phase: Phase
+            @EventTime var firstStatedAt: Date
+
+            private enum CodingKeys: String, CodingKey {
+                case phase
+                case firstStatedAt = "first_stated_at"
+            }
+        }
+
         private enum CodingKeys: String, CodingKey {
-            case statement, lineages, products
+            case statement, lineages, products, phases
             case firstStatedAt = "first_stated_at"
             case paidPhase = "paid_phase"
         }
@@ -116,6 +144,7 @@ extension SubscriptionState {
         package init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             let products = try container.decodeIfPresent([StatedProduct].self, forKey: .products) ?? []
+            let phases = try container.decodeIfPresent([StatedPhase].self, forKey: .phases) ?? []
             contents = Contents(
                 try container.decode(Register<Fact.Period>.self, forKey: .statement),
                 firstStated: try container.decodeIfPresent(EventTime.self, forKey: .firstStatedAt)?.milliseconds,
@@ -124,6 +153,12 @@ extension SubscriptionState {
                     ? nil
                     : Dictionary(
                         products.map { ($0.product, $0.firstStatedAt.millisecondsSince1970) },
+                        uniquingKeysWith: min
+                    ),
+                phases: phases.count < 2
+                    ? nil
+                    : Dictionary(
+                        phases.map { ($0.phase, $0.firstStatedAt.millisecondsSince1970) },
                         uniquingKeysWith: min
                     ),
                 paidPhase: try container.decodeIfPresent(Phase.self, forKey: .paidPhase)
@@ -141,6 +176,11 @@ extension SubscriptionState {
                     .map { StatedProduct(product: $0.key, firstStatedAt: Date(millisecondsSince1970: $0.value)) }
                 try container.encode(stated, forKey: .products)
             }
+            if let phases = contents.phases {
+                let stated = phases.sorted { $0.key.rawValue < $1.key.rawValue }
+                    .map { StatedPhase(phase: $0.key, firstStatedAt: Date(millisecondsSince1970: $0.value)) }
+                try container.encode(stated, forKey: .phases)
+            }
             try container.encodeIfPresent(contents.paidPhase, forKey: .paidPhase)
         }
 
@@ -148,6 +188,7 @@ extension SubscriptionState {
             lhs.contents === rhs.contents
                 || (lhs.firstStated == rhs.firstStated && lhs.statement == rhs.statement
                     && lhs.lineages == rhs.lineages && lhs.contents.products == rhs.contents.products
+                    && lhs.contents.phases == rhs.contents.phases
                     && lhs.contents.paidPhase == rhs.contents.paidPhase)
         }
 

@@ -5,9 +5,12 @@ extension PeriodTimeline {
         var entry: SubscriptionState.PeriodEntry
         /// The first moment without it; not after `start` if it gives none.
         var accessEnd: Int64
+        /// When it was added, if the store had listed the period without it before.
+        var addedAt: Int64?
 
         var start: Int64 { entry.fact.period.startMilliseconds }
-        func grants(at time: Int64) -> Bool { start <= time && time < accessEnd }
+        var grantedSince: Int64 { addedAt ?? start }
+        func grants(at time: Int64) -> Bool { grantedSince <= time && time < accessEnd }
     }
 
     /// Has the main item of a period be that of the next one, as long as it renews, if the store does not say which item is the
@@ -41,7 +44,11 @@ extension PeriodTimeline {
                 entry = entry.standing(for: main, item: main)
             }
             var accessEnd = end
-            for cut in [period.cut, period.replacement, self.end(of: entry, in: state)].compactMap(\.self) {
+            var itemEnd = self.end(of: entry, in: state)
+            // Removed and added again, in one moment of the store's.
+            let steps = period.entry.statement
+            if let cut = itemEnd, steps.wasTaken(after: cut.by), !steps.wasTaken(after: entry.by) { itemEnd = nil }
+            for cut in [period.cut, period.replacement, itemEnd].compactMap(\.self) {
                 accessEnd = min(accessEnd, cut.at)
             }
             if !period.fact.isProvisional,
@@ -50,7 +57,13 @@ extension PeriodTimeline {
             {
                 accessEnd = min(accessEnd, max(start, period.by.milliseconds))
             }
-            items.append(Item(entry: entry, accessEnd: accessEnd))
+            var item = Item(entry: entry, accessEnd: accessEnd)
+            if let added = entry.firstStated, let listed = period.firstStated, listed < added, added > start,
+                added < entry.fact.period.endMilliseconds
+            {
+                item.addedAt = added
+            }
+            items.append(item)
         }
         items.sort { ($0.start, $0.entry.fact.item ?? "") < ($1.start, $1.entry.fact.item ?? "") }
     }
@@ -78,7 +91,7 @@ extension PeriodTimeline {
     /// The products that give access at a moment in addition to one.
     func products(at time: Int64, besides product: String) -> [String] {
         let others =
-            periods.filter { $0.grants(at: time) }.map(\.fact.product)
+            periods.filter { $0.gave(at: time) }.map { $0.product(at: time) }
             + items.filter { $0.grants(at: time) }.map(\.entry.fact.product)
         return Set(others).subtracting([product]).sorted()
     }

@@ -43,6 +43,12 @@ struct PeriodTimeline {
         var replacement: Cut?
         /// A cut that a later statement of the period itself took back.
         var liftedCut: Cut?
+        /// The times without access that are over, or that its end followed.
+        var gaps: [Gap] = []
+        /// Until when it gave access, if its end is dated before that.
+        var givenUntil: Int64?
+        /// Its products, if they changed while it ran.
+        var stretches: [Stretch] = []
 
         init(start: Int64, transaction: String?, entry: SubscriptionState.PeriodEntry) {
             self.start = start
@@ -158,6 +164,8 @@ struct PeriodTimeline {
         applyRemovals()
         gatherItems(of: state)
         applyEndsOfMainItems(of: state)
+        applyInterruptions(of: state)
+        applySwitches(of: state)
     }
 
     /// The newest period that was stated itself, the subject of the registers. It may begin in the future.
@@ -171,9 +179,9 @@ struct PeriodTimeline {
 
     /// The period that gives access at a moment. Of several it is the main product's, and of those the one that began last.
     func granting(at time: Int64) -> Period? {
-        guard let last = periods.last(where: { $0.grants(at: time) }) else { return nil }
+        guard let last = periods.last(where: { $0.gave(at: time) }) else { return nil }
         guard isBeside(last) else { return last }
-        return periods.last { $0.grants(at: time) && !isBeside($0) } ?? last
+        return periods.last { $0.gave(at: time) && !isBeside($0) } ?? last
     }
 
     /// True if a period is of an additional product. A payment alone does not say so.

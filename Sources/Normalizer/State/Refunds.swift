@@ -44,10 +44,13 @@ extension SubscriptionState {
             .millisecondsSince1970
     }
 
-    /// True if the payment of a charge is stated.
-    func isPaid(_ transaction: String) -> Bool {
-        charges[transaction] != nil || charges[self.transaction(named: transaction)] != nil
+    /// The payment of a charge, by any of its names.
+    func charge(named transaction: String) -> Register<Fact.Charge>? {
+        charges[transaction] ?? charges[self.transaction(named: transaction)]
     }
+
+    /// True if the payment of a charge is stated.
+    func isPaid(_ transaction: String) -> Bool { charge(named: transaction) != nil }
 
     /// True if a charge for a period was stated after a statement. The charge names the period, or names none and was
     /// made within it.
@@ -100,7 +103,7 @@ extension SubscriptionState {
         guard takesBack || stated.contains(where: { $0.value.refund != nil }) else { return last }
         let parts = stated.filter { $0.value.refund != nil }
         let counted = parts.filter { $0.value.scope != nil }
-        // What a bank took back, and gave back, is no part of what is said of a transaction's refunds as a whole.
+        // A statement about all refunds of a transaction does not count money that a bank took, or gave back.
         let undone = parts.last { $0.value.scope == nil && !$0.value.endsAccess }
         let whole = stated.last { whole in
             whole.value.refund == nil && undone.map { $0.by.milliseconds <= whole.by.milliseconds } ?? true

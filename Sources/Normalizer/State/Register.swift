@@ -342,6 +342,10 @@ extension Fact.PeriodEnd: Assertable {
     package var isOfUnpaidPeriod: Bool { reason == .billing && outstandingCharge == nil && at <= start }
 }
 
+extension Fact.Interruption: Assertable {
+    package var precedence: Int { reason == nil ? 1 : 7 }
+}
+
 extension Fact.RenewalIntent: Assertable {
     package var precedence: Int { terms.willRenew ? 1 : 6 }
     package func means(_ other: Self) -> Bool { terms.willRenew == other.terms.willRenew }

@@ -203,13 +203,9 @@ extension Report {
         }
         switch event.event {
         case .productChanged(let change) where change.direction == .addOns:
-            let start = event.statedPeriod?.period.startMilliseconds ?? .max
-            return event.facts.compactMap {
-                guard case .period(let period) = $0, !period.isProvisional, period.isBeside,
-                    period.period.startMilliseconds > start
-                else { return nil }
-                return begun(.course, period)
-            }
+            let periods = event.facts.compactMap(\.periodOfItsOwn)
+            let first = periods.map(\.period.startMilliseconds).min() ?? .max
+            return periods.filter { $0.period.startMilliseconds > first }.map { begun(.course, $0) }
         case .started(let started) where started.origin == .temporary: return []
         case .started, .renewed:
             guard event.store.rules.paysByInvoice, let period = event.statedPeriod ?? event.inferredPeriod else {

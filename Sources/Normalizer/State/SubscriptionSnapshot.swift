@@ -77,7 +77,7 @@ extension SubscriptionState {
             ?? timeline.periods.first
         // An item that continues after the end of the subscription's main item.
         let item = timeline.granting(at: moment) == nil ? timeline.items.last { $0.grants(at: moment) } : nil
-        let product = item?.entry.fact.product ?? current?.fact.product ?? access.product
+        let product = item?.entry.fact.product ?? current?.product(at: moment) ?? access.product
         let pending = pendingProduct(at: moment, timeline)?.product
         let intent = renewalIntent(timeline)
         let pause = pause(timeline)
@@ -85,7 +85,7 @@ extension SubscriptionState {
             status: status(access, at: moment, timeline),
             access: access,
             product: product,
-            phase: current?.fact.phase,
+            phase: current?.phase(at: moment),
             period: current?.fact.period,
             commitment: current?.fact.commitment,
             nextPeriod: timeline.periods.first { $0.start > moment && $0.accessEnd > $0.start }?.fact.period,

@@ -4,7 +4,8 @@ extension SubscriptionState {
     /// Decides if this lineage gives access at `time`, until when, and why.
     ///
     /// Time passing needs no notification: a period ends at its end, grace at the end of grace. For a past moment the
-    /// answer is today's knowledge of it, not the knowledge of that time.
+    /// answer is what held then, as far as statements report that. Corrections, such as a refund that was undone, are
+    /// read into the past.
     public func access(at time: Date) -> AccessDecision {
         access(at: time.millisecondsSince1970, PeriodTimeline(self))
     }
@@ -24,8 +25,11 @@ extension SubscriptionState {
             moments.append(period.knownStart)
             moments.append(period.accessEnd)
             if period.end < period.accessEnd { moments.append(period.end) }
+            for gap in period.gaps { moments += [gap.from, gap.until] }
         }
-        for item in timeline.items where item.accessEnd > item.start { moments += [item.start, item.accessEnd] }
+        for item in timeline.items where item.accessEnd > item.grantedSince {
+            moments += [item.grantedSince, item.accessEnd]
+        }
         for owned in ownedPurchases { moments += [owned.start, owned.end] }
         return moments.filter { $0 > time && $0 < .max }.min()
     }
@@ -34,7 +38,8 @@ extension SubscriptionState {
         let owned = ownedPurchases
         let current = timeline.granting(at: time)
         if let current {
-            let until = Self.end(of: intervals(timeline, owned), from: current.accessEnd)
+            let end = current.given.first { time < $0.end }?.end ?? current.accessEnd
+            let until = Self.end(of: intervals(timeline, owned), from: end)
             return .granted(until: Self.date(until), because: grant(current, at: time, timeline))
         }
         if let item = timeline.items.last(where: { $0.grants(at: time) }) {
@@ -116,8 +121,8 @@ extension SubscriptionState {
     }
 
     func intervals(_ timeline: PeriodTimeline, _ owned: [OwnedPurchase]) -> [(start: Int64, end: Int64)] {
-        timeline.periods.compactMap { $0.accessEnd > $0.start ? ($0.knownStart, $0.accessEnd) : nil }
-            + timeline.items.compactMap { $0.accessEnd > $0.start ? ($0.start, $0.accessEnd) : nil }
+        timeline.periods.flatMap(\.given)
+            + timeline.items.compactMap { $0.accessEnd > $0.grantedSince ? ($0.grantedSince, $0.accessEnd) : nil }
             + owned.map { ($0.start, $0.end) }
     }
 
@@ -139,13 +144,14 @@ extension SubscriptionState {
         _ timeline: PeriodTimeline
     ) -> AccessDecision.Grant {
         let isGrace = time >= period.end
-        let others = timeline.products(at: time, besides: period.fact.product)
+        let product = period.product(at: time)
+        let others = timeline.products(at: time, besides: product)
         return AccessDecision.Grant(
             basis: isGrace ? .grace : .period,
             subscription: subscription,
-            product: period.fact.product,
+            product: product,
             otherProducts: others.isEmpty ? nil : others,
-            phase: period.fact.phase,
+            phase: period.phase(at: time),
             transaction: period.transaction,
             ownership: period.fact.ownership,
             evidence: (isGrace ? [period.grace?.by].compactMap(\.self) : []) + [period.by]
@@ -206,10 +212,13 @@ extension SubscriptionState {
                 )
             )
         }
-        let begun = timeline.periods.prefix { $0.start <= time }
+        let begun = timeline.periods.prefix { $0.start <= time }.filter { !$0.neverGave }
+        if let last = begun.last, let gap = last.gap(at: time) {
+            return denied(since: gap.from, .init(gap.reason), product: last.product(at: time), [gap.by, last.by])
+        }
         if let last = begun.last(where: { !$0.isForestalled }) ?? begun.last {
             let (reason, by) = endReason(of: last, timeline)
-            let since = begun.filter { $0.accessEnd > $0.start }.map(\.accessEnd).max()
+            let since = begun.compactMap { $0.given.last { $0.start <= time }?.end }.max()
             let grace = last.grace.flatMap { $0.until == last.accessEnd && $0.by != by ? $0.by : nil }
             return denied(since: since ?? last.accessEnd, reason, product: last.fact.product, [by, grace, last.by])
         }
@@ -237,10 +246,11 @@ extension SubscriptionState {
         if let ranOut {
             return denied(since: ranOut.end, .unknown, product: ranOut.register.value.product, [ranOut.register.by])
         }
-        if let next = timeline.periods.first {
+        if let next = timeline.periods.first(where: { !$0.neverGave }) {
             return denied(since: nil, .notBegun, product: next.fact.product, [next.by])
         }
-        return denied(since: nil, .never, [])
+        let failed = timeline.periods.last
+        return denied(since: nil, .never, product: failed?.fact.product, [failed?.by])
     }
 
     private func endReason(

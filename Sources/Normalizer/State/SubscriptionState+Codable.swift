@@ -4,7 +4,7 @@ import FoundationEssentials
 // was put together from two states, reads as their join.
 extension SubscriptionState: Codable {
     private enum CodingKeys: String, CodingKey {
-        case lineages, periods, ends, refunds, charges, purchases, accounts, transfer, successions, links
+        case lineages, periods, ends, interruptions, refunds, charges, purchases, accounts, transfer, successions, links
         case switches = "product_switches"
         case foreignLinks = "foreign_links"
         case transactionNames = "transaction_names"
@@ -81,6 +81,7 @@ extension SubscriptionState: Codable {
         for register in try list(.ends) as [Register<Fact.PeriodEnd>] {
             ends.merge(register, at: PeriodKey(register.value))
         }
+        interruptions = Set(try list(.interruptions) as [Assertion<Fact.Interruption>])
         for register in try list(.refunds) as [Register<Fact.RefundState>] {
             refunds.merge(register, at: RefundKey(register.value))
         }
@@ -126,6 +127,7 @@ extension SubscriptionState: Codable {
         )
         try write(periods.valuesInOrder, .periods)
         try write(ends.valuesInOrder, .ends)
+        try write(interruptions.sorted { $0.precedes($1) }, .interruptions)
         try write(refunds.valuesInOrder, .refunds)
         try write(charges.valuesInOrder, .charges)
         try write(purchases.valuesInOrder, .purchases)

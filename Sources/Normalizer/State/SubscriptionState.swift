@@ -104,6 +104,8 @@ public struct SubscriptionState: Hashable, Sendable {
     package internal(set) var registers: [SubscriptionID: Registers] = [:]
     package internal(set) var periods: [PeriodKey: PeriodEntry] = [:]
     package internal(set) var ends: [PeriodKey: Register<Fact.PeriodEnd>] = [:]
+    /// The steps by which access to periods stopped and came back.
+    package internal(set) var interruptions: Set<Assertion<Fact.Interruption>> = []
     package internal(set) var refunds: [RefundKey: Register<Fact.RefundState>] = [:]
     package internal(set) var charges: [String: Register<Fact.Charge>] = [:]
     package internal(set) var purchases: [String: Register<Fact.OneTimePurchase>] = [:]
@@ -155,7 +157,7 @@ public struct SubscriptionState: Hashable, Sendable {
     /// True if nothing was stated yet.
     public var isEmpty: Bool {
         periods.isEmpty && ends.isEmpty && refunds.isEmpty && charges.isEmpty && purchases.isEmpty && claims.isEmpty
-            && switches.isEmpty
+            && switches.isEmpty && interruptions.isEmpty
             && transfer == nil && reports.isEmpty && successions.isEmpty && links.isEmpty && foreignLinks.isEmpty
             && transactionNames.isEmpty
             && registers.values.allSatisfy { $0 == Registers() }
@@ -174,6 +176,7 @@ public struct SubscriptionState: Hashable, Sendable {
             if periods[key]?.merge(entry) == nil { periods[key] = entry }
         }
         ends.merge(other.ends)
+        interruptions.formUnion(other.interruptions)
         refunds.merge(other.refunds)
         charges.merge(other.charges)
         purchases.merge(other.purchases)
@@ -221,6 +224,8 @@ public struct SubscriptionState: Hashable, Sendable {
             if !period.isProvisional { noteSnapshot(of: period.transaction, by: citation) }
         case .periodEnded(let end):
             ends.insert(Assertion(end, by: citation), at: PeriodKey(end))
+        case .interruption(let step):
+            interruptions.insert(Assertion(step, by: citation))
         case .renewalIntent(let intent):
             registers[lineage]?.intent.insert(Assertion(intent, by: citation))
             if let product = intent.terms.nextProduct {

@@ -171,8 +171,8 @@ extension Mapping {
         if let account { facts.append(.owner(account)) }
         switch subscription.status {
         case .incomplete, .incompleteExpired:
-            // Never had access, and has nothing to renew.
-            return facts
+            // Never had access, and has nothing to renew. An end may come that does not say so.
+            return facts + accessStops(subscription, at: .min, .billing)
         case .trialing, .active, .pastDue, .unpaid, .paused, .canceled:
             break
         default:
@@ -277,6 +277,37 @@ extension Mapping {
             subscription.status == .active || subscription.status == .trialing
         else { return }
         stated.subject.facts.append(.pause(Fact.PauseState(.none)))
+    }
+
+    /// The fact that access to the current periods stopped at a moment.
+    func accessStops(
+        _ subscription: SubscriptionObject,
+        at time: Milliseconds,
+        _ reason: LifecycleEvent.Expired.Reason
+    ) -> [Fact] { accessSteps(subscription, at: time, reason) }
+
+    /// The fact that access to the current periods came back.
+    func accessReturns(_ subscription: SubscriptionObject) -> [Fact] { accessSteps(subscription, at: created, nil) }
+
+    /// The time of a test clock is not that of its events, so its steps are not dated.
+    private func accessSteps(
+        _ subscription: SubscriptionObject,
+        at time: Milliseconds,
+        _ reason: LifecycleEvent.Expired.Reason?
+    ) -> [Fact] {
+        guard !subscription.hasTestClock else { return [] }
+        return Set(subscription.spans.map(\.start)).filter { reason != nil || $0 < time }.sorted().map { start in
+            .interruption(Fact.Interruption(start: start.date, at: max(start, time).date, reason: reason))
+        }
+    }
+
+    func accessStopsWhenPastDue(_ subscription: SubscriptionObject) -> [Fact] {
+        switch policy.pastDue {
+        case .keeps: []
+        case .suspends: accessStops(subscription, at: created, .billing)
+        case .grace(let duration):
+            accessStops(subscription, at: graceEnd(of: subscription.latest, duration) ?? created, .billing)
+        }
     }
 
     func graceEnd(of span: SubscriptionObject.Span?, _ duration: Duration) -> Milliseconds? {

@@ -226,6 +226,7 @@ extension Mapping {
             update.stated.subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
         }
         if before.wasPaused { statePauseOver(in: &update.stated) }
+        update.stated.subject.facts += removals(update) + accessSteps(update)
         if update.restarted, let end = endBefore(update) { update.stated.subject.facts.append(.periodEnded(end)) }
         var events: [NormalizedEvent] = []
         switch subscription.status {
@@ -244,6 +245,43 @@ extension Mapping {
         // An invoice or an event of its own reports a changed status or period that gave no event here.
         let isTold = before.status != nil || before.start != nil
         return update.stated.none(isTold ? .reportedElsewhere : .unchanged)
+    }
+
+    /// The ends of items that were removed from a period that continues.
+    private func removals(_ update: Update) -> [Fact] {
+        guard let items = update.before.items, let main = items.primary?.price.productID,
+            !update.subscription.hasTestClock
+        else { return [] }
+        let kept = Set(update.subscription.items.map(\.price.productID) + [main])
+        let starts = Set(update.subscription.spans.map(\.start))
+        return items.others(than: main).compactMap { item in
+            let product = item.price.productID
+            guard !kept.contains(product), let start = item.start ?? update.subscription.latest?.start,
+                starts.contains(start) || item.end.map({ $0 > created }) == true
+            else { return nil }
+            return .periodEnded(
+                Fact.PeriodEnd(start: start.date, transaction: nil, at: created.date, reason: .replaced, item: product)
+            )
+        }
+    }
+
+    /// The step by which access stopped or came back with an update.
+    private func accessSteps(_ update: Update) -> [Fact] {
+        let (subscription, before) = (update.subscription, update.before)
+        switch (before.status, subscription.status) {
+        case (.some, .paused): return accessStops(subscription, at: pauseTime(subscription), .paused)
+        case (.some, .unpaid): return accessStops(subscription, at: created, .billing)
+        case (.some, .pastDue): return accessStopsWhenPastDue(subscription)
+        case (.paused?, .active), (.paused?, .trialing), (.unpaid?, .active), (.incomplete?, .active),
+            (.incomplete?, .trialing):
+            return accessReturns(subscription)
+        case (.pastDue?, .active) where policy.pastDue != .keeps: return accessReturns(subscription)
+        default: break
+        }
+        guard policy.collectionPause == .pauses, let wasPaused = before.hadCollectionPause,
+            wasPaused != (subscription.collectionPause != nil)
+        else { return [] }
+        return wasPaused ? accessReturns(subscription) : accessStops(subscription, at: created, .paused)
     }
 
     /// The end of a period that another one followed ahead of time: where that began, or at the pause before it.

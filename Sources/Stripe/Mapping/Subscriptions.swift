@@ -66,11 +66,12 @@ extension Mapping {
     }
 
     func subscriptionPaused(_ subscription: SubscriptionObject) -> Outcome {
-        let stated = stated(subscription)
+        var stated = stated(subscription)
         guard subscription.status == .paused else {
             return stated.none(.stale)
         }
         let since = pauseTime(subscription)
+        stated.subject.facts += accessStops(subscription, at: since, .paused)
         return .events([
             event(
                 identity(stated.lineage, "paused", since.wholeSeconds),
@@ -88,6 +89,7 @@ extension Mapping {
             let start = subscription.current?.start
         else { return stated.none(.stale) }
         statePauseOver(in: &stated)
+        stated.subject.facts += accessReturns(subscription)
         // The object does not show the time of a test clock. Unless another time is asked for, a period begins.
         let beganNow = subscription.hasTestClock || start >= created - 60_000
         guard let resumed = resumption(stated, beganNow: beganNow) else {

@@ -1,0 +1,123 @@
+// Answers about the past. A period, its end and its product are known as they were stated last; that is what holds now. What
+// held between the statements follows from the steps that are kept: interruptions, and changes of product and terms.
+extension PeriodTimeline {
+    /// A time without access in a period, while it ran.
+    struct Gap {
+        var from: Int64
+        var until: Int64
+        var reason: LifecycleEvent.Expired.Reason
+        var by: Citation
+    }
+
+    mutating func applyInterruptions(of state: SubscriptionState) {
+        guard !state.interruptions.isEmpty else { return }
+        let steps = Dictionary(grouping: state.interruptions) { $0.value.start.millisecondsSince1970 }
+        for index in periods.indices {
+            guard let steps = steps[periods[index].start] else { continue }
+            periods[index].interrupt(steps, in: state)
+        }
+    }
+
+    mutating func applySwitches(of state: SubscriptionState) {
+        guard !state.switches.isEmpty || periods.contains(where: { $0.products.count > 1 }) else { return }
+        let switches = TenureReading.switches(of: state, self)
+        for index in periods.indices {
+            let within = switches[index] ?? []
+            guard !within.isEmpty || periods[index].products.count > 1 else { continue }
+            periods[index].stretches = Stretch.all(of: periods[index], within)
+        }
+    }
+}
+
+extension PeriodTimeline.Period {
+    /// Reads the steps by which access stopped and came back. The first of several stops counts, until access is back.
+    fileprivate mutating func interrupt(_ steps: [Assertion<Fact.Interruption>], in state: SubscriptionState) {
+        let steps = steps.sorted { one, other in
+            if one.by.milliseconds != other.by.milliseconds { return one.by.milliseconds < other.by.milliseconds }
+            let (stops, comesBack) = (one.value.reason != nil, other.value.reason == nil)
+            return stops == !comesBack ? one.precedes(other) : stops
+        }
+        var stop: PeriodTimeline.Gap?
+        for step in steps {
+            let at = step.value.at.millisecondsSince1970
+            guard let reason = step.value.reason else {
+                close(&stop, at: at)
+                continue
+            }
+            if let stop, stop.from <= at { continue }
+            stop = PeriodTimeline.Gap(from: at, until: .max, reason: reason, by: step.by)
+        }
+        guard let open = stop else { return }
+        if let cut {
+            // The period was stated between the two, so its step back was lost.
+            if open.from <= start, let firstStated, firstStated > open.by.milliseconds,
+                firstStated < cut.by.milliseconds
+            {
+                close(&stop, at: firstStated)
+                return
+            }
+            // An end that leaves nothing of the period takes away no more than what was not given.
+            if cut.at < open.from, cut.reason == open.reason { givenUntil = open.from }
+            close(&stop, at: cut.at)
+        } else if let charge = liftedCut?.outstandingCharge, let paid = state.charge(named: charge) {
+            close(&stop, at: paid.value.at.millisecondsSince1970)
+        }
+    }
+
+    private mutating func close(_ stop: inout PeriodTimeline.Gap?, at moment: Int64) {
+        guard var gap = stop else { return }
+        stop = nil
+        gap.until = moment
+        if gap.from < moment { gaps.append(gap) }
+    }
+
+    /// The gap that a moment lies in.
+    func gap(at time: Int64) -> PeriodTimeline.Gap? { gaps.first { $0.from <= time && time < $0.until } }
+
+    /// True if it gave access at a moment, by what held then.
+    func gave(at time: Int64) -> Bool {
+        hasSteps ? given.contains { $0.start <= time && time < $0.end } : grants(at: time)
+    }
+
+    private var hasSteps: Bool { !gaps.isEmpty || givenUntil != nil }
+
+    /// True if it never gave access: it stopped as it began, and never came back.
+    var neverGave: Bool { !gaps.isEmpty && given.isEmpty }
+
+    /// The times in which it gave access, by what held then.
+    var given: [(start: Int64, end: Int64)] {
+        guard hasSteps else { return accessEnd > start ? [(knownStart, accessEnd)] : [] }
+        var given: [(start: Int64, end: Int64)] = []
+        var from = knownStart
+        let last = max(accessEnd, min(givenUntil ?? .min, end))
+        for gap in gaps.sorted(by: { $0.from < $1.from }) {
+            if from < gap.from { given.append((from, min(gap.from, last))) }
+            from = max(from, gap.until)
+        }
+        if from < last { given.append((from, last)) }
+        return given
+    }
+
+    /// True if the times of its statements say what held at a moment: it lies before the last one, and they lie within the period. The
+    /// times of a test clock do not.
+    private func isPast(_ time: Int64, _ stated: some Collection<Int64>) -> Bool {
+        time < by.milliseconds && stated.allSatisfy { $0 <= end }
+    }
+
+    /// Its product at a moment.
+    func product(at time: Int64) -> String {
+        guard let first = stretches.first, stretches.count > 1, isPast(time, products.values) else {
+            return fact.product
+        }
+        return (stretches.last { $0.start <= time } ?? first).product
+    }
+
+    /// Its terms at a moment.
+    func phase(at time: Int64) -> Phase {
+        let phases = entry.phases
+        guard phases.count > 1, isPast(time, phases.values) else { return fact.phase }
+        let stated = phases.sorted { ($0.value, $0.key.rawValue) < ($1.value, $1.key.rawValue) }
+        guard let phase = (stated.last { $0.value <= time } ?? stated.first)?.key else { return fact.phase }
+        return phase == .regular ? entry.paidPhase ?? phase : phase
+    }
+}
