@@ -86,6 +86,7 @@ extension Journal {
             do {
                 update = try await keep(delivery, of: source, result, outcome.failure, isQuarantined: isQuarantined)
             } catch {
+                if error.code == .quarantineFull { observer.observe(.quarantineFull(source: source)) }
                 answer = Acknowledgement(
                     for: .failure(DeliveryError(.unavailable, "not kept: \(error.code)", underlying: error)),
                     provider: provider
@@ -137,6 +138,7 @@ extension Journal {
     ) async throws {
         let key = DeliveryDetail.key(delivery, of: source)
         let known = try await transaction.record(key, in: .delivery)
+        let wasQuarantined = known?.group == DeliveryPlace.quarantined.rawValue
         guard isQuarantined || known != nil || (isNew && options.deliveryRetention != nil) else { return }
         var detail = DeliveryDetail(delivery, of: source)
         detail.error = error.map { "\($0)" } ?? result?.noChange?.reason.rawValue
@@ -146,6 +148,13 @@ extension Journal {
             // A delivery that was taken in stays taken in: an older version of this process may be running next to this
             // one.
             if let known, known.group != DeliveryPlace.waiting.rawValue { return }
+            // A delivery that waited for a worker was answered with 200, and takes no more room here than there.
+            try await Quarantine.add(
+                delivery.body,
+                of: source,
+                upTo: known == nil ? options.quarantineLimit : nil,
+                in: transaction
+            )
             (record.group, record.order) = (DeliveryPlace.quarantined.rawValue, delivery.receivedAt.milliseconds)
             record.body = delivery.body
         } else if let retention = options.deliveryRetention, isNew || known?.group == DeliveryPlace.kept.rawValue {
@@ -157,6 +166,7 @@ extension Journal {
             try await Self.index(record, noting: detail, transaction)
         } else {
             guard try await transaction.delete(record, from: .delivery) else { throw Conflict() }
+            if wasQuarantined { try await Quarantine.remove(record.body, of: source, in: transaction) }
             return
         }
         record.detail = try CanonicalJSON.bytes(detail)
@@ -164,6 +174,7 @@ extension Journal {
             guard try await transaction.insert(record, into: .delivery) else { throw Conflict() }
         } else if known?.group != record.group || known?.body != record.body {
             guard try await transaction.update(record, in: .delivery) else { throw Conflict() }
+            if wasQuarantined { try await Quarantine.remove(known?.body ?? [], of: source, in: transaction) }
         }
     }
 

@@ -16,6 +16,8 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
         public static let unavailable: Code = "unavailable"
         /// There is no room, or the place may not be written.
         public static let notWritable: Code = "not_writable"
+        /// The quarantine of a source is full, see ``Journal/Options/quarantineLimit``.
+        public static let quarantineFull: Code = "quarantine_full"
         /// A stored row cannot be read: a damaged file, or a row that was edited by hand.
         public static let corrupt: Code = "corrupt"
         /// The tables were made by a later version of this package.

@@ -18,6 +18,8 @@ public enum JournalObservation: Sendable {
     case retry(JournalError.Code)
     /// An item of a queue has failed too often and is given out no more.
     case gaveUp(JournalTable)
+    /// A delivery of this source was not kept, since its quarantine is full. Replay or discard what is in it.
+    case quarantineFull(source: String)
     /// A duty could not be done, and in the last third of its time is still owed.
     case deadlineNear(DueItem)
 }

@@ -18,6 +18,20 @@ public struct Quarantine: Sendable {
         let record: JournalRecord
     }
 
+    /// How much there is in a quarantine, or may be.
+    public struct Size: Hashable, Sendable, Codable {
+        /// How many deliveries.
+        public var deliveries: Int
+        /// How long their bodies are together.
+        public var bytes: Int
+
+        /// Makes a size.
+        public init(deliveries: Int, bytes: Int) {
+            self.deliveries = deliveries
+            self.bytes = bytes
+        }
+    }
+
     let journal: Journal
 
     /// The deliveries, in the order in which they were received.
@@ -65,6 +79,115 @@ public struct Quarantine: Sendable {
     /// - Throws: ``JournalError``.
     @discardableResult
     public func discard(_ entry: Entry) async throws(JournalError) -> Bool {
-        try await journal.write { try await $0.delete(entry.record, from: .delivery) }
+        try await journal.write { transaction in
+            guard try await transaction.delete(entry.record, from: .delivery) else { return false }
+            try await Self.remove(entry.record.body, of: entry.source, in: transaction)
+            return true
+        }
+    }
+
+    /// How much there is of each source.
+    ///
+    /// - Throws: ``JournalError``.
+    public func sizes() async throws(JournalError) -> [String: Size] {
+        try await journal.read { transaction in
+            let rows = try await transaction.allRecords(
+                JournalSelection(group: Self.group, limit: 500),
+                in: .checkpoint
+            )
+            guard rows.isEmpty else {
+                return Dictionary(
+                    try rows.map { row in
+                        let note = try CanonicalJSON.value(Note.self, from: row.body)
+                        return (note.source, note.size)
+                    },
+                    uniquingKeysWith: { first, _ in first }
+                )
+            }
+            return try await Self.count(in: transaction)
+        }
+    }
+
+    // MARK: Counting
+
+    private struct Note: Codable {
+        var source: String
+        var size: Size
+    }
+
+    private static let group = "quarantine"
+
+    private static func note(of source: String, _ transaction: any JournalTransaction) async throws -> JournalRecord? {
+        try await transaction.record(JournalKey.text(group, source), in: .checkpoint)
+    }
+
+    /// Looks through the quarantine, for a journal that did not count yet.
+    private static func count(in transaction: any JournalTransaction) async throws -> [String: Size] {
+        var sizes: [String: Size] = [:]
+        var selection = JournalSelection(group: DeliveryPlace.quarantined.rawValue, limit: 50)
+        while true {
+            let records = try await transaction.records(selection, in: .delivery)
+            for record in records {
+                let source = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail).source
+                sizes[source, default: Size(deliveries: 0, bytes: 0)]
+                    .add(Size(deliveries: 1, bytes: record.body.count))
+            }
+            guard records.count == selection.limit, let last = records.last else { return sizes }
+            selection = selection.following(last)
+        }
+    }
+
+    /// Counts a delivery that came.
+    ///
+    /// - Parameter limit: the most that there may be with it; nil for a delivery that has to be kept in any case.
+    /// - Throws: ``JournalError`` with ``JournalError/Code/quarantineFull``.
+    static func add(
+        _ body: [UInt8],
+        of source: String,
+        upTo limit: Size?,
+        in transaction: any JournalTransaction
+    ) async throws {
+        try await note(Size(deliveries: 1, bytes: body.count), of: source, upTo: limit, in: transaction)
+    }
+
+    /// Counts a delivery that left.
+    static func remove(_ body: [UInt8], of source: String, in transaction: any JournalTransaction) async throws {
+        try await note(Size(deliveries: -1, bytes: -body.count), of: source, upTo: nil, in: transaction)
+    }
+
+    private static func note(
+        _ change: Size,
+        of source: String,
+        upTo limit: Size?,
+        in transaction: any JournalTransaction
+    ) async throws {
+        let known = try await note(of: source, transaction)
+        var size: Size
+        if let known {
+            size = try CanonicalJSON.value(Note.self, from: known.body).size
+            size.add(change)
+        } else {
+            // A row that left is gone already, and one that comes is not there yet.
+            size = try await count(in: transaction)[source] ?? Size(deliveries: 0, bytes: 0)
+            if change.deliveries > 0 { size.add(change) }
+        }
+        if let limit, size.deliveries > limit.deliveries || size.bytes > limit.bytes {
+            throw JournalError(.quarantineFull, "the quarantine of \(source) is full")
+        }
+        var record = known ?? JournalRecord(key: JournalKey.text(group, source), group: group)
+        record.body = try CanonicalJSON.bytes(Note(source: source, size: size))
+        let isWritten =
+            known == nil
+            ? try await transaction.insert(record, into: .checkpoint)
+            : try await transaction.update(record, in: .checkpoint)
+        guard isWritten else { throw Conflict() }
+    }
+}
+
+extension Quarantine.Size {
+    fileprivate mutating func add(_ change: Self) {
+        // A row that was edited by hand may say anything.
+        deliveries = max(0, min(deliveries, .max / 2) + change.deliveries)
+        bytes = max(0, min(bytes, .max / 2) + change.bytes)
     }
 }

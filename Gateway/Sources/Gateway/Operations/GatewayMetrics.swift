@@ -12,6 +12,7 @@ struct GatewayMetrics: JournalObserver {
         switch observation {
         case .delivery(let delivery): observe(delivery)
         case .retry(let code): count("lifecycle_journal_retries_total", [("code", code.rawValue)])
+        case .quarantineFull(let source): count("lifecycle_quarantine_refused_total", [("source", source)])
         case .gaveUp(let table): count("lifecycle_dead_letters_total", [("queue", table.rawValue)])
         case .deadlineNear(let item): count("lifecycle_deadlines_near_total", [("kind", item.kind.rawValue)])
         @unknown default: break

@@ -39,7 +39,9 @@ struct OperationRoutes: Sendable {
 
     /// Depths, read when they are asked for. They are counted up to a thousand, which is alarming enough.
     private func measure() async throws {
-        metrics.gauge("lifecycle_quarantine_depth", try await journal.quarantine.list(limit: 1000).count)
+        let quarantined = try await journal.quarantine.sizes().values
+        metrics.gauge("lifecycle_quarantine_depth", quarantined.reduce(0) { $0 + $1.deliveries })
+        metrics.gauge("lifecycle_quarantine_bytes", quarantined.reduce(0) { $0 + $1.bytes })
         metrics.gauge("lifecycle_dead_letters", try await journal.outbox.abandoned(limit: 1000).count)
         metrics.gauge("lifecycle_due_items_overdue", try await journal.due(at: now(), limit: 1000).count)
     }
