@@ -79,15 +79,26 @@ extension Journal {
     @discardableResult
     public func upload(_ result: Normalization, by account: Account? = nil) async throws(JournalError) -> [AppliedEvent]
     {
-        let time = now()
-        return try await apply(account.map { result.claimed(by: $0, at: time) } ?? result)
+        guard let account else { return try await apply(result) }
+        let time = try await claimTime(of: Set(result.statements.map(\.subscription)))
+        return try await apply(result.claimed(by: account, at: time))
     }
 
     /// Binds a purchase to an account where no provider names one, see `StoreStatement.claim(of:by:at:)`.
     ///
     /// - Throws: ``JournalError``.
     public func claim(_ subscription: SubscriptionID, by account: Account) async throws(JournalError) {
-        let claim = StoreStatement.claim(of: subscription, by: account, at: now())
+        let claim = StoreStatement.claim(of: subscription, by: account, at: try await claimTime(of: [subscription]))
         try await apply(Normalization(noChange: .init(.unchanged, statement: claim)))
+    }
+
+    /// The time of a claim: it takes nothing away from one that is known, also by a clock that is behind.
+    private func claimTime(of lineages: Set<SubscriptionID>) async throws(JournalError) -> Date {
+        var time = now()
+        for lineage in lineages where !lineage.id.isEmpty {
+            guard let last = try await state(of: lineage)?.lastClaim, last >= time.milliseconds else { continue }
+            time = Date(millisecondsSince1970: last + 1)
+        }
+        return time
     }
 }

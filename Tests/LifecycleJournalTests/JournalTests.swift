@@ -180,6 +180,47 @@ struct JournalTests {
         #expect(try await !journal.quarantine.discard(entry))
     }
 
+    @Test("A quarantine takes so many deliveries and bytes, and no more until some leave it", arguments: [true, false])
+    func fullQuarantine(isFullByNumber: Bool) async throws {
+        let life = try StripeLife()
+        var configuration = StripeAdapter.Configuration(signingSecrets: [life.simulator.signingSecret])
+        configuration.mode = .test
+        let strict = try StripeAdapter(configuration)
+        let bytes = life.deliveries.prefix(2).reduce(0) { $0 + $1.body.count }
+        let journal = journal {
+            $0.quarantineLimit =
+                isFullByNumber ? .init(deliveries: 2, bytes: .max) : .init(deliveries: .max, bytes: bytes)
+        }
+        for delivery in life.deliveries.prefix(2) {
+            for _ in 0..<2 { #expect(await journal.receive(delivery, with: strict).status == 200) }
+        }
+        #expect(await journal.receive(life.deliveries[2], with: strict).status == 503)
+        #expect(try await journal.quarantine.sizes() == ["stripe": .init(deliveries: 2, bytes: bytes)])
+        // Another source has a quarantine of its own.
+        #expect(await journal.receive(life.deliveries[2], with: strict, as: "shop").status == 200)
+        for entry in try await journal.quarantine.list() where entry.source == "stripe" {
+            if entry.delivery.body == life.deliveries[0].body {
+                #expect(try await journal.quarantine.discard(entry))
+            } else {
+                #expect(await journal.quarantine.replay(entry, with: life.adapter).decision == .accept)
+            }
+        }
+        #expect(try await journal.quarantine.sizes()["stripe"] == .init(deliveries: 0, bytes: 0))
+        #expect(await journal.receive(life.deliveries[0], with: strict).status == 200)
+    }
+
+    @Test("A later claim takes nothing away, also by a clock that is behind")
+    func claimByAClockThatIsBehind() async throws {
+        let journal = journal()
+        let lineage = SubscriptionID(store: .appStore, environment: .production, id: "1")
+        try await journal.claim(lineage, by: Account("ada", .appUserID))
+        time.advance(-3600)
+        try await journal.claim(lineage, by: Account("ben", .appUserID))
+        let ownership = try #require(try await journal.state(of: lineage)).ownership
+        #expect(ownership.accounts == [.init("ada", .appUserID)])
+        #expect(ownership.conflicts.map(\.claimed) == [.init("ben", .appUserID)])
+    }
+
     @Test("Of copies that differ where nothing is signed one is kept, in quarantine and for a worker")
     func signedDocuments() async throws {
         let life = try StripeLife()

@@ -69,6 +69,28 @@ struct OwnershipStories {
         #expect(!has(.init(upper, .appUserID)))
     }
 
+    @Test(
+        "a claim under another source than the owner's is a conflict, unless the store made the owner's name up",
+        arguments: [false, true]
+    )
+    func claimUnderAnotherSource(isMadeUp: Bool) throws {
+        let owner = Account("owner", isMadeUp ? .stripeCustomer : .obfuscatedAccountID)
+        let bought = Self.owned("P1", .playStore, by: owner)
+        let lineage = try #require(bought.subscription)
+        let claim = StoreStatement.claim(of: lineage, by: Account("thief", .appUserID), at: AccountStories.day(-5))
+        for isLate in [false, true] {
+            var ledger = AccountLedger()
+            if isLate { _ = ledger.apply(bought) }
+            ledger.apply(claim)
+            if !isLate { _ = ledger.apply(bought) }
+            let access = ledger.access(of: .init("thief", .appUserID), at: AccountStories.day(20))
+            #expect(access.decision.isGranted == isMadeUp)
+            #expect(ledger.access(of: .init("owner", owner.source), at: AccountStories.day(20)).decision.isGranted)
+            let conflicts = ledger.states.flatMap { ledger.ownership(of: $0).conflicts.map(\.claimed) }
+            #expect(conflicts == (isMadeUp ? [] : [.init("thief", .appUserID)]))
+        }
+    }
+
     @Test("are looked up by a key that is the same for every source, and for a UUID in every case")
     func lookupKeys() {
         let upper = "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"

@@ -32,16 +32,16 @@ extension StoreStatement {
     /// The host's statement that the signed-in user claims a purchase.
     ///
     /// Stores do not always name an account: a purchase was made without an account token, by an offer code, or by a
-    /// family member. A claim binds it then. If a provider names an owner under the same source, at any time, that wins
-    /// over any claim. Between two claims the earlier counts; the other is a conflict and gives nothing. For example,
-    /// Ada claims a purchase at 10:00 and Ben at 10:05: Ada has access, in either order of arrival.
+    /// family member. A claim binds it then. If a provider names an account of the app, under any source and at any time, that
+    /// wins over any claim. A name that the store made, such as a Stripe customer or an app transaction id, is no account of the app.
+    /// Between two claims the earlier counts; the other is a conflict and gives nothing. For example, Ada claims a purchase at
+    /// 10:00 and Ben at 10:05: Ada has access, in either order of arrival.
     ///
     /// - Parameters:
     ///   - subscription: the lineage, which the customer has proven to know: by a transaction that the store signed, or by its
     ///     purchase token.
     ///   - account: the host's account, with the source under which the app names it to the store, such as
-    ///     ``Account/Source/appAccountToken``. Under another source it is bound independently of the store's account,
-    ///     and both have access.
+    ///     ``Account/Source/appAccountToken``.
     ///   - time: when it was claimed, by the host's clock.
     public static func claim(of subscription: SubscriptionID, by account: Account, at time: Date) -> StoreStatement {
         StoreStatement(

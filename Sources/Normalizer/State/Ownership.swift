@@ -60,6 +60,9 @@ public struct Ownership: Hashable, Sendable, Codable {
 }
 
 extension SubscriptionState {
+    /// When the host claimed it last, in milliseconds since 1970.
+    package var lastClaim: Int64? { claims.values.filter(\.first.provider.isHost).map(\.latest.milliseconds).max() }
+
     mutating func claim(_ account: Account, by citation: Citation) {
         let identifiers = account.identifiers.filter { !$0.id.isEmpty }
         guard let primary = identifiers.first else { return }

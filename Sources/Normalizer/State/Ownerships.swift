@@ -145,7 +145,16 @@ private struct Binding {
     init(_ claims: [Account.Identifier: AccountClaim]) {
         self.claims = claims
         groups = AliasGroups(claims)
+        // If a provider names an account of the app, a claim of the host binds no other account, under any source.
+        let isClaimed = claims.values.contains { $0.first.provider.isHost }
+        let named = claims.filter { isClaimed && !$0.value.first.provider.isHost && $0.key.source.isOfApp }.keys
+            .reduce(into: Set<Account.Identifier>()) { $0.formUnion(groups.members(with: $1).map(\.name)) }
         for (identifier, claim) in claims {
+            if claim.first.provider.isHost, !named.isEmpty,
+                named.isDisjoint(with: groups.members(with: identifier).map(\.name))
+            {
+                continue
+            }
             if let known = bound[identifier.source], let first = claims[known]?.first,
                 first == claim.first ? known.precedes(identifier) : first.bindsBefore(claim.first)
             {
@@ -204,7 +213,8 @@ private struct Binding {
             guard let claim = claims[identifier] else { continue }
             if let movedAt, claim.latest.milliseconds <= movedAt { continue }
             // The account that was set at purchase still names the buyer after a transfer.
-            guard let existing = bound[identifier.source] else { continue }
+            let others = claim.first.provider.isHost ? Array(bound.values).inOrder.first : nil
+            guard let existing = bound[identifier.source] ?? others else { continue }
             conflicts.append(Ownership.Conflict(existing: existing, claimed: identifier, by: claim.latest))
         }
         for move in kept {

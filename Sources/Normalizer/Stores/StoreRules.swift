@@ -191,6 +191,11 @@ extension Store {
     }
 }
 
+extension Account.Source {
+    /// True if the app gives the name. A name that a store makes for its customer says nothing of the accounts of an app.
+    package var isOfApp: Bool { self != .stripeCustomer && self != .appTransactionID }
+}
+
 extension Provider {
     /// The stores that this provider speaks for; nil if they have the provider's own name.
     ///
