@@ -285,6 +285,23 @@ struct TrapTests {
         }
     }
 
+    @Test(
+        "13: a change that is announced after the period that it led to is settled by that period",
+        arguments: [15, 31]
+    )
+    func settledTiming(days: Int64) throws {
+        let start = t0 + days * day
+        let began = event("RENEWAL", start, Period(start, start + 31 * day, "O1-2"), ["product_id": "basic_m"])
+        let announced = event("PRODUCT_CHANGE", t0 + 15 * day - 1, .first, ["new_product_id": "basic_m"])
+        var ledger = try ledger(purchase, began)
+        guard case .productChangeScheduled(let change) = ledger.apply(try one(announced)).event.event else {
+            Issue.record("no change")
+            return
+        }
+        #expect(change.timing == (days == 15 ? .immediate : .atPeriodEnd(date(t1))))
+        #expect(ledger[Self.lineage]?.snapshot(at: date(t1 + day)).pendingProduct == nil)
+    }
+
     @Test("14: the end of a replaced purchase does not touch the new one, whatever the new one is called")
     func replaced() throws {
         for type in ["INITIAL_PURCHASE", "RENEWAL"] {

@@ -34,7 +34,9 @@ struct Refinement {
         case .productChangeScheduled(var change):
             let current = now.timeline.granting(at: event.assertedAt.millisecondsSince1970) ?? now.timeline.newest
             change.from = change.from ?? current?.fact.product
-            if change.basis == .inferred, let from = change.from,
+            if change.basis == .inferred, let settled = settledTiming(of: change) {
+                change.timing = settled
+            } else if change.basis == .inferred, let from = change.from,
                 catalog?.change(from: from, to: change.to, in: event.store)?.timing == .immediate
             {
                 // A relay announces it without a time. The period that begins at once is reported by itself.
@@ -77,6 +79,19 @@ struct Refinement {
         }
         if let start = begun?.period.start, start > refined.effectiveAt { refined.effectiveAt = start }
         return refined
+    }
+
+    /// When a change took effect, if the period that followed is known by now. A relay announces a change without saying when.
+    private func settledTiming(of change: LifecycleEvent.ProductChange) -> LifecycleEvent.ProductChange.Timing? {
+        let (timeline, start) = (now.timeline, event.period?.startMilliseconds)
+        guard let index = timeline.index(transaction: reading.subjectTransaction, start: start) else { return nil }
+        let before = timeline.periods[index]
+        // Some stores restate the period with the new product.
+        if before.fact.product == change.to, before.products.count > 1 { return .immediate }
+        guard let next = timeline.periods[(index + 1)...].first(where: { !$0.fact.isProvisional }),
+            next.fact.product == change.to
+        else { return nil }
+        return next.start < before.end ? .immediate : .atPeriodEnd(next.fact.period.start)
     }
 
     /// When access ends that is not renewed: as the event states it, unless it is known to have ended before.
