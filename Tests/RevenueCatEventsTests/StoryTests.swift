@@ -95,6 +95,9 @@ struct StoryTests {
             for event in order.reversed() { _ = ledger.apply(event) }
             #expect(ledger == expected)
             guard ledger == expected else { return }
+            let contradictions = Set(ledger.states.flatMap { ledger.contradictions(of: $0) }.map(\.kind))
+            // An end that leaves out the extension before it.
+            #expect(contradictions == (story.name == "S2-7d" ? [.endedBeforePaidEnd] : []), "\(story.name)")
         }
     }
 

@@ -37,7 +37,7 @@ extension SubscriptionState {
     func contradictions(under ownership: Ownership) -> [Contradiction] {
         var found: [Contradiction] = []
         func compare<Value: Assertable>(_ register: Register<Value>?, _ subject: @autoclosure () -> String) {
-            guard let register, let rival = register.rival else { return }
+            guard let register, let rival = register.rival, !rival.value.means(register.value) else { return }
             found.append(
                 Contradiction(
                     kind: .simultaneousStatements,
@@ -78,17 +78,18 @@ extension SubscriptionState {
             found.append(Contradiction(kind: .negativePeriod, subject: subject, statements: [period.by]))
         }
         if let lifted = period.liftedCut, !lifted.by.provider.rules.endsPeriodsAtOnce,
-            !period.isTakenBackInPassing(lifted), !period.isUnpaid(by: lifted)
+            !period.isTakenBackInPassing(lifted), !period.isUnpaid(by: lifted), !isUndone(lifted, of: period)
         {
             found.append(Contradiction(kind: .endTakenBack, subject: subject, statements: [period.by, lifted.by]))
         }
         // A store that refunded the money may report the end by itself, without the reason, and date it earlier. An end
         // of the whole purchase does not contradict the period that it cuts, even if it is also stated of the period.
         // Nor does a statement that has both the paid end and an earlier one contradict itself.
+        // A shared period ends with the sharing.
         if let cut = period.cut, !cut.isOfPurchase, !isOver(period, by: cut.at), cut.at < period.end,
             cut.by != period.by, !period.fact.isProvisional, period.refundedAt == nil,
             !cut.by.provider.rules.endsPeriodsAtOnce, !timeline.isFollowedAtOnce(period, endedAt: cut.at),
-            !period.isUnpaid(by: cut)
+            !period.isUnpaid(by: cut), period.fact.ownership != .familyShared
         {
             switch cut.reason {
             case .refunded, .replaced, .developer: break
@@ -99,6 +100,11 @@ extension SubscriptionState {
             }
         }
         return found
+    }
+
+    /// True if an end went with a refund that was undone, and with it the end.
+    private func isUndone(_ lifted: PeriodTimeline.Cut, of period: PeriodTimeline.Period) -> Bool {
+        lifted.reason == .refunded && period.transaction.map { isRestored($0, since: lifted.by) } == true
     }
 
     /// True if the purchase of a period is over as a whole by a moment.

@@ -96,6 +96,9 @@ struct PeriodTimeline {
         private static let longestAhead: Int64 = 86_400_000
         private static let longestAnswer: Int64 = 60_000
 
+        /// True if it is more of what another was paid for in advance.
+        func tops(up other: Period) -> Bool { fact.phase == .prepaid && other.fact.phase == .prepaid }
+
         /// True if its lineage has its name from it, so that the name alone may stand for any period of the lineage.
         var namesItsLineage: Bool { lineages.contains { $0.id == transaction } }
 
@@ -417,10 +420,12 @@ struct PeriodTimeline {
         }
     }
 
-    /// True if another product's period began when one ended: it took its place, whatever the end says of itself.
+    /// True if another product's period began when one ended, or more of what is paid in advance: it took its place, whatever the end
+    /// says of itself.
     func isFollowedAtOnce(_ period: Period, endedAt moment: Int64) -> Bool {
         periods.contains { other in
-            other.start > period.start && !other.fact.isProvisional && other.fact.product != period.fact.product
+            other.start > period.start && !other.fact.isProvisional
+                && (other.fact.product != period.fact.product || other.tops(up: period))
                 && (other.start - moment).magnitude <= UInt64(Self.replacementSlack)
         }
     }

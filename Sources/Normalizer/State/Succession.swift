@@ -28,15 +28,19 @@ extension SubscriptionState {
         }
     }
 
-    /// An account has a subscription once, so that another base plan of it takes the place of the one that runs.
+    /// An account has a subscription once, so that another base plan of it takes the place of the one that runs, and so does more of what
+    /// is paid in advance.
     private func isOfOtherPlan(_ begun: Fact.Period) -> Bool {
-        guard begun.product.namesBasePlan else { return false }
+        guard begun.product.namesBasePlan || begun.phase == .prepaid else { return false }
         let start = begun.period.startMilliseconds
-        return periods.values.contains { entry in
-            let (period, product) = (entry.fact.period, entry.fact.product)
-            return !entry.fact.isProvisional && period.startMilliseconds < start && start <= period.endMilliseconds
-                && product.namesBasePlan && product != begun.product
-                && product.subscriptionFamily == begun.product.subscriptionFamily && entry.relayedStore != nil
+        return periods.values.contains { (entry: PeriodEntry) -> Bool in
+            let known = entry.fact
+            guard !known.isProvisional, entry.relayedStore != nil,
+                known.period.startMilliseconds < start, start <= known.period.endMilliseconds,
+                known.product.subscriptionFamily == begun.product.subscriptionFamily
+            else { return false }
+            if known.phase == .prepaid, begun.phase == .prepaid { return true }
+            return begun.product.namesBasePlan && known.product.namesBasePlan && known.product != begun.product
         }
     }
 }

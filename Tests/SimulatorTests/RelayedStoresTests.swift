@@ -1,0 +1,89 @@
+import Foundation
+import Normalizer
+import NotificationSimulator
+import StoryReceiving
+import Testing
+
+/// RevenueCat tells of purchases in several stores, each in a way of its own.
+@Suite("RevenueCat over every store")
+struct RelayedStoresTests {
+    private static let start = Date(millisecondsSince1970: 1_767_607_200_000)
+    /// So many orders of a story that has more.
+    private static let orders = 60
+
+    @Test(
+        "a documented story leaves one state and no contradiction in any order, also where all of an act is told in one moment",
+        arguments: RevenueCatSimulator.stores,
+        [false, true]
+    )
+    func stories(_ store: Store, _ isCollapsed: Bool) async throws {
+        let relay = RevenueCatSimulator(seed: "stores", store: store)
+        let stories = Story.all.filter { relay.absence(of: $0) == nil }
+        #expect(stories.count >= 10)
+        for story in stories {
+            let simulator: any StorySimulator = isCollapsed ? InOneMoment(relay) : relay
+            let taken = try await StoryPlayback(story, by: simulator, from: Self.start).taken
+            #expect(taken.allSatisfy { $0.result.events.allSatisfy { $0.event.kind != .unmapped } })
+            var expected = AccountLedger()
+            for one in taken { _ = expected.apply(one.result) }
+            for order in Self.orders(of: taken.count) {
+                var ledger = AccountLedger()
+                for index in order { _ = ledger.apply(taken[index].result) }
+                let found = ledger.states.flatMap { ledger.contradictions(of: $0) }.map {
+                    "\($0.kind.rawValue) of \($0.subject)"
+                }
+                let types = order.map { taken[$0].notification.type }
+                #expect(found == [], "\(store.rawValue) \(story.id) after \(types)")
+                #expect(ledger == expected, "\(store.rawValue) \(story.id) after \(types)")
+                guard found.isEmpty, ledger == expected else { break }
+            }
+        }
+    }
+
+    /// All orders of few, and some of many, with repetitions.
+    private static func orders(of count: Int) -> [[Int]] {
+        guard count > 4 else { return permutations(Array(0..<count)) }
+        var random = SplitMix64(state: UInt64(count))
+        return [Array(0..<count), Array((0..<count).reversed())]
+            + (0..<orders).map { _ in
+                (Array(0..<count) + [Int.random(in: 0..<count, using: &random)]).shuffled(using: &random)
+            }
+    }
+
+    private static func permutations(_ elements: [Int]) -> [[Int]] {
+        guard let first = elements.first else { return [[]] }
+        return permutations(Array(elements.dropFirst())).flatMap { rest in
+            (0...rest.count).map { Array(rest.prefix($0)) + [first] + rest.suffix(rest.count - $0) }
+        }
+    }
+}
+
+/// RevenueCat that stamps all webhooks of one act with one time, as it does with those of a failed charge.
+private struct InOneMoment: StorySimulator {
+    private let relay: RevenueCatSimulator
+
+    init(_ relay: RevenueCatSimulator) { self.relay = relay }
+
+    var provider: Provider { relay.provider }
+    var receiverConfiguration: [UInt8] { relay.receiverConfiguration }
+
+    func delivery(of notification: SimulatedNotification, sentAt: Date) throws(SimulatorError) -> Delivery {
+        try relay.delivery(of: notification, sentAt: sentAt)
+    }
+
+    func notifications(_ story: Story, from start: Date) throws(SimulatorError) -> [SimulatedNotification] {
+        var first: [Int: Int64] = [:]
+        return try relay.notifications(story, from: start).map { notification in
+            let own = notification.occurredAt.millisecondsSince1970
+            let shared = min(own, first[notification.step] ?? own)
+            first[notification.step] = shared
+            var notification = notification
+            let body = String(decoding: notification.content, as: UTF8.self)
+            notification.content = Array(
+                body.replacing("\"event_timestamp_ms\":\(own)", with: "\"event_timestamp_ms\":\(shared)").utf8
+            )
+            notification.occurredAt = Date(millisecondsSince1970: shared)
+            return notification
+        }
+    }
+}
