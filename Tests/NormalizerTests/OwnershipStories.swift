@@ -71,23 +71,29 @@ struct OwnershipStories {
 
     @Test(
         "a claim under another source than the owner's is a conflict, unless the store made the owner's name up",
-        arguments: [false, true]
+        arguments: [
+            (Account("owner", .obfuscatedAccountID), false), (Account("owner", .stripeCustomer), true),
+            (Account("$RCAnonymousID:1f0a", .appUserID), true),
+        ]
     )
-    func claimUnderAnotherSource(isMadeUp: Bool) throws {
-        let owner = Account("owner", isMadeUp ? .stripeCustomer : .obfuscatedAccountID)
+    func claimUnderAnotherSource(owner: Account, isMadeUp: Bool) throws {
         let bought = Self.owned("P1", .playStore, by: owner)
         let lineage = try #require(bought.subscription)
-        let claim = StoreStatement.claim(of: lineage, by: Account("thief", .appUserID), at: AccountStories.day(-5))
+        let claim = StoreStatement.claim(
+            of: lineage,
+            by: Account("thief", .appAccountToken),
+            at: AccountStories.day(-5)
+        )
         for isLate in [false, true] {
             var ledger = AccountLedger()
             if isLate { _ = ledger.apply(bought) }
             ledger.apply(claim)
             if !isLate { _ = ledger.apply(bought) }
-            let access = ledger.access(of: .init("thief", .appUserID), at: AccountStories.day(20))
+            let access = ledger.access(of: .init("thief", .appAccountToken), at: AccountStories.day(20))
             #expect(access.decision.isGranted == isMadeUp)
-            #expect(ledger.access(of: .init("owner", owner.source), at: AccountStories.day(20)).decision.isGranted)
+            #expect(ledger.access(of: .init(owner.id, owner.source), at: AccountStories.day(20)).decision.isGranted)
             let conflicts = ledger.states.flatMap { ledger.ownership(of: $0).conflicts.map(\.claimed) }
-            #expect(conflicts == (isMadeUp ? [] : [.init("thief", .appUserID)]))
+            #expect(conflicts == (isMadeUp ? [] : [.init("thief", .appAccountToken)]))
         }
     }
 

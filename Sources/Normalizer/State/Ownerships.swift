@@ -147,7 +147,7 @@ private struct Binding {
         groups = AliasGroups(claims)
         // If a provider names an account of the app, a claim of the host binds no other account, under any source.
         let isClaimed = claims.values.contains { $0.first.provider.isHost }
-        let named = claims.filter { isClaimed && !$0.value.first.provider.isHost && $0.key.source.isOfApp }.keys
+        let named = claims.filter { isClaimed && !$0.value.first.provider.isHost && $0.key.isOfApp }.keys
             .reduce(into: Set<Account.Identifier>()) { $0.formUnion(groups.members(with: $1).map(\.name)) }
         for (identifier, claim) in claims {
             if claim.first.provider.isHost, !named.isEmpty,

@@ -191,9 +191,14 @@ extension Store {
     }
 }
 
-extension Account.Source {
-    /// True if the app gives the name. A name that a store makes for its customer says nothing of the accounts of an app.
-    package var isOfApp: Bool { self != .stripeCustomer && self != .appTransactionID }
+extension Account.Identifier {
+    /// True if the app gives the name. A name that a store or a relay makes for its customer says nothing of the accounts of an app,
+    /// and neither does the one that RevenueCat makes for a device without a login
+    /// (https://www.revenuecat.com/docs/customers/identifying-customers).
+    package var isOfApp: Bool {
+        source != .stripeCustomer && source != .appTransactionID
+            && !(source == .appUserID && id.hasPrefix("$RCAnonymousID:"))
+    }
 }
 
 extension Provider {
