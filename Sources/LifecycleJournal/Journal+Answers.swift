@@ -82,13 +82,15 @@ extension Journal {
 
     /// The event that a duty follows from; nil if the event is not known any more.
     private func owed(_ item: DueItem) async throws(JournalError) -> OwedAnswer? {
-        guard let id = item.event, let lineage = item.subscription else { return nil }
+        guard let id = item.event else { return nil }
+        // Google Play's questions about refunds name an order, and no purchase.
+        let lineages = item.subscription.map { [$0] } ?? []
         return try await read { transaction in
             guard let record = try await transaction.record(id.description, in: .event), !record.body.isEmpty else {
                 return nil
             }
             let applied = try CanonicalJSON.value(AppliedEvent.self, from: record.body)
-            let handle = try await handles(of: [lineage], transaction).first
+            let handle = try await handles(of: lineages, transaction).first
             return OwedAnswer(applied.event, handle: handle, deadline: item.deadline)
         }
     }

@@ -18,7 +18,8 @@ extension Journal {
         public var newEvents = 0
         /// How many deliveries left the quarantine.
         public var replayed = 0
-        /// Providers that could not be asked, or refused, and why. Their purchases are asked about in the next round.
+        /// Providers that could not be asked, or refused, and why. Their purchases are asked about in the next round. If
+        /// the host has several sources of a provider, the others were still asked.
         public var stopped: [String: DeliveryError.Code] = [:]
 
         /// Makes an empty report.
@@ -96,20 +97,28 @@ extension Journal {
         }
     }
 
-    /// Gives deliveries whose provider could not be asked to their adapters once more.
+    /// Gives deliveries whose provider could not be asked to their adapters once more. After five failures in a row the
+    /// provider still cannot be asked, and the rest of its deliveries waits for the next round.
     private func replay(with adapters: [String: any ProviderAdapter]) async throws(JournalError) -> Int {
         guard !adapters.isEmpty else { return 0 }
         var count = 0
+        var failures: [String: Int] = [:]
         var last: Quarantine.Entry?
-        while true {
+        while !Task.isCancelled {
             let entries = try await quarantine.list(after: last, limit: 50)
             for entry in entries where entry.reason.hasPrefix("\(DeliveryError.Code.unavailable):") {
-                guard let adapter = adapters[entry.source] else { continue }
-                if await quarantine.replay(entry, with: adapter).decision == .accept { count += 1 }
+                guard let adapter = adapters[entry.source], failures[entry.source, default: 0] < 5 else { continue }
+                if await quarantine.replay(entry, with: adapter).decision == .accept {
+                    count += 1
+                    failures[entry.source] = nil
+                } else {
+                    failures[entry.source, default: 0] += 1
+                }
             }
-            guard entries.count == 50 else { return count }
+            guard entries.count == 50 else { break }
             last = entries.last
         }
+        return count
     }
 }
 
@@ -122,6 +131,8 @@ private struct Round {
     let journal: Journal
     let sources: [any LineageQuestions]
     var report = Journal.Reconciliation()
+    /// The sources that could not be asked, by their place in ``sources``. One app's wrong key says nothing about another's.
+    private var stopped: [Int: DeliveryError.Code] = [:]
     /// Why the last question that went unanswered did.
     var failure: DeliveryError?
 
@@ -131,7 +142,7 @@ private struct Round {
     }
 
     /// False once no source is left that can be asked.
-    var canAsk: Bool { sources.contains { report.stopped[$0.provider.rawValue] == nil } }
+    var canAsk: Bool { stopped.count < sources.count }
 
     /// Asks the question of a row, and writes the result.
     mutating func settle(_ record: JournalRecord) async throws(JournalError) {
@@ -198,13 +209,15 @@ private struct Round {
     /// - Returns: the answer; nil without one, with ``failure`` if a source could not be asked.
     mutating func ask(_ question: LineageQuestion) async throws(JournalError) -> [Normalization]? {
         failure = nil
-        let isOwn = { (source: any LineageQuestions) in
-            question.names.contains { source.provider.speaks(for: $0.store) }
+        let sources = sources
+        let isOwn = { (place: Int) in
+            question.names.contains { sources[place].provider.speaks(for: $0.store) }
         }
-        for source in sources.filter(isOwn) + sources.filter({ !isOwn($0) }) {
+        for place in sources.indices.filter(isOwn) + sources.indices.filter({ !isOwn($0) }) {
+            let source = sources[place]
             let name = source.provider.rawValue
-            if let code = report.stopped[name] {
-                if isOwn(source) { failure = DeliveryError(code, "\(name) cannot be asked") }
+            if let code = stopped[place] {
+                if isOwn(place) { failure = DeliveryError(code, "\(name) cannot be asked") }
                 continue
             }
             do throws(DeliveryError) {
@@ -214,7 +227,10 @@ private struct Round {
             } catch {
                 failure = error
                 // The next question would meet the same trouble.
-                if error.code == .unavailable || error.code == .denied { report.stopped[name] = error.code }
+                if error.code == .unavailable || error.code == .denied {
+                    stopped[place] = error.code
+                    report.stopped[name] = error.code
+                }
             }
         }
         return nil

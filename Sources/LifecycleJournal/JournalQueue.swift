@@ -51,6 +51,8 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
         public let leasedUntil: Date
         /// The trace of the delivery that brought it; nil if it came with none.
         public let trace: TraceParent?
+        /// Why the last attempt failed, as it was noted; nil if none has.
+        public let failure: String?
         let record: JournalRecord
     }
 
@@ -130,6 +132,47 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
         }
     }
 
+    /// The item with this id that was given up; nil if there is none.
+    ///
+    /// - Throws: ``JournalError``.
+    public func abandoned(id: String) async throws(JournalError) -> Item? {
+        guard let record = try await record(id, in: .dead) else { return nil }
+        do {
+            return try Item(record, attempts: QueueDetail(of: record).attempts)
+        } catch {
+            throw JournalError(wrapping: error)
+        }
+    }
+
+    /// Takes the item with this id, due or not, and even if another worker has it. Call ``done(_:)`` with it to say that
+    /// the work was done elsewhere.
+    ///
+    /// - Returns: the item; nil if it is unknown, done or given up.
+    /// - Throws: ``JournalError``.
+    public func take(id: String) async throws(JournalError) -> Item? {
+        guard let record = try await record(id, in: .due) else { return nil }
+        return try await take(record)
+    }
+
+    /// Items that are not done, the next due first, without a lease.
+    ///
+    /// - Throws: ``JournalError``.
+    public func waiting(limit: Int = 100) async throws(JournalError) -> [Item] {
+        let table = table
+        return try await journal.read { transaction in
+            let selection = JournalSelection(group: QueuePlace.due.rawValue, limit: limit)
+            return try await transaction.records(selection, in: table).map { record in
+                try Item(record, attempts: QueueDetail(of: record).attempts)
+            }
+        }
+    }
+
+    private func record(_ id: String, in place: QueuePlace) async throws(JournalError) -> JournalRecord? {
+        let (key, table) = (table == .due ? JournalKey.text(id) : id, table)
+        let record = try await journal.read { try await $0.record(key, in: table) }
+        return record.flatMap { $0.group == place.rawValue ? $0 : nil }
+    }
+
     /// Gives out an item again that was given up, from now on.
     ///
     /// - Returns: true if it was still given up.
@@ -169,7 +212,9 @@ extension JournalQueue.Item {
         value = try CanonicalJSON.value(Value.self, from: record.body)
         self.attempts = attempts
         leasedUntil = Date(millisecondsSince1970: record.order)
-        trace = try QueueDetail(of: record).trace.flatMap { TraceParent($0) }
+        let detail = try QueueDetail(of: record)
+        trace = detail.trace.flatMap { TraceParent($0) }
+        failure = detail.error
         self.record = record
     }
 }

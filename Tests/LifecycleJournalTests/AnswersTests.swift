@@ -122,6 +122,8 @@ struct AnswersTests {
         #expect(abs(alarmed.timeIntervalSince(Self.deadline.addingTimeInterval(-86_400))) <= 4200)
         #expect(alarm.gaveUp == 1)
         #expect(try await journal.duties.abandoned().map(\.value.kind) == [.acknowledgement])
+        let id = try #require(try await journal.duties.abandoned().first?.id)
+        #expect(try await journal.duties.abandoned(id: id)?.failure == "the deadline has passed")
         #expect(try await journal.answer(with: [store]) == Journal.Answers())
     }
 
@@ -134,6 +136,51 @@ struct AnswersTests {
         store.fail(.malformed)
         #expect(try await journal.answer(with: [store]).abandoned == 1)
         #expect(try await journal.duties.abandoned().count == 1)
+    }
+
+    @Test("about an order whose purchase the question does not name")
+    func order() async throws {
+        let time = time
+        let journal = Journal(MemoryJournal(), observer: alarm, now: { time.now })
+        try await journal.apply(
+            Normalization([
+                NormalizedEvent(
+                    id: EventID(provider: .google, environment: .unknown, notification: "refund_review/GPA.1"),
+                    event: .refundRequested(.init(transaction: "GPA.1", answerBy: Self.deadline)),
+                    provider: .google,
+                    store: .playStore,
+                    environment: .unknown,
+                    transaction: "GPA.1",
+                    occurredAt: Self.start,
+                    effectiveAt: Self.start,
+                    assertedAt: Self.start,
+                    receivedAt: Self.start,
+                    facts: [],
+                    origin: Origin(
+                        type: "test",
+                        channel: .webhook,
+                        evidence: Origin.Evidence(.unchecked),
+                        digest: "",
+                        mapper: "test"
+                    )
+                )
+            ])
+        )
+        let store = Store()
+        #expect(try await journal.answer(with: [store]).answered == 1)
+        #expect(store.answered.map(\.event.transaction) == ["GPA.1"])
+    }
+
+    @Test("elsewhere, as the host reports")
+    func elsewhere() async throws {
+        let journal = try await journal()
+        let id = try #require(try await journal.duties.waiting().first?.id)
+        #expect(try await journal.duties.take(id: "acknowledgement/unknown")?.id == nil)
+        let item = try #require(try await journal.duties.take(id: id))
+        #expect(try await journal.duties.done(item))
+        #expect(try await journal.duties.take(id: id)?.id == nil)
+        #expect(try await journal.duties.abandoned(id: id)?.id == nil)
+        #expect(try await journal.duties.waiting().isEmpty)
     }
 
     @Test("nothing that is no one's business: that is the host's")

@@ -197,6 +197,19 @@ struct ReconcileTests {
         #expect(try await journal.reconcile(with: [apple]).asked == 40)
     }
 
+    @Test("one source of a provider after the other refused its key")
+    func otherSource() async throws {
+        let journal = journal()
+        let refused = Answerer(.apple, .failure(DeliveryError(.denied, "")))
+        let other = Answerer(.apple, .success(.stated([Self.renewed])))
+        try await journal.apply(Self.bought)
+        time.advance(30 * Self.day + 3600)
+        let report = try await journal.reconcile(with: [refused, other])
+        #expect((report.asked, report.settled) == (1, 1))
+        #expect(report.stopped == ["apple": .denied])
+        #expect((refused.asked.count, other.asked.count) == (1, 1))
+    }
+
     @Test("the store before a relay, and the relay where the store knows nothing")
     func sources() async throws {
         let journal = journal()
