@@ -83,6 +83,14 @@ public struct AppleJWSVerifier: Sendable {
         return received.authenticated(try taking(channel).notification(in: received), channel: channel)
     }
 
+    /// The end of the validity of the certificates that proved something last, for an alarm; nil before the first proof.
+    /// Apple renews its certificates in time: an end that stays near says that your deliveries are old, or that the
+    /// configured roots no longer lead to new ones.
+    public var signerValidUntil: Date? {
+        let ends = verification.cache.latest?.validity.map(\.upperBound)
+        return ends?.max().map { Date(millisecondsSince1970: $0) }
+    }
+
     /// The verifier for a channel. Apple's servers answer over TLS with data of any age, such as their record of past
     /// notifications; and a device keeps old data.
     func taking(_ channel: Origin.Channel) -> AppleJWSVerifier {

@@ -38,6 +38,11 @@ final class ChainCache: Sendable {
         }
     }
 
+    /// The chain that proved something last.
+    var latest: ValidatedChain? {
+        state.withLock { $0.entries.max { $0.lastUse < $1.lastUse }?.chain }
+    }
+
     func insert(_ chain: ValidatedChain, for header: ArraySlice<UInt8>) {
         state.withLock { state in
             guard !state.entries.contains(where: { $0.header[...] == header }) else { return }

@@ -191,7 +191,7 @@ public struct Account: Hashable, Sendable, Codable {
         public static let metadata: Source = "metadata"
 
         /// The sources of this package's adapters. An adapter of another package may have its own.
-        package static let known: [Source] = [
+        public static let known: [Source] = [
             .appAccountToken, .appTransactionID, .obfuscatedAccountID, .obfuscatedProfileID, .appUserID,
             .stripeCustomer,
             .clientReferenceID, .metadata,
