@@ -42,6 +42,18 @@ class Gateway:
         except (OSError, StopIteration):
             pass
 
+    def resident(self):
+        """The memory at this moment, in MiB."""
+        with open(f"/proc/{self.process.pid}/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) // 1024
+
+    def waiting(self):
+        """How many deliveries wait for workers; no more than a hundred are counted."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+        lines = connection.getresponse().read().decode().splitlines()
+        return next(int(float(line.split()[1])) for line in lines if line.startswith("lifecycle_deliveries_waiting "))
+
     def kill(self):
         self.measure()
         self.process.send_signal(signal.SIGKILL)
@@ -211,12 +223,25 @@ def chaos(program, folder, database, processes, count, kills):
     subprocess.run([program, "check", folder], env=dict(os.environ, DATABASE_URL=database), check=True)
 
 
-def speed(program, folder, database, mode, customers):
-    subprocess.run([program, "deliveries", folder, customers, mode], check=True)
-    environment = settings(database, "true" if mode == "bare" else mode)
-    gateway = Gateway([program, "bare" if mode == "bare" else "serve", folder], environment, PORT)
-    subprocess.run([program, "post", "16", customers, mode], check=True, env=gateway.environment)
-    gateway.kill()
+def speed(program, folder, database, customers):
+    """How many deliveries a second become durable, next to a server that only stores the bytes, and the memory meanwhile."""
+    floor = 0
+    for mode, name in (("bare", "the bytes alone"), ("true", "gateway, answers at once"), ("false", "gateway, takes in first")):
+        subprocess.run([program, "deliveries", folder, customers, mode], check=True)
+        environment = settings(database, "true" if mode == "bare" else mode)
+        gateway = Gateway([program, "bare" if mode == "bare" else "serve", folder], environment, PORT)
+        load = subprocess.Popen([program, "post", "16", customers, mode], env=gateway.environment, stdout=subprocess.PIPE, text=True)
+        sizes = []
+        while load.poll() is None:
+            time.sleep(0.25)
+            sizes.append(gateway.resident())
+        result = load.stdout.read().strip()
+        rate = int(result.split("/s")[0].split()[-1])
+        floor = floor or rate
+        waiting = gateway.waiting() if mode == "true" else 0
+        print(f"{name}: {result}; {rate / floor:.2f} of the floor; {waiting} wait for workers; "
+              f"memory {sizes[len(sizes) // 4]}, {sizes[len(sizes) // 2]}, {sizes[-1]} MiB at a quarter, a half, the end", flush=True)
+        gateway.kill()
 
 
 def check(holds, finding):

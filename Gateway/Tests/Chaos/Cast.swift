@@ -11,7 +11,7 @@ import Stripe
 /// The four providers as their simulators play them, and adapters that know their keys.
 struct Cast {
     static let start = Date(timeIntervalSince1970: 1_767_225_600)
-    /// When the look-ups of Google Play are answered: after the end of every life.
+    /// The time of the answers to look-ups at Google Play: after the end of every life.
     static let end = start.addingTimeInterval(500 * 86_400)
 
     let apple: AppleSimulator
@@ -43,7 +43,7 @@ struct Cast {
             environments: [.production],
             trustAnchors: try AppleTrustAnchors(der: [apple.rootCertificate])
         )
-        // The lives are of the past.
+        // The lives have ended long ago.
         configuration.maximumAge = nil
         let apple = try AppleAdapter(configuration)
         let google = try GooglePlayAdapter(

@@ -4,7 +4,7 @@ import Normalizer
 import NotificationSimulator
 import Synchronization
 
-/// Posts over several connections at once, each as fast as it is answered, with as little work as that takes.
+/// Posts over several connections at once. Each posts the next request when the last one is answered, with little work of its own.
 struct Load {
     let port: UInt16
     let connections: Int
@@ -84,7 +84,7 @@ private final class LoadSocket {
 
     deinit { close(descriptor) }
 
-    /// - Returns: the status; 0 where the connection was lost. Answers that have a body are not expected.
+    /// - Returns: the status; 0 if the connection was lost.
     func post(_ request: [UInt8]) -> Int {
         guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { return 0 }
         var count = 0

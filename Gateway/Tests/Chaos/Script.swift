@@ -3,13 +3,13 @@ import LifecycleJournal
 import Normalizer
 import NotificationSimulator
 
-/// Deliveries in a folder, as lines of JSON, and what has to come of them.
+/// Deliveries in a folder, as lines of JSON, and their expected events.
 struct Script {
     struct Line: Codable {
         var source: String
         var headers: [[String]]
         var body: Data
-        /// The events that come of it; nil for a forgery.
+        /// The expected events; nil for a forgery.
         var events: [String]?
     }
 
@@ -24,7 +24,7 @@ struct Script {
         try JSONDecoder().decode(PlayAnswers.self, from: Data(contentsOf: answersFile))
     }
 
-    /// Every eighth customer is a forger's as well: the same notifications, signed with other keys.
+    /// For every eighth customer there are forgeries as well: the same notifications, signed with other keys.
     func write(_ customers: [String], _ cast: Cast) async throws {
         let forger = try Cast(seed: "forger")
         var answers = PlayAnswers()
@@ -57,7 +57,7 @@ struct Script {
         return try JSONEncoder().encode(line) + Data("\n".utf8)
     }
 
-    /// Prints what is wrong, and how much was looked at.
+    /// Prints each difference, and how much was compared.
     func check(_ journal: Journal) async throws {
         let decoder = JSONDecoder()
         var expected: Set<String> = []

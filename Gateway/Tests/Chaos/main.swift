@@ -15,8 +15,8 @@ import SQLiteJournal
 //
 // deliveries FOLDER CUSTOMERS NAME    writes the providers' deliveries of so many customers, and their outcome
 // keys                                prints how receivers of Stripe and RevenueCat are configured
-// serve FOLDER                        is the gateway, with settings from the environment, and the keys of the simulator
-// bare                                is the same server, but only stores the bytes
+// serve FOLDER                        runs the gateway, with settings from the environment, and the keys of the simulator
+// bare                                runs the same server, but only stores the bytes
 // check FOLDER                        compares a database with these deliveries
 // post CONNECTIONS CUSTOMERS NAME     posts as fast as it is answered, and prints the rate
 let arguments = CommandLine.arguments.dropFirst()
@@ -28,7 +28,7 @@ func argument(_ index: Int) throws -> String {
     return arguments[arguments.startIndex + index]
 }
 
-/// As many as the third argument says, called as the fourth.
+/// The names of customers: the third argument is their number, the fourth their common name.
 func customers() throws -> [String] {
     guard let count = Int(try argument(2)) else { throw Usage() }
     let name = try argument(3)
@@ -69,7 +69,8 @@ case "bare":
         delivery.body = Array(buffer: try await request.body.collect(upTo: 1 << 20))
         let record = JournalRecord(
             key: delivery.digest,
-            group: "waiting",
+            // In the place of a waiting delivery, a worker of the next gateway would look for its own notes.
+            group: "bare",
             body: delivery.body,
             detail: try CanonicalJSON.bytes(delivery.headers)
         )
