@@ -51,6 +51,7 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "SQLiteJournal", package: "swift-lifecycle-events"),
                 .product(name: "Stripe", package: "swift-lifecycle-events"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: checked
         ),
@@ -58,14 +59,12 @@ let package = Package(
             name: "lifecycle-gateway",
             dependencies: [
                 "Gateway",
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: checked
         ),
-        // The gateway with the simulator's keys, and what plays providers against it, see Scripts/chaos.
+        // The gateway with the simulator's keys, and a program that plays providers to it, see Scripts/chaos.
         .executableTarget(
             name: "gateway-chaos",
             dependencies: [
@@ -93,6 +92,8 @@ let package = Package(
             name: "GatewayTests",
             dependencies: [
                 "Gateway",
+                .product(name: "AppStoreServer", package: "swift-lifecycle-events"),
+                .product(name: "AppleJWS", package: "swift-lifecycle-events"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CurlTransport", package: "swift-lifecycle-events"),
@@ -106,6 +107,7 @@ let package = Package(
                 .product(name: "Normalizer", package: "swift-lifecycle-events"),
                 .product(name: "NormalizerTesting", package: "swift-lifecycle-events"),
                 .product(name: "NotificationSimulator", package: "swift-lifecycle-events"),
+                .product(name: "SQLiteJournal", package: "swift-lifecycle-events"),
             ],
             swiftSettings: checked
         ),

@@ -10,9 +10,10 @@ import SQLiteJournal
 import ServiceLifecycle
 import UnixSignals
 
-/// A server that takes what app stores and payment providers send, keeps it, tells your backend, and answers who has access.
+/// A server that takes deliveries of app stores and payment providers, keeps them, informs your backend, and answers who has
+/// access.
 ///
-/// It holds no rules of its own: whatever it does, a Swift backend does with a `Journal` in a few lines.
+/// It holds no rules of its own: a Swift backend does the same with a `Journal` in a few lines.
 public struct Gateway: Sendable {
     private let configuration: GatewayConfiguration
     private let journal: Journal
@@ -20,8 +21,9 @@ public struct Gateway: Sendable {
     private let metrics: GatewayMetrics
     private let logger: Logger
     private let now: @Sendable () -> Date
+    private let underWay = HookRoutes.Counter()
 
-    /// Opens the database, and makes its tables where they are missing.
+    /// Opens the database, and makes missing tables.
     ///
     /// - Throws: what opening throws.
     public init(
@@ -39,6 +41,7 @@ public struct Gateway: Sendable {
         options.deliveryRetention = configuration.deliveryRetention
         options.usesOutbox = configuration.destination != nil
         options.catalog = configuration.catalog
+        options.sealingKey = configuration.sealingKey
         switch configuration.database {
         case .sqlite(let path):
             journal = Journal(try await SQLiteJournal(path: path), options: options, observer: metrics, now: now)
@@ -58,9 +61,10 @@ public struct Gateway: Sendable {
 
     private var intake: Intake { Intake(journal: journal, answersAtOnce: configuration.answersAtOnce) }
 
-    /// Everything that is served.
+    /// All routes.
     var router: Router<BasicRequestContext> {
         let router = Router()
+        router.add(middleware: FailureMiddleware())
         let tokens = configuration.tokens
         // Only the connection proves pulled messages, so no request from outside may use their source.
         let hooks = adapters.filter { name, _ in !configuration.sources.contains { $0.name == name && $0.pull != nil } }
@@ -68,7 +72,8 @@ public struct Gateway: Sendable {
             intake: intake,
             adapters: hooks,
             metrics: metrics,
-            now: now
+            now: now,
+            underWay: underWay
         )
         .add(to: router)
         QueryRoutes(
@@ -79,9 +84,15 @@ public struct Gateway: Sendable {
             now: now
         )
         .add(to: router)
-        OperationRoutes(journal: journal, registry: registry, metrics: metrics, tokens: tokens, now: now).add(
-            to: router
+        OperationRoutes(
+            journal: journal,
+            sources: configuration.sources,
+            registry: registry,
+            metrics: metrics,
+            tokens: tokens,
+            now: now
         )
+        .add(to: router)
         PageRoutes(journal: journal, tokens: tokens, policy: configuration.creditPolicy, now: now).add(to: router)
         QuarantinePage(journal: journal, tokens: tokens, adapters: adapters).add(to: router)
         router.get("openapi.json") { _, _ in
@@ -101,18 +112,7 @@ public struct Gateway: Sendable {
             for _ in 0..<configuration.workers {
                 services.append(IntakeWorker(journal: journal, adapters: adapters, logger: logger))
             }
-            if let interval = configuration.backfillInterval {
-                let sources = configuration.sources.filter { !$0.histories.isEmpty }
-                services.append(
-                    BackfillWorker(
-                        journal: journal,
-                        sources: sources,
-                        interval: interval,
-                        metrics: metrics,
-                        logger: logger
-                    )
-                )
-            }
+            for work in try scheduled { services.append(work) }
             for source in configuration.sources {
                 guard let pull = source.pull else { continue }
                 services.append(
@@ -132,6 +132,80 @@ public struct Gateway: Sendable {
         }
     }
 
+    /// The work that is done at intervals, by one process at a time.
+    var scheduled: [ScheduledWork] {
+        get throws {
+            var works: [ScheduledWork] = []
+            if let interval = configuration.backfillInterval {
+                let worker = BackfillWorker(
+                    journal: journal,
+                    sources: configuration.sources,
+                    interval: interval,
+                    metrics: metrics,
+                    logger: logger,
+                    now: now
+                )
+                var work = scheduled("backfill", every: interval) { try await worker.round(after: $0) }
+                work.beginsAtOnce = true
+                works.append(work)
+            }
+            let questions = configuration.sources.flatMap(\.questions)
+            if let interval = configuration.reconcileInterval, !questions.isEmpty {
+                let worker = ReconcileWorker(
+                    journal: journal,
+                    questions: questions,
+                    batch: configuration.reconcileBatch,
+                    traffic: LiveTraffic(journal: journal, underWay: underWay),
+                    metrics: metrics,
+                    logger: logger
+                )
+                works.append(scheduled("reconcile", every: interval) { _ in try await worker.round() })
+            }
+            let worker = AnswerWorker(
+                journal: journal,
+                answerers: try answerers(transport: CurlTransport()),
+                metrics: metrics,
+                now: now
+            )
+            works.append(scheduled("answers", every: .seconds(30)) { _ in try await worker.round() })
+            return works
+        }
+    }
+
+    private func scheduled(
+        _ name: String,
+        every interval: Duration,
+        _ round: @escaping @Sendable (RoundLease.Last) async throws -> Bool
+    ) -> ScheduledWork {
+        ScheduledWork(
+            name: name,
+            lease: RoundLease(name, in: journal, now: now),
+            interval: interval,
+            metrics: metrics,
+            logger: logger,
+            round: round
+        )
+    }
+
+    /// The answers to stores. Your backend is asked over a transport.
+    func answerers(transport: any HTTPTransport) -> [any OwedAnswers] {
+        var answerers: [any OwedAnswers] = configuration.sources.compactMap(\.acknowledgements)
+        if let destination = configuration.refunds {
+            for server in configuration.sources.flatMap(\.servers) {
+                answerers.append(
+                    RefundQuestions(
+                        server: server,
+                        destination: destination,
+                        transport: transport,
+                        metrics: metrics,
+                        now: now
+                    )
+                )
+            }
+        }
+        return answerers
+    }
+
     /// Posts news over a transport.
     ///
     /// - Throws: ``SettingError`` if no address is configured.
@@ -148,7 +222,7 @@ public struct Gateway: Sendable {
     }
 
     /// Serves until the process is asked to stop by SIGTERM or SIGINT. Requests and work that are under way then have ten
-    /// seconds to end; what does not end by then is taken up by another process, or after the next start.
+    /// seconds to end. Another process, or the next start, takes up unfinished work.
     ///
     /// - Throws: what a service throws, such as an address that is in use.
     public func run() async throws {

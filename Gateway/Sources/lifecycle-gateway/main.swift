@@ -1,20 +1,18 @@
-import Configuration
 import Foundation
 import Gateway
 import Logging
 import Metrics
-import SystemPackage
 
 // usage: lifecycle-gateway [FILE]
 var logger = Logger(label: "lifecycle-gateway")
 let registry = PrometheusRegistry()
 MetricsSystem.bootstrap(registry)
 do {
-    var providers: [any ConfigProvider] = [EnvironmentVariablesProvider(arraySeparator: ",")]
-    if CommandLine.arguments.count > 1 {
-        providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(CommandLine.arguments[1])))
+    let file = CommandLine.arguments.dropFirst().first
+    let environment = ProcessInfo.processInfo.environment
+    let configuration = try await GatewayConfiguration.load(file: file, environment: environment) { setting in
+        logger.warning("the setting \(setting) has no effect: it is misspelled, or nothing reads it next to the others")
     }
-    let configuration = try GatewayConfiguration(ConfigReader(providers: providers))
     try await Gateway(configuration, registry: registry, logger: logger).run()
 } catch let error as SettingError {
     logger.critical("the gateway does not start: \(error)")

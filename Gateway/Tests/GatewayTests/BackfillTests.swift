@@ -1,3 +1,5 @@
+import AppStoreServer
+import AppleJWS
 import Configuration
 import Foundation
 @testable import Gateway
@@ -5,6 +7,8 @@ import LifecycleJournal
 import Logging
 import Normalizer
 import NormalizerTesting
+import NotificationSimulator
+import Synchronization
 import Testing
 
 @Suite("Backfill") struct BackfillTests {
@@ -12,47 +16,154 @@ import Testing
     struct Memory: DeliveryHistory {
         let delivery: Delivery
         let adapter: any ProviderAdapter
+        var reach: Duration = .seconds(86_400)
         var name: String { "memory" }
         var provider: Provider { .apple }
-        var reach: Duration { .seconds(86_400) }
 
         func page(of window: Range<Date>, at position: String?) async throws(DeliveryError) -> DeliveryHistoryPage {
             .init([.init(delivery, .success(try await adapter.receive(delivery)))])
         }
     }
 
-    @Test("is on for a source with a key, and off for 0 minutes")
+    private let storage = MemoryJournal()
+    private let registry = PrometheusRegistry()
+    private var journal: Journal { Journal(storage, now: { Bench.now }) }
+
+    private func worker(_ sources: [Source]) -> BackfillWorker {
+        BackfillWorker(
+            journal: journal,
+            sources: sources,
+            interval: .seconds(3600),
+            metrics: GatewayMetrics(factory: registry),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            now: { Bench.now }
+        )
+    }
+
+    @Test("and questions are on for a source with a key, and off for 0 minutes")
     func settings() throws {
         let bench = try Bench()
-        let key: [String: ConfigValue?] = ["source.shop.api_key": .init(.string("rk_test_gateway"), isSecret: true)]
-        let configuration = try GatewayConfiguration(bench.settings(key))
+        let server = try AppStoreServerSimulator(bench.apple)
+        let keyFile = bench.folder.appending(path: "key.p8")
+        try Data(server.privateKey).write(to: keyFile)
+        let keys: [String: ConfigValue?] = [
+            "source.shop.api_key": .init(.string("rk_test_gateway"), isSecret: true),
+            "source.apple.key_file": .init(.string(keyFile.path), isSecret: false),
+            "source.apple.key_id": .init(.string(server.keyID), isSecret: false),
+            "source.apple.issuer_id": .init(.string(server.issuerID), isSecret: false),
+            "sources": .init(.stringArray(["apple", "shop", "relay"]), isSecret: false),
+            "source.relay.provider": "revenuecat",
+            "source.relay.authorizations": .init(.stringArray(["Bearer relay"]), isSecret: true),
+            "source.relay.api_key": .init(.string("sk_relay"), isSecret: true),
+        ]
+        let configuration = try GatewayConfiguration(bench.settings(keys))
         #expect(configuration.backfillInterval == .seconds(3600))
-        #expect(configuration.sources.map(\.histories.count) == [0, 1])
-        let off = try GatewayConfiguration(bench.settings(["backfill.minutes": .init(.int(0), isSecret: false)]))
+        #expect(configuration.reconcileInterval == .seconds(300))
+        #expect(configuration.sources.map(\.histories.count) == [1, 1, 0])
+        #expect(configuration.sources.map { $0.questions.map(\.provider) } == [[.apple], [.stripe], [.revenuecat]])
+        let off = try GatewayConfiguration(
+            bench.settings([
+                "backfill.minutes": .init(.int(0), isSecret: false),
+                "reconcile.minutes": .init(.int(0), isSecret: false),
+            ])
+        )
         #expect(off.backfillInterval == nil)
+        #expect(off.reconcileInterval == nil)
         #expect(off.sources.flatMap(\.histories).isEmpty)
+        #expect(off.sources.flatMap(\.questions).isEmpty)
     }
 
     @Test("takes in what never came, once, and counts it")
     func missed() async throws {
         let bench = try Bench()
-        let configuration = try GatewayConfiguration(bench.settings())
-        let source = try #require(configuration.sources.first)
+        let source = try #require(try GatewayConfiguration(bench.settings()).sources.first)
         let memory = Memory(delivery: try bench.purchase(), adapter: source.adapter)
-        let storage = MemoryJournal()
         // The history was read up to an hour ago.
         _ = try await Journal(storage, now: { Bench.now.addingTimeInterval(-3600) }).backfill(from: memory)
-        let journal = Journal(storage, now: { Bench.now })
-        let registry = PrometheusRegistry()
-        let worker = BackfillWorker(
-            journal: journal,
-            sources: [Source(source.name, source.adapter, histories: [memory])],
-            interval: .seconds(3600),
-            metrics: GatewayMetrics(factory: registry),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        )
-        for _ in 0..<2 { await worker.read(worker.sources[0]) }
+        let worker = worker([Source(source.name, source.adapter, histories: [memory])])
+        for _ in 0..<2 { #expect(try await worker.round(after: .init()) == false) }
         #expect(try await journal.events().count == 1)
         #expect(registry.text.contains(#"lifecycle_backfill_events_total{source="apple"} 1"#))
+    }
+
+    @Test("has every purchase asked about where the provider has forgotten a part")
+    func gap() async throws {
+        let bench = try Bench()
+        let source = try #require(try GatewayConfiguration(bench.settings()).sources.first)
+        let delivery = try bench.purchase()
+        #expect(await journal.receive(delivery, with: source.adapter, as: source.name).status == 200)
+        let memory = Memory(delivery: delivery, adapter: source.adapter, reach: .seconds(600))
+        _ = try await Journal(storage, now: { Bench.now.addingTimeInterval(-3600) }).backfill(from: memory)
+        #expect(try await journal.questions(at: Bench.now) == [])
+        _ = try await worker([Source(source.name, source.adapter, histories: [memory])]).round(after: .init())
+        #expect(try await journal.questions(at: Bench.now).map(\.kind.rawValue) == ["requested"])
+        #expect(registry.text.contains(#"lifecycle_backfill_gaps_total{source="apple"} 1"#))
+    }
+
+    @Test(
+        "has every purchase of a provider without a history asked about after an outage alone",
+        arguments: [(3599.0, false), (7201, true)]
+    )
+    func outage(_ pause: TimeInterval, asks: Bool) async throws {
+        let bench = try Bench()
+        let adapter = try #require(try GatewayConfiguration(bench.settings()).sources.first).adapter
+        #expect(await journal.receive(try bench.purchase(), with: adapter).status == 200)
+        var source = Source("apple", adapter)
+        source.questions = [Asked(.apple)]
+        let last = RoundLease.Last(finished: Bench.now.addingTimeInterval(-pause))
+        _ = try await worker([source]).round(after: last)
+        #expect(try await journal.questions(at: Bench.now).isEmpty == !asks)
+    }
+
+    @Test("gives what waited for a provider to its adapter again")
+    func replay() async throws {
+        let bench = try Bench()
+        let source = try #require(try GatewayConfiguration(bench.settings()).sources.first)
+        let broken = Unreachable(adapter: source.adapter)
+        var options = Journal.Options()
+        options.maximumAttempts = 1
+        let journal = Journal(storage, options: options, now: { Bench.now })
+        _ = await journal.accept(try bench.purchase(), with: broken, as: "apple")
+        try await journal.work(with: ["apple": broken])
+        #expect(try await journal.quarantine.list().count == 1)
+        _ = try await worker([source]).round(after: .init())
+        #expect(try await journal.quarantine.list().count == 0)
+        #expect(try await journal.events().count == 1)
+        #expect(registry.text.contains("lifecycle_quarantine_replayed_total 1"))
+    }
+}
+
+/// Apple's adapter, as one whose provider cannot be asked.
+struct Unreachable: ProviderAdapter {
+    let adapter: any ProviderAdapter
+    var provider: Provider { .apple }
+
+    func authenticate(_ delivery: Delivery) async throws(DeliveryError) -> Authenticated<String> {
+        Authenticated(unchecked: "proven", receivedAt: delivery.receivedAt)
+    }
+
+    func resolve(_ notification: Authenticated<String>) async throws(DeliveryError) -> Authenticated<String> {
+        throw DeliveryError(.unavailable, "the provider cannot be asked")
+    }
+
+    func normalize(_ resolved: Authenticated<String>) throws(DeliveryError) -> Normalization { Normalization([]) }
+}
+
+/// A provider that answers as it is set to, and counts the questions.
+final class Asked: LineageQuestions {
+    let provider: Provider
+    let pace: Duration = .zero
+    private let result: Result<LineageAnswer, DeliveryError>
+    private let stored = Mutex(0)
+
+    init(_ provider: Provider, _ result: Result<LineageAnswer, DeliveryError> = .success(.unknown)) {
+        (self.provider, self.result) = (provider, result)
+    }
+
+    var count: Int { stored.withLock { $0 } }
+
+    func ask(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer {
+        stored.withLock { $0 += 1 }
+        return try result.get()
     }
 }

@@ -7,6 +7,7 @@ import HummingbirdTesting
 import Logging
 import Normalizer
 import NotificationSimulator
+import SQLiteJournal
 
 /// A gateway with Apple and Stripe, on a database of its own.
 struct Bench {
@@ -54,12 +55,15 @@ struct Bench {
         return try await Gateway(try GatewayConfiguration(settings(changes)), logger: logger, now: { time })
     }
 
+    /// The database of the gateway, for tests that write into it.
+    func storage() async throws -> SQLiteJournal { try await SQLiteJournal(path: "\(folder.path)/gateway.sqlite") }
+
     /// A month that began an hour ago.
-    func transaction(account: String?) throws -> AppleSimulator.Transaction {
+    func transaction(account: String?, number: Int = 1) throws -> AppleSimulator.Transaction {
         let start = Self.now.addingTimeInterval(-3600)
         var transaction = AppleSimulator.Transaction(
-            transactionId: "2000000000000001",
-            originalTransactionId: "2000000000000001",
+            transactionId: "200000000000000\(number)",
+            originalTransactionId: "200000000000000\(number)",
             productId: "pro.monthly",
             purchaseDate: start,
             type: "Auto-Renewable Subscription"
@@ -72,13 +76,13 @@ struct Bench {
     }
 
     /// The notification of its purchase, by an account.
-    func purchase(account: String? = "0f8fad5b-d9cb-469f-a165-70867728950e") throws -> Delivery {
+    func purchase(account: String? = "0f8fad5b-d9cb-469f-a165-70867728950e", number: Int = 1) throws -> Delivery {
         let notification = AppleSimulator.Notification(
             "SUBSCRIBED",
             "INITIAL_BUY",
-            notificationUUID: "6a8a2d9c-0c51-4d43-8d43-3a8f9ed1f001",
+            notificationUUID: "6a8a2d9c-0c51-4d43-8d43-3a8f9ed1f00\(number)",
             signedDate: Self.now.addingTimeInterval(-3598),
-            content: .data(.init(status: 1, transactionInfo: try transaction(account: account)))
+            content: .data(.init(status: 1, transactionInfo: try transaction(account: account, number: number)))
         )
         return try apple.delivery(notification, receivedAt: Self.now)
     }
@@ -106,4 +110,17 @@ extension TestClientProtocol {
 
 extension TestResponse {
     var text: String { String(buffer: body) }
+}
+
+extension TestClientProtocol {
+    /// Posts with a token.
+    @discardableResult
+    func post(_ uri: String, _ body: String = "", _ token: String = Bench.adminToken) async throws -> TestResponse {
+        try await executeRequest(
+            uri: uri,
+            method: .post,
+            headers: [.authorization: "Bearer \(token)"],
+            body: ByteBuffer(string: body)
+        )
+    }
 }

@@ -168,6 +168,15 @@ import Testing
             #expect(text.contains(#"lifecycle_deliveries_total{source="apple",outcome="accept",code=""} 1"#))
             #expect(text.contains("# TYPE lifecycle_receipt_to_state_seconds histogram"))
             #expect(text.contains("lifecycle_quarantine_depth 0"))
+            #expect(text.contains("lifecycle_duties_dismissed 0"))
+            #expect(text.contains("lifecycle_questions_due 0"))
+            #expect(text.contains("lifecycle_deliveries_waiting 0"))
+            // A day at the least: the simulator's certificates are valid now.
+            let name = #"lifecycle_signer_valid_until_timestamp_seconds{source="apple"} "#
+            let end = text.split(separator: "\n").first { $0.hasPrefix(name) }.flatMap {
+                Double($0.dropFirst(name.count))
+            }
+            #expect(try #require(end) > Bench.now.timeIntervalSince1970 + 86_400)
             #expect(!text.contains(Self.account))
         }
     }
@@ -279,6 +288,7 @@ import Testing
             for call in calls {
                 let answer = try await client.executeRequest(
                     uri: call.path.replacing("{source}", with: "apple").replacing("{id}", with: "unknown")
+                        .replacing("{kind}", with: "refund_review")
                         + "?account=42",
                     method: call.method,
                     headers: bearer(Bench.adminToken),

@@ -142,7 +142,7 @@ private final class Emulator {
 
     static var isInstalled: Bool { archive != nil && FileManager.default.isExecutableFile(atPath: java) }
 
-    // It takes no port of its own choice.
+    // The emulator cannot choose a free port by itself.
     let port = Int.random(in: 20_000..<30_000)
     let transport: CurlTransport
     private let process = Process()

@@ -36,8 +36,13 @@ struct AccessTokens: Sendable {
         }
         tokens = try names.map { name in
             let reader = reader.scoped(to: ConfigKey(["token", name]))
-            guard let secret = reader.string(forKey: "secret", isSecret: true), secret.utf8.count >= 16 else {
-                throw SettingError("token.\(name).secret", "must have 16 bytes or more")
+            guard let secret = reader.string(forKey: "secret", isSecret: true), secret.utf8.count >= 16,
+                !GatewayConfiguration.isPlaceholder(secret)
+            else {
+                throw SettingError(
+                    "token.\(name).secret",
+                    "must have 16 bytes or more, such as `openssl rand -hex 16` prints"
+                )
             }
             let scopes = try reader.stringArray(forKey: "scopes", default: ["read"]).map { text in
                 guard let scope = Scope(rawValue: text) else {
@@ -61,7 +66,7 @@ struct AccessTokens: Sendable {
         }
         let digest = SHA256.hash(data: shown)
         var scopes: Set<Scope>?
-        // Every token is looked at, so that the time says nothing about which one was close.
+        // Every token is compared, so that the time does not show which one was close.
         for token in tokens where token.digest == digest { scopes = token.scopes }
         guard let scopes else {
             throw HTTPError(
@@ -78,8 +83,8 @@ struct AccessTokens: Sendable {
         }
     }
 
-    /// A browser repeats basic authentication by itself, also for a form of another site; so with it nothing is changed but
-    /// from a page of the gateway's own.
+    /// A browser adds basic authentication by itself, even to a form of another site. So a request with it changes something
+    /// only if it comes from a page of the gateway.
     private static func isIntended(_ request: Request) -> Bool {
         guard request.method != .get, request.method != .head,
             request.headers[.authorization]?.lowercased().hasPrefix("basic ") == true

@@ -2,8 +2,8 @@ import Foundation
 import Hummingbird
 
 extension Request {
-    /// The parameters of the query, as browsers write a form (<https://url.spec.whatwg.org/#urlencoded-parsing>), and most
-    /// languages' libraries with them: a plus is a space. Of a name that comes twice the first counts.
+    /// The parameters of the query, read as a form (<https://url.spec.whatwg.org/#urlencoded-parsing>): a plus is a space. If a
+    /// name comes twice, the first one counts.
     var parameters: [String: String] {
         var parameters: [String: String] = [:]
         for pair in (uri.query ?? "").split(separator: "&") {

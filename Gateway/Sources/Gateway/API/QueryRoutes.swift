@@ -4,7 +4,7 @@ import Hummingbird
 import LifecycleJournal
 import Normalizer
 
-/// `/v1/…`: what a backend in any language asks and says.
+/// `/v1/…`: the API for a backend in any language.
 struct QueryRoutes: Sendable {
     let journal: Journal
     let tokens: AccessTokens
@@ -45,7 +45,7 @@ struct QueryRoutes: Sendable {
             guard let lineage = SubscriptionID(claim.subscription) else {
                 throw HTTPError(.badRequest, message: "subscription must be store/environment/id")
             }
-            try await journal.claim(lineage, by: Account(claim.account, .init(rawValue: claim.accountSource)))
+            try await journal.claim(lineage, by: try Self.account(claim.account, claim.accountSource))
             return .noContent
         }
         api.get("credits") { request, _ in
@@ -93,14 +93,14 @@ struct QueryRoutes: Sendable {
             id: use.id,
             of: [Account.Identifier(account.id, account.source)],
             under: try requiredPolicy,
-            in: use.environment.map { StoreEnvironment(rawValue: $0) } ?? .production,
+            in: try use.environment.map(StoreEnvironment.named) ?? .production,
             at: now()
         )
         guard let statement else { throw HTTPError(.conflict, message: "the account has fewer credits; none was used") }
         return try Self.json(statement)
     }
 
-    /// Takes in what a client app or a success page hands over, and binds it to an account if the body names one.
+    /// Takes in a proof of a purchase, and binds the purchase to an account if the body names one.
     private func upload(_ upload: Upload, to source: Source) async throws -> Response {
         let account = try upload.account.map { try Self.account($0, upload.accountSource) }
         do {
@@ -117,7 +117,7 @@ struct QueryRoutes: Sendable {
 
     private static func account(_ id: String, _ source: String?) throws -> Account {
         guard !id.isEmpty else { throw HTTPError(.badRequest, message: "account is empty") }
-        return Account(id, source.map { .init(rawValue: $0) } ?? .appUserID)
+        return Account(id, try source.map(Account.Source.named) ?? .appUserID)
     }
 
     private func addAdministration(to api: RouterGroup<BasicRequestContext>) {
@@ -141,23 +141,37 @@ struct QueryRoutes: Sendable {
             try await journal.quarantine.discard(try await journal.quarantine.entry(try Self.name(context)))
             return .noContent
         }
-        api.get("due") { request, _ in
-            try tokens.check(request, for: .read)
-            return try Self.json(try await journal.due(at: now()))
+        api.post("quarantine/replay") { request, _ in
+            try tokens.check(request, for: .admin)
+            return try Self.json(try await replayAll())
         }
         api.get("dead-letters") { request, _ in
             try tokens.check(request, for: .admin)
             return try Self.json(try await journal.outbox.abandoned().map(DeadLetter.init))
         }
+        api.post("dead-letters/retry") { request, _ in
+            try tokens.check(request, for: .admin)
+            var retried = 0
+            while true {
+                let items = try await journal.outbox.abandoned(limit: 100)
+                var revived = 0
+                for item in items {
+                    if try await journal.outbox.revive(item) { revived += 1 }
+                }
+                retried += revived
+                // Another caller may revive the same ones.
+                if revived == 0 { return try Self.json(["retried": retried]) }
+            }
+        }
         api.post("dead-letters/:id/retry") { request, context -> HTTPResponse.Status in
             try tokens.check(request, for: .admin)
-            let id = try Self.name(context)
-            guard let item = try await journal.outbox.abandoned(limit: 1000).first(where: { $0.id == id }) else {
-                throw HTTPError(.notFound)
+            guard let item = try await journal.outbox.abandoned(id: try Self.name(context)) else {
+                throw HTTPError(.notFound, message: "no news with this id was given up")
             }
             try await journal.outbox.revive(item)
             return .noContent
         }
+        addDuties(to: api)
         api.get("accounts/export") { request, _ in
             try tokens.check(request, for: .admin)
             return try Self.json(try await journal.export(try Question(request, now: now()).account))
@@ -168,6 +182,47 @@ struct QueryRoutes: Sendable {
         }
     }
 
+    /// The open duties, and those that were not done in time.
+    private func addDuties(to api: RouterGroup<BasicRequestContext>) {
+        api.get("due") { request, _ in
+            try tokens.check(request, for: .read)
+            return try Self.json(try await journal.due(at: now()))
+        }
+        api.get("due/dismissed") { request, _ in
+            try tokens.check(request, for: .read)
+            return try Self.json(try await journal.duties.abandoned().map(DismissedDuty.init))
+        }
+        // The id of a duty is its kind and the id of its event.
+        api.post("due/:kind/:id/done") { request, context -> HTTPResponse.Status in
+            try tokens.check(request, for: .write)
+            let id = "\(try context.parameters.require("kind"))/\(try Self.name(context))"
+            guard let item = try await journal.duties.take(id: id) else {
+                throw HTTPError(.notFound, message: "no such duty is open")
+            }
+            try await journal.duties.done(item)
+            return .noContent
+        }
+    }
+
+    /// Gives every delivery in quarantine to its adapter once more.
+    private func replayAll() async throws -> [String: Int] {
+        let adapters = Dictionary(sources.map { ($0.name, $0.adapter) }) { first, _ in first }
+        var counts = ["accepted": 0, "kept": 0]
+        var last: Quarantine.Entry?
+        repeat {
+            let page = try await journal.quarantine.list(after: last)
+            for entry in page {
+                var isAccepted = false
+                if let adapter = adapters[entry.source] {
+                    isAccepted = await journal.quarantine.replay(entry, with: adapter).decision == .accept
+                }
+                counts[isAccepted ? "accepted" : "kept", default: 0] += 1
+            }
+            last = page.last
+        } while last != nil
+        return counts
+    }
+
     private static func name(_ context: BasicRequestContext) throws -> String {
         guard let id = try context.parameters.require("id").removingPercentEncoding else {
             throw HTTPError(.badRequest)
@@ -175,7 +230,7 @@ struct QueryRoutes: Sendable {
         return id
     }
 
-    /// The feed, as JSON Lines. With `wait` it answers when there is something, after so many seconds at the latest.
+    /// The feed, as JSON Lines. With `wait` it answers with the first event, or after so many seconds.
     private func events(_ request: Request) async throws -> Response {
         let parameters = request.parameters
         func number(_ name: String, default value: Int64, _ range: ClosedRange<Int64>) throws -> Int64 {
@@ -217,16 +272,22 @@ struct Question {
     var environment: StoreEnvironment
     var time: Date
 
+    private static let names: Set<String> = ["account", "source", "environment", "at"]
+
     init(_ request: Request, now: Date) throws {
         let parameters = request.parameters
         guard let id = parameters["account"], !id.isEmpty else {
             throw HTTPError(.badRequest, message: "account is missing")
         }
-        let source = parameters["source"] ?? Account.Source.appUserID.rawValue
-        account = Account.Identifier(id, .init(rawValue: source))
-        environment = .init(
-            rawValue: parameters["environment"] ?? StoreEnvironment.production.rawValue
-        )
+        // A misspelled parameter would silently ask about something else.
+        guard parameters.keys.allSatisfy(Self.names.contains) else {
+            throw HTTPError(
+                .badRequest,
+                message: "the parameters are \(Self.names.sorted().joined(separator: ", "))"
+            )
+        }
+        account = Account.Identifier(id, try parameters["source"].map(Account.Source.named) ?? .appUserID)
+        environment = try parameters["environment"].map(StoreEnvironment.named) ?? .production
         time = try parameters["at"].map(Self.time) ?? now
     }
 
@@ -280,8 +341,13 @@ private struct QuarantineEntry: Encodable {
     var id: String
     var source: String
     var reason: String
-    var receivedAt: Date
+    @EventTime var receivedAt: Date
     var bytes: Int
+
+    private enum CodingKeys: String, CodingKey {
+        case id, source, reason, bytes
+        case receivedAt = "received_at"
+    }
 
     init(_ entry: Quarantine.Entry) {
         id = entry.name
@@ -297,11 +363,33 @@ private struct Replayed: Encodable { var decision: String }
 private struct DeadLetter: Encodable {
     var id: String
     var attempts: Int
+    var reason: String?
     var kind: String
 
     init(_ item: JournalQueue<AppliedEvent>.Item) {
         id = item.id
         attempts = item.attempts
+        reason = item.failure
         kind = item.value.event.kind.rawValue
+    }
+}
+
+/// A duty that was not done in time, or that the store or your backend refused.
+private struct DismissedDuty: Encodable {
+    var duty: DueItem
+    var reason: String?
+    var attempts: Int
+    @EventTime var dismissedAt: Date
+
+    private enum CodingKeys: String, CodingKey {
+        case duty, reason, attempts
+        case dismissedAt = "dismissed_at"
+    }
+
+    init(_ item: JournalQueue<DueItem>.Item) {
+        duty = item.value
+        reason = item.failure
+        attempts = item.attempts
+        dismissedAt = item.leasedUntil
     }
 }

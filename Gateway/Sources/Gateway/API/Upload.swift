@@ -5,14 +5,14 @@ import Hummingbird
 import Normalizer
 import Stripe
 
-/// A proof of a purchase that an app or a success page hands over, and the account that it belongs to.
+/// A proof of a purchase, from an app or a success page, and the account that it belongs to.
 struct Upload: Decodable {
     /// The account that is signed in. Without it, the purchase is bound to the account that the store names.
     var account: String?
     var accountSource: String?
     /// Apple: a transaction in JWS form, as StoreKit's `jwsRepresentation` gives it.
     var signedTransaction: String?
-    /// Apple: the renewal info beside it.
+    /// Apple: the renewal info next to it.
     var signedRenewalInfo: String?
     /// Google Play: the purchase token.
     var purchaseToken: String?
@@ -35,11 +35,11 @@ struct Upload: Decodable {
 }
 
 extension Source {
-    /// Proves what was handed over, asking the provider where the proof is only a name.
+    /// Proves the purchase. If the proof is only a name, the provider is asked about it.
     ///
     /// - Throws: `HTTPError` for a body that this provider has no use for, and `DeliveryError`.
     func receive(_ upload: Upload, at time: Date) async throws -> Normalization {
-        // Asking about a purchase is the same whichever way messages come.
+        // A question about a purchase does not depend on how messages come.
         let adapter: any ProviderAdapter = (self.adapter as? PulledPlayAdapter)?.adapter ?? self.adapter
         func required(_ value: String?, _ member: String) throws -> String {
             guard let value, !value.isEmpty else {

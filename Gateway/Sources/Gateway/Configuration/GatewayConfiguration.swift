@@ -22,13 +22,13 @@ public struct SettingError: Error, CustomStringConvertible {
 
 /// The settings of a gateway, read from a file and the environment, and checked before it serves anything.
 public struct GatewayConfiguration: Sendable {
-    /// The address for news, and the signature that proves it to the receiver.
+    /// An address of your backend, and the signature that proves requests to it.
     struct Destination: Sendable {
         var url: HTTPSURL
         var signature: WebhookSignature
     }
 
-    /// Where the rows are.
+    /// The place of the rows.
     enum Database: Sendable {
         /// A file of SQLite.
         case sqlite(path: String)
@@ -47,6 +47,14 @@ public struct GatewayConfiguration: Sendable {
     var answersAtOnce: Bool
     /// How often histories are read; nil if they are not.
     var backfillInterval: Duration?
+    /// How often providers are asked about due purchases; nil if they are not.
+    var reconcileInterval: Duration?
+    /// How many purchases a round asks about.
+    var reconcileBatch: Int
+    /// The address that answers stores' questions about refunds.
+    var refunds: Destination?
+    /// The key that purchase tokens are sealed with.
+    var sealingKey: Secret?
     var creditPolicy: CreditPolicy?
     var catalog: ProductCatalog?
 
@@ -69,7 +77,7 @@ public struct GatewayConfiguration: Sendable {
         guard Set(names).count == names.count else { throw SettingError("sources", "names a source twice") }
         sources = try names.map { try Source($0, reader.scoped(to: ConfigKey(["source", $0]))) }
         tokens = try AccessTokens(reader)
-        destination = try Self.destination(reader)
+        destination = try Self.destination(reader, "news")
         deliveryRetention = try reader.int(forKey: "deliveries.retention_days").map { days in
             guard (1...3650).contains(days) else {
                 throw SettingError(
@@ -90,6 +98,23 @@ public struct GatewayConfiguration: Sendable {
             throw SettingError("backfill.minutes", "must be 1 to 10080, or 0 to read no history")
         }
         backfillInterval = minutes == 0 ? nil : .seconds(minutes * 60)
+        let pause = reader.int(forKey: "reconcile.minutes", default: 5)
+        guard (0...10_080).contains(pause) else {
+            throw SettingError("reconcile.minutes", "must be 1 to 10080, or 0 to ask about nothing")
+        }
+        reconcileInterval = pause == 0 ? nil : .seconds(pause * 60)
+        reconcileBatch = reader.int(forKey: "reconcile.batch", default: 100)
+        guard (1...10_000).contains(reconcileBatch) else {
+            throw SettingError("reconcile.batch", "must be 1 to 10000")
+        }
+        refunds = try Self.destination(reader, "refunds", or: "news.secret")
+        guard refunds == nil || sources.contains(where: { !$0.servers.isEmpty }) else {
+            throw SettingError(
+                "refunds.url",
+                "has no use: no Apple source has a key_file, and only Apple's questions are answered"
+            )
+        }
+        sealingKey = try Self.sealingKey(reader)
         creditPolicy = try Self.json(reader, "credits.policy_file")
         catalog = try Self.json(reader, "products.catalog_file")
     }
@@ -107,19 +132,49 @@ public struct GatewayConfiguration: Sendable {
         return .postgres(url: Secret(url))
     }
 
-    private static func destination(_ reader: ConfigReader) throws -> Destination? {
-        guard let url = reader.string(forKey: "news.url") else { return nil }
-        guard let secret = reader.string(forKey: "news.secret", isSecret: true) else {
-            throw SettingError(
-                "news.secret",
-                "is missing: your receiver could not tell the gateway's requests from others'"
+    private static func destination(
+        _ reader: ConfigReader,
+        _ name: String,
+        or other: String? = nil
+    ) throws -> Destination? {
+        guard let url = reader.string(forKey: ConfigKey("\(name).url")) else { return nil }
+        for setting in ["\(name).secret", other].compactMap(\.self) {
+            guard let secret = reader.string(forKey: ConfigKey(setting), isSecret: true) else { continue }
+            return Destination(
+                url: try address(url, "\(name).url"),
+                signature: try WebhookSignature(secret: secret, of: setting)
             )
         }
-        return Destination(url: try address(url), signature: try WebhookSignature(secret: secret))
+        throw SettingError(
+            "\(name).secret",
+            "is missing: your receiver could not tell the gateway's requests from others'"
+        )
     }
 
-    /// An https address; one without TLS only on the loopback interface, for a receiver beside the gateway.
-    private static func address(_ text: String) throws -> HTTPSURL {
+    private static func sealingKey(_ reader: ConfigReader) throws -> Secret? {
+        if let path = reader.string(forKey: "sealing_key_file") {
+            guard reader.string(forKey: "sealing_key", isSecret: true) == nil else {
+                throw SettingError("sealing_key_file", "must be left out if sealing_key is set")
+            }
+            // Editors and `echo` end a file with a line feed.
+            let text = String(decoding: try file(path, "sealing_key_file"), as: UTF8.self)
+            return try sealingKey(text.trimmingCharacters(in: .whitespacesAndNewlines), "sealing_key_file")
+        }
+        return try reader.string(forKey: "sealing_key", isSecret: true).map { try sealingKey($0, "sealing_key") }
+    }
+
+    private static func sealingKey(_ text: String, _ setting: String) throws -> Secret {
+        guard text.utf8.count >= 32, !isPlaceholder(text) else {
+            throw SettingError(setting, "must have 32 characters or more, such as `openssl rand -base64 32` prints")
+        }
+        return Secret(text)
+    }
+
+    /// True for a text of the example, which everyone knows.
+    static func isPlaceholder(_ text: String) -> Bool { text.hasPrefix("set ") }
+
+    /// An https address; one without TLS only on the loopback interface, for a receiver on the same machine.
+    private static func address(_ text: String, _ setting: String) throws -> HTTPSURL {
         do {
             guard text.hasPrefix("http://"), let parts = URLComponents(string: text), let host = parts.host else {
                 return try HTTPSURL(text)
@@ -127,7 +182,7 @@ public struct GatewayConfiguration: Sendable {
             let path = parts.path.split(separator: "/").map { HTTPSURL.PathSegment(String($0)) }
             return try HTTPSURL.emulator(host: host, port: parts.port ?? 80, path: path)
         } catch {
-            throw SettingError("news.url", "must be https, or http on the loopback interface")
+            throw SettingError(setting, "must be https, or http on the loopback interface")
         }
     }
 
@@ -159,6 +214,27 @@ public struct GatewayConfiguration: Sendable {
                 lines.append(
                     "source \(source.name): history read every \(backfillInterval.components.seconds / 60) minutes"
                 )
+            }
+        }
+        if let reconcileInterval {
+            let names = sources.filter { !$0.questions.isEmpty }.map(\.name)
+            if !names.isEmpty {
+                lines.append(
+                    "due purchases are asked about every \(reconcileInterval.components.seconds / 60) minutes: "
+                        + names.joined(separator: ", ")
+                )
+            }
+        }
+        for source in sources {
+            if source.adapter.provider == .google, sealingKey == nil {
+                lines.append(
+                    "source \(source.name): without sealing_key no purchase token is kept, so nothing is acknowledged or asked again"
+                )
+            } else if source.acknowledgements != nil {
+                lines.append("source \(source.name): purchases are acknowledged")
+            }
+            if !source.servers.isEmpty, refunds != nil {
+                lines.append("source \(source.name): questions about refunds go to refunds.url")
             }
         }
         lines.append(destination == nil ? "news: feed alone, /v1/events" : "news: posted to news.url, and /v1/events")

@@ -13,9 +13,15 @@ import Stripe
 package struct Source: Sendable {
     let name: String
     let adapter: any ProviderAdapter
-    /// Where the provider remembers what it has sent; none if it does not, or no key for asking is configured.
+    /// The provider's memory of its deliveries; none if it has no memory, or if no key for asking is configured.
     let histories: [any DeliveryHistory]
-    /// Where its messages are pulled from; nil if the provider posts them to the hook.
+    /// Asks the provider about single purchases; none without a key for asking.
+    var questions: [any LineageQuestions] = []
+    /// The App Store Server API of each app.
+    var servers: [AppStoreServer] = []
+    /// Acknowledges purchases at Google Play; nil for another provider, or if the setting says so.
+    var acknowledgements: PlayAcknowledgements?
+    /// The subscription that its messages are pulled from; nil if the provider posts them to the hook.
     let pull: PullSettings?
 
     package init(_ name: String, _ adapter: any ProviderAdapter) { self.init(name, adapter, histories: []) }
@@ -40,16 +46,10 @@ package struct Source: Sendable {
         let provider = try settings.required("provider")
         do {
             switch provider {
-            case "apple":
-                let (adapter, histories) = try Self.apple(settings)
-                self.init(name, adapter, histories: histories)
-            case "google":
-                let (adapter, pull) = try Self.google(settings)
-                self.init(name, adapter, pull: pull)
-            case "revenuecat": self.init(name, try Self.revenuecat(settings))
-            case "stripe":
-                let stripe = try Self.stripe(settings)
-                self.init(name, stripe, histories: [stripe.history()].compactMap(\.self))
+            case "apple": self = try Self.apple(settings)
+            case "google": self = try Self.google(settings)
+            case "revenuecat": self = try Self.revenuecat(settings)
+            case "stripe": self = try Self.stripe(settings)
             default: throw settings.error("provider", "must be apple, google, revenuecat or stripe")
             }
         } catch let error as ConfigurationError {
@@ -83,12 +83,26 @@ package struct Source: Sendable {
             return value
         }
 
-        func secret(_ setting: String) -> Secret? {
-            reader.string(forKey: ConfigKey(setting), isSecret: true).map { Secret($0) }
+        func secret(_ setting: String) throws -> Secret? {
+            try reader.string(forKey: ConfigKey(setting), isSecret: true).map { try secret($0, setting) }
         }
 
-        func secrets(_ setting: String) -> [Secret] {
-            reader.stringArray(forKey: ConfigKey(setting), isSecret: true, default: []).map { Secret($0) }
+        func secrets(_ setting: String) throws -> [Secret] {
+            try reader.stringArray(forKey: ConfigKey(setting), isSecret: true, default: []).map {
+                try secret($0, setting)
+            }
+        }
+
+        private func secret(_ text: String, _ setting: String) throws -> Secret {
+            guard !GatewayConfiguration.isPlaceholder(text) else {
+                throw error(setting, "is the text of the example; set your own")
+            }
+            return Secret(text)
+        }
+
+        /// The network, counted under the source's name.
+        func transport() throws -> any HTTPTransport {
+            MeasuredTransport(transport: try CurlTransport(), source: name)
         }
 
         func list(_ setting: String) throws -> [String] {
@@ -102,7 +116,7 @@ package struct Source: Sendable {
         }
     }
 
-    private static func apple(_ settings: Settings) throws -> (AppleAdapter, [any DeliveryHistory]) {
+    private static func apple(_ settings: Settings) throws -> Source {
         let identifiers = try settings.list("bundle_ids")
         let appID = settings.reader.int(forKey: "app_apple_id").map(Int64.init)
         let roots = try settings.file("root_certificates_file")
@@ -129,28 +143,36 @@ package struct Source: Sendable {
             configuration.maximumAge = days == 0 ? nil : .seconds(days * 86_400)
         }
         let adapter = try AppleAdapter(configuration)
-        guard settings.reader.string(forKey: "key_file") != nil else { return (adapter, []) }
+        guard settings.reader.string(forKey: "key_file") != nil else { return Source(settings.name, adapter) }
         let key = try AppStoreServerKey(
             issuerID: try settings.required("issuer_id"),
             keyID: try settings.required("key_id"),
             privateKey: Secret(bytes: try settings.file("key_file"))
         )
-        let transport = try CurlTransport()
-        let histories = try identifiers.flatMap { identifier in
-            var server = try AppStoreServer(
-                .init(key: key, bundleID: identifier, environments: environments),
-                adapter: adapter,
-                transport: transport,
-                now: { Date() }
-            )
-            server.priority = .background
-            return environments.map { server.history(in: $0) }
+        let transport = try settings.transport()
+        let isReleased = settings.reader.bool(forKey: "is_released", default: true)
+        let servers = try identifiers.map { identifier in
+            var asking = AppStoreServer.Configuration(key: key, bundleID: identifier, environments: environments)
+            asking.isReleased = isReleased
+            return try AppStoreServer(asking, adapter: adapter, transport: transport, now: { Date() })
         }
-        return (adapter, histories)
+        let background = servers.map { server in
+            var server = server
+            server.priority = .background
+            return server
+        }
+        var source = Source(
+            settings.name,
+            adapter,
+            histories: background.flatMap { server in environments.map { server.history(in: $0) } }
+        )
+        source.questions = background
+        source.servers = servers
+        return source
     }
 
-    private static func google(_ settings: Settings) throws -> (any ProviderAdapter, PullSettings?) {
-        let transport = try CurlTransport()
+    private static func google(_ settings: Settings) throws -> Source {
+        let transport = try settings.transport()
         let account = try ServiceAccount(keyFile: Secret(bytes: try settings.file("service_account_key_file")))
         let api = try PlayDeveloperAPI(
             transport: transport,
@@ -163,7 +185,8 @@ package struct Source: Sendable {
                 serviceAccountEmail: try settings.required("push_service_account")
             )
             let configuration = GooglePlayAdapter.Configuration(packageNames: names, push: push)
-            return (try GooglePlayAdapter(configuration, keys: RemoteKeySource(transport: transport), api: api), nil)
+            let keys = try RemoteKeySource(transport: transport)
+            return google(settings, names, try GooglePlayAdapter(configuration, keys: keys, api: api))
         }
         let configuration = GooglePlayAdapter.Configuration(
             packageNames: names,
@@ -176,34 +199,55 @@ package struct Source: Sendable {
             transport: transport,
             tokens: tokens
         )
-        // Says at the start what is wrong with the name.
+        // Reports a wrong name at the start.
         _ = try PullWorker(pull.configuration, transport: transport, tokens: tokens, now: { Date() })
-        return (PulledPlayAdapter(adapter: try GooglePlayAdapter(configuration, keys: nil, api: api)), pull)
+        return google(settings, names, try GooglePlayAdapter(configuration, keys: nil, api: api), pull: pull)
     }
 
-    private static func revenuecat(_ settings: Settings) throws -> any ProviderAdapter {
+    private static func google(
+        _ settings: Settings,
+        _ names: Set<String>,
+        _ adapter: GooglePlayAdapter,
+        pull: PullSettings? = nil
+    ) -> Source {
+        var source = Source(
+            settings.name,
+            pull == nil ? adapter : PulledPlayAdapter(adapter: adapter),
+            histories: names.sorted().compactMap { adapter.voidedPurchases(of: $0) },
+            pull: pull
+        )
+        source.questions = [adapter]
+        if settings.reader.bool(forKey: "acknowledge", default: true) {
+            source.acknowledgements = adapter.acknowledgements()
+        }
+        return source
+    }
+
+    private static func revenuecat(_ settings: Settings) throws -> Source {
         var configuration = RevenueCatAdapter.Configuration(
-            authorizations: settings.secrets("authorizations"),
-            signingSecrets: settings.secrets("signing_secrets")
+            authorizations: try settings.secrets("authorizations"),
+            signingSecrets: try settings.secrets("signing_secrets")
         )
         if let environments = settings.reader.stringArray(forKey: "environments") {
             configuration.environments = Set(environments.map { StoreEnvironment(rawValue: $0) })
         }
-        if let key = settings.secret("api_key") {
+        if let key = try settings.secret("api_key") {
             let project = settings.reader.string(forKey: "project")
             configuration.lookup = try RevenueCatClient(
-                transport: CurlTransport(),
+                transport: settings.transport(),
                 apiKey: key,
                 api: project.map { .v2(project: $0) } ?? .v1
             )
         }
-        return try RevenueCatAdapter(configuration)
+        var source = Source(settings.name, try RevenueCatAdapter(configuration))
+        source.questions = [configuration.lookup].compactMap(\.self)
+        return source
     }
 
-    private static func stripe(_ settings: Settings) throws -> StripeAdapter {
-        var configuration = StripeAdapter.Configuration(signingSecrets: settings.secrets("signing_secrets"))
-        if let key = settings.secret("api_key") {
-            configuration.lookup = .init(transport: try CurlTransport(), apiKey: key)
+    private static func stripe(_ settings: Settings) throws -> Source {
+        var configuration = StripeAdapter.Configuration(signingSecrets: try settings.secrets("signing_secrets"))
+        if let key = try settings.secret("api_key") {
+            configuration.lookup = .init(transport: try settings.transport(), apiKey: key)
         }
         switch settings.reader.string(forKey: "mode") {
         case "live": configuration.mode = .live
@@ -211,6 +255,9 @@ package struct Source: Sendable {
         case nil: break
         default: throw settings.error("mode", "must be live or test; leave it out to accept both")
         }
-        return try StripeAdapter(configuration)
+        let adapter = try StripeAdapter(configuration)
+        var source = Source(settings.name, adapter, histories: [adapter.history()].compactMap(\.self))
+        if configuration.lookup != nil { source.questions = [adapter] }
+        return source
     }
 }

@@ -6,9 +6,9 @@ import Logging
 import Normalizer
 import Synchronization
 
-/// `POST /hooks/<source>`: what providers call.
+/// `POST /hooks/<source>`: takes providers' deliveries.
 struct HookRoutes: Sendable {
-    /// Requests that may be under way at once. Above it providers are asked to come again, which all of them do.
+    /// How many requests may be under way at once. A further one is answered with 503, and its provider repeats it.
     var maximumRequests = 256
     private static let maximumBodyBytes = 1 << 20
 
@@ -16,9 +16,9 @@ struct HookRoutes: Sendable {
     let adapters: [String: any ProviderAdapter]
     let metrics: GatewayMetrics
     let now: @Sendable () -> Date
-    let underWay = Counter()
+    var underWay = Counter()
 
-    /// How many requests are under way.
+    /// Counts the requests under way.
     final class Counter: Sendable {
         private let count = Mutex(0)
 
@@ -31,6 +31,8 @@ struct HookRoutes: Sendable {
         }
 
         func leave() { count.withLock { $0 -= 1 } }
+
+        var isZero: Bool { count.withLock { $0 == 0 } }
     }
 
     func add(to router: Router<BasicRequestContext>) {

@@ -2,37 +2,64 @@ import Foundation
 import LifecycleJournal
 import Logging
 import Normalizer
-import ServiceLifecycle
 
-/// At the start and at intervals, reads what providers have sent since it was last read, so that an outage heals by itself.
-struct BackfillWorker: Service {
+/// Reads what providers have sent since it was last read, so that an outage heals by itself.
+struct BackfillWorker: Sendable {
+    /// How long RevenueCat repeats a delivery at the least
+    /// (<https://www.revenuecat.com/docs/integrations/webhooks#syncing-subscription-status>).
+    private static let repetition: TimeInterval = 3600
+
     let journal: Journal
     let sources: [Source]
     let interval: Duration
     let metrics: GatewayMetrics
     let logger: Logger
+    let now: @Sendable () -> Date
 
-    func run() async {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                for source in self.sources { await self.read(source) }
-                try? await Task.sleep(for: self.interval)
-            }
+    /// Reads every history, and gives deliveries whose provider could not be asked to their adapters again.
+    ///
+    /// - Returns: false: a round is whole.
+    func round(after last: RoundLease.Last) async throws -> Bool {
+        for source in sources { await read(source) }
+        if let finished = last.finished { try await askAfterOutage(since: finished) }
+        let adapters = Dictionary(sources.map { ($0.name, $0.adapter) }) { first, _ in first }
+        let report = try await journal.reconcile(with: [], replaying: adapters)
+        metrics.replayed(report.replayed)
+        return false
+    }
+
+    /// Has a provider that keeps no history be asked about all of its purchases, if no process ran for so long that it may have given
+    /// deliveries up.
+    private func askAfterOutage(since finished: Date) async throws {
+        let normal = Double(interval.components.seconds) + Self.repetition
+        guard now().timeIntervalSince(finished) > normal else { return }
+        let forgetful = sources.filter { $0.histories.isEmpty && !$0.questions.isEmpty }
+        for provider in Set(forgetful.map(\.adapter.provider)).sorted(by: { $0.rawValue < $1.rawValue }) {
+            let count = try await journal.askAgain(about: provider)
+            logger.notice(
+                "asks about all purchases after an outage",
+                metadata: ["provider": "\(provider)", "purchases": "\(count)"]
+            )
         }
     }
 
-    /// Reads every history of a source; what fails is tried again the next time, from where it stopped.
+    /// Reads every history of a source. After a failure, the next round continues where this one stopped.
     func read(_ source: Source) async {
         for history in source.histories {
+            guard !Task.isCancelled else { return }
             let place: Logger.Metadata = ["source": "\(source.name)", "history": "\(history.name)"]
             do {
                 let report = try await journal.backfill(from: history, as: source.name)
                 metrics.backfilled(source.name, report)
                 if let gap = report.gap {
+                    let count = try await journal.askAgain(about: history.provider)
                     logger.error(
-                        "the provider had forgotten what it sent; ask about the purchases one by one",
+                        "the provider had forgotten what it sent; all of its purchases are asked about",
                         metadata: place.merging(
-                            ["from": "\(gap.from.ISO8601Format())", "until": "\(gap.until.ISO8601Format())"]
+                            [
+                                "from": "\(gap.from.ISO8601Format())", "until": "\(gap.until.ISO8601Format())",
+                                "purchases": "\(count)",
+                            ]
                         ) { $1 }
                     )
                 }
@@ -47,6 +74,7 @@ struct BackfillWorker: Service {
                     ) { $1 }
                 )
             } catch {
+                guard !Task.isCancelled else { return }
                 let reason =
                     (error as? JournalError)?.code.rawValue ?? (error as? DeliveryError)?.code.rawValue
                     ?? "\(type(of: error))"

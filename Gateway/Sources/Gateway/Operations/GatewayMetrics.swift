@@ -60,8 +60,44 @@ struct GatewayMetrics: JournalObserver {
 
     func postFailed() { count("lifecycle_news_failures_total", []) }
 
-    func gauge(_ name: String, _ value: Int) {
-        Gauge(label: name, dimensions: [], factory: factory).record(value)
+    /// A round of scheduled work that ended.
+    func ran(_ work: String, _ outcome: String) {
+        count("lifecycle_rounds_total", [("work", work), ("outcome", outcome)])
+    }
+
+    /// A batch of questions to providers.
+    func reconciled(_ report: Journal.Reconciliation) {
+        for (outcome, number) in [
+            ("settled", report.settled), ("open", report.open), ("exhausted", report.exhausted),
+        ] {
+            count("lifecycle_reconcile_questions_total", [("outcome", outcome)], Int64(number))
+        }
+        count("lifecycle_reconcile_unknown_total", [], Int64(report.unknown))
+        count("lifecycle_reconcile_events_total", [], Int64(report.newEvents))
+        for (provider, code) in report.stopped {
+            count("lifecycle_reconcile_stopped_total", [("provider", provider), ("reason", code.rawValue)])
+        }
+    }
+
+    /// Deliveries that left the quarantine by themselves.
+    func replayed(_ number: Int) { count("lifecycle_quarantine_replayed_total", [], Int64(number)) }
+
+    /// A round of answers to stores.
+    func answered(_ report: Journal.Answers) {
+        for (outcome, number) in [
+            ("answered", report.answered), ("postponed", report.postponed), ("dismissed", report.abandoned),
+        ] {
+            count("lifecycle_duties_total", [("outcome", outcome)], Int64(number))
+        }
+    }
+
+    /// A question about a refund that your backend did not answer.
+    func refundQuestionFailed(because reason: String) {
+        count("lifecycle_refund_question_failures_total", [("reason", reason)])
+    }
+
+    func gauge(_ name: String, _ value: Int, _ labels: [(String, String)] = []) {
+        Gauge(label: name, dimensions: labels, factory: factory).record(value)
     }
 
     private func count(_ name: String, _ labels: [(String, String)], _ amount: Int64 = 1) {

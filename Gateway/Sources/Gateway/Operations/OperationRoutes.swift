@@ -1,3 +1,4 @@
+import AppleJWS
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -5,18 +6,19 @@ import LifecycleJournal
 import Logging
 import Normalizer
 
-/// `/health`, `/ready` and `/metrics`: for those who operate the gateway.
+/// `/health`, `/ready` and `/metrics`: for operators of the gateway.
 struct OperationRoutes: Sendable {
     let journal: Journal
+    let sources: [Source]
     let registry: PrometheusRegistry
     let metrics: GatewayMetrics
     let tokens: AccessTokens
     let now: @Sendable () -> Date
 
     func add(to router: Router<BasicRequestContext>) {
-        // The process runs.
+        // Says that the process runs.
         router.get("health") { _, _ in "ok\n" }
-        // The database answers.
+        // Says that the database answers.
         router.get("ready") { _, context in
             do {
                 _ = try await journal.due(at: now(), limit: 1)
@@ -37,12 +39,27 @@ struct OperationRoutes: Sendable {
         }
     }
 
-    /// Depths, read when they are asked for. They are counted up to a thousand, which is alarming enough.
+    /// Depths, read when they are asked for. They are counted up to a thousand, and deliveries and news, which are longer, up to a
+    /// hundred: that is alarming enough.
     private func measure() async throws {
         let quarantined = try await journal.quarantine.sizes().values
         metrics.gauge("lifecycle_quarantine_depth", quarantined.reduce(0) { $0 + $1.deliveries })
         metrics.gauge("lifecycle_quarantine_bytes", quarantined.reduce(0) { $0 + $1.bytes })
         metrics.gauge("lifecycle_dead_letters", try await journal.outbox.abandoned(limit: 1000).count)
         metrics.gauge("lifecycle_due_items_overdue", try await journal.due(at: now(), limit: 1000).count)
+        metrics.gauge("lifecycle_duties_dismissed", try await journal.duties.abandoned(limit: 1000).count)
+        metrics.gauge("lifecycle_questions_due", try await journal.questions(at: now(), limit: 1000).count)
+        metrics.gauge("lifecycle_deliveries_waiting", try await journal.backlog(upTo: 100))
+        if journal.options.usesOutbox {
+            let news = try await journal.outbox.waiting(limit: 100)
+            let oldest = news.map(\.value.event.receivedAt).min() ?? now()
+            metrics.gauge("lifecycle_news_waiting", news.count)
+            metrics.gauge("lifecycle_news_lag_seconds", Int(max(now().timeIntervalSince(oldest), 0)))
+        }
+        for source in sources {
+            guard let end = (source.adapter as? AppleAdapter)?.verifier.signerValidUntil else { continue }
+            let time = Int(end.timeIntervalSince1970)
+            metrics.gauge("lifecycle_signer_valid_until_timestamp_seconds", time, [("source", source.name)])
+        }
     }
 }

@@ -1,7 +1,7 @@
 public import CoreMetrics
 import Synchronization
 
-/// Keeps what swift-metrics reports, and writes it in the text format that Prometheus reads
+/// Keeps the values that swift-metrics reports, and writes them in the text format that Prometheus reads
 /// (<https://prometheus.io/docs/instrumenting/exposition_formats/>).
 public final class PrometheusRegistry: MetricsFactory, Sendable {
     fileprivate struct Key: Hashable {
@@ -28,7 +28,7 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
 
     fileprivate let values = Mutex(Values())
 
-    /// Begins with nothing.
+    /// Makes an empty registry.
     public init() {}
 
     /// Makes a counter.
@@ -36,7 +36,7 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
         CounterCell(registry: self, key: Self.key(label, dimensions))
     }
 
-    /// Makes a recorder: a distribution where it aggregates, else a gauge.
+    /// Makes a recorder: a distribution if it aggregates, otherwise a gauge.
     public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
         RecorderCell(registry: self, key: Self.key(label, dimensions), aggregates: aggregate)
     }
@@ -46,7 +46,7 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
         RecorderCell(registry: self, key: Self.key(label + "_seconds", dimensions), aggregates: true)
     }
 
-    /// Does nothing: a counter that is gone has still counted.
+    /// Does nothing: the value of a counter outlives it.
     public func destroyCounter(_ handler: any CounterHandler) {}
     /// Does nothing.
     public func destroyRecorder(_ handler: any RecorderHandler) {}
@@ -62,7 +62,7 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
         return Key(name: name, labels: labels.joined(separator: ","))
     }
 
-    /// Everything, in the order of names.
+    /// All values, in the order of their names.
     public var text: String {
         values.withLock { values in
             var lines: [String] = []

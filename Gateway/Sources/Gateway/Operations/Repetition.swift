@@ -2,8 +2,8 @@ import LifecycleJournal
 import Logging
 import ServiceLifecycle
 
-/// Runs rounds of work until the process is asked to stop: at once again after a round that did something, after half a second
-/// otherwise, and after five seconds where the database failed.
+/// Runs rounds of work until the process is asked to stop. The next round follows at once after a round that did something, after
+/// five seconds if the database failed, and otherwise after half a second.
 func repeatUntilShutdown(
     logger: Logger,
     _ name: String,

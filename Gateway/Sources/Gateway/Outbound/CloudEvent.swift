@@ -2,8 +2,8 @@ import Foundation
 import LifecycleJournal
 import Normalizer
 
-/// News as a CloudEvent 1.0 in structured JSON (<https://github.com/cloudevents/spec>).
-struct CloudEvent: Encodable {
+/// A CloudEvent 1.0 in structured JSON (<https://github.com/cloudevents/spec>).
+struct CloudEvent<Content: Encodable>: Encodable {
     private let specversion = "1.0"
     private let datacontenttype = "application/json"
     private let id: String
@@ -11,15 +11,22 @@ struct CloudEvent: Encodable {
     private let type: String
     private let subject: String?
     private let time: String
-    private let data: AppliedEvent
+    private let data: Content
 
-    init(_ applied: AppliedEvent) {
-        let event = applied.event
-        id = event.id.description
+    init(id: String, type: String, about event: NormalizedEvent, data: Content) {
+        self.id = id
+        self.type = type
+        self.data = data
         source = "/lifecycle/\(event.store)/\(event.environment)" + (event.app.map { "/\($0)" } ?? "")
-        type = "lifecycle.\(event.kind.rawValue)"
         subject = event.subscription?.description
         time = event.occurredAt.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true))
-        data = applied
+    }
+}
+
+extension CloudEvent<AppliedEvent> {
+    /// A piece of news.
+    init(_ applied: AppliedEvent) {
+        let event = applied.event
+        self.init(id: event.id.description, type: "lifecycle.\(event.kind.rawValue)", about: event, data: applied)
     }
 }

@@ -45,14 +45,14 @@ struct NewsWorker: Service {
             try request.setHeader(name, to: value)
         }
         if let trace = item.trace { try request.setHeader(TraceParent.header, to: "\(trace.child())") }
-        // The receiver acts once under the id, so that nothing is lost by sending it again.
+        // The receiver acts once for each id, so a repetition is harmless.
         request.isIdempotent = true
         let reason: String
         do throws(HTTPTransportError) {
             let response = try await transport.send(request)
             guard !response.isSuccess else {
                 metrics.posted(item.value.event, since: item.value.event.receivedAt, at: now())
-                // Where this fails, the news is posted once more under its id.
+                // If this fails, the news is posted once more, with the same id.
                 _ = try? await journal.outbox.done(item)
                 return
             }

@@ -63,13 +63,13 @@ struct PageRoutes: Sendable {
         )
     }
 
-    /// The accounts that are called so, by whichever source.
+    /// The accounts with this name, of any source.
     private func names(_ query: String) async throws -> [Account.Identifier] {
         let account = Account.Identifier(query, .appUserID)
         return try await journal.ledger(of: [account]).accounts.filter { $0.lookupKey == account.lookupKey }
     }
 
-    /// Everything about these accounts; without any, about what a store calls so.
+    /// Everything about these accounts; without any, everything about the store's transaction, subscription or order of this name.
     private func lines(about query: String, _ names: [Account.Identifier]) async throws -> [LogLine] {
         var lines: [LogLine] = []
         for name in names { lines += try await journal.export(name).lines.filter { !lines.contains($0) } }

@@ -67,14 +67,14 @@ struct QuarantinePage: Sendable {
 }
 
 extension Quarantine.Entry {
-    /// Its name in an address. The journal's own holds a line feed.
+    /// Its name in an address. The journal's id has a line feed, which an address cannot have.
     var name: String { id.replacing("\n", with: ":") }
 }
 
 extension Quarantine {
     /// The entry of a name in an address.
     ///
-    /// - Throws: `HTTPError` with 404 where there is none, and `JournalError`.
+    /// - Throws: `HTTPError` with 404 if there is none, and `JournalError`.
     func entry(_ name: String) async throws -> Entry {
         let name = name.removingPercentEncoding ?? name
         var last: Entry?

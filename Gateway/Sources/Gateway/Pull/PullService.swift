@@ -6,7 +6,7 @@ import Logging
 import Normalizer
 import ServiceLifecycle
 
-/// From where a source pulls, and as whom.
+/// The subscription that a source pulls from, and its credentials.
 struct PullSettings: Sendable {
     var configuration: PullWorker.Configuration
     var transport: any HTTPTransport
@@ -17,7 +17,7 @@ struct PullSettings: Sendable {
 /// Pulls messages from a Pub/Sub subscription and keeps them as a hook keeps deliveries. A message is acknowledged when it is
 /// kept, and not before.
 struct PullService: Service {
-    /// How long it waits where Pub/Sub has said that it cannot go on, such as without rights.
+    /// How long it waits after an error that a repetition does not mend, such as a missing right.
     private static let pause: Duration = .seconds(60)
 
     let source: String
@@ -46,7 +46,7 @@ struct PullService: Service {
         }
     }
 
-    /// Pulls until the task is cancelled. What is in hand then is dealt with first.
+    /// Pulls until the task is cancelled. Messages that are under way then are finished first.
     private func pull() async throws {
         var configuration = settings.configuration
         configuration.report = { [source, metrics] report in
@@ -68,7 +68,7 @@ struct PullService: Service {
 
     private struct NotKept: Error {}
 
-    /// - Returns: whether the message is kept, and need not come again.
+    /// - Returns: true if the message is kept, and need not come again.
     private func keep(_ message: PubSubMessage, receivedAt: Date) async -> Bool {
         guard let body = try? PulledPlayAdapter.body(of: message) else { return false }
         let answer = await intake.take(Delivery(body: body, receivedAt: receivedAt), adapter, as: source)

@@ -2,8 +2,8 @@ import Foundation
 import GooglePubSub
 import Normalizer
 
-/// Google Play's adapter for messages that the gateway has pulled itself: a delivery's body is the message, as ``body(of:)``
-/// writes it. TLS has proven it, so that no request from outside may come here; a source that pulls has no hook.
+/// Google Play's adapter for messages that the gateway has pulled itself. The body of a delivery is the message, as ``body(of:)``
+/// writes it. Only TLS has proven it, so no request from outside may come here: a source that pulls has no hook.
 struct PulledPlayAdapter: ProviderAdapter {
     let adapter: GooglePlayAdapter
 

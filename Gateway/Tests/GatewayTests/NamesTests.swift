@@ -1,0 +1,249 @@
+import Configuration
+import Foundation
+@testable import Gateway
+import HTTPTransport
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import LifecycleJournal
+import Logging
+import Normalizer
+import NormalizerTesting
+import Testing
+
+@Suite("Names in requests and settings") struct NamesTests {
+    @Test(
+        "that are unknown are refused with the known ones, and not answered as no access",
+        arguments: [
+            "/v1/access?account=42&source=appel", "/v1/subscriptions?account=42&source=App_user_id",
+            "/v1/explain?account=42&source=", "/v1/credits?account=42&source=apple",
+            "/v1/accounts/export?account=42&source=user_id",
+        ]
+    )
+    func source(_ uri: String) async throws {
+        let gateway = try await Bench().gateway()
+        try await Application(router: gateway.router).test(.router) { client in
+            let answer = try await client.get(uri, Bench.adminToken)
+            #expect(answer.status == .badRequest)
+            for source in Account.Source.known { #expect(answer.text.contains(source.rawValue)) }
+        }
+    }
+
+    @Test(
+        "of an environment or a parameter, too",
+        arguments: [
+            ("environment=prod", "production, sandbox"), ("souce=app_user_id", "account, at, environment, source"),
+        ]
+    )
+    func parameter(_ query: String, names: String) async throws {
+        let gateway = try await Bench().gateway()
+        try await Application(router: gateway.router).test(.router) { client in
+            let answer = try await client.get("/v1/access?account=42&\(query)")
+            #expect(answer.status == .badRequest)
+            #expect(answer.text.contains(names))
+        }
+    }
+
+    @Test(
+        "in bodies",
+        arguments: [
+            ("/v1/claims", #"{"subscription":"app_store/production/1","account":"42","account_source":"appel"}"#),
+            ("/v1/uploads/apple", #"{"account":"42","account_source":"appel","signed_transaction":"x"}"#),
+            ("/v1/credits/uses", #"{"id":"1","credits":1,"account":"42","account_source":"appel"}"#),
+        ]
+    )
+    func body(_ uri: String, _ body: String) async throws {
+        let gateway = try await Bench().gateway()
+        try await Application(router: gateway.router).test(.router) { client in
+            let answer = try await client.post(uri, body)
+            #expect(answer.status == .badRequest)
+            #expect(answer.text.contains("app_account_token"))
+        }
+    }
+
+    @Test(
+        "a sealing key that is short or the example's stops the start, and is not shown",
+        arguments: ["short-key-9f", "set SEALING_KEY to a secret of your own", ""]
+    )
+    func sealingKey(_ key: String) throws {
+        let bench = try Bench()
+        let changes: [String: ConfigValue?] = ["sealing_key": .init(.string(key), isSecret: true)]
+        let error = #expect(throws: SettingError.self) { try GatewayConfiguration(bench.settings(changes)) }
+        #expect(error?.setting == "sealing_key")
+        #expect(error.map { key.isEmpty || !"\($0)".contains(key) } == true)
+    }
+
+    @Test("a sealing key comes from the environment or a file, which may end with a line feed")
+    func sealingKeyFile() throws {
+        let bench = try Bench()
+        let key = "9f0c1d6b5a4e38271605f4e3d2c1b0a9"
+        let path = bench.folder.appending(path: "sealing").path
+        try Data((key + "\n").utf8).write(to: URL(fileURLWithPath: path))
+        let inFile: [String: ConfigValue?] = ["sealing_key_file": .init(.string(path), isSecret: false)]
+        let inText: [String: ConfigValue?] = ["sealing_key": .init(.string(key), isSecret: true)]
+        for changes in [inFile, inText] {
+            let configuration = try GatewayConfiguration(bench.settings(changes))
+            #expect(configuration.sealingKey != nil)
+            #expect(!configuration.summary.joined().contains(key))
+        }
+        let both = inFile.merging(inText) { $1 }
+        let error = #expect(throws: SettingError.self) { try GatewayConfiguration(bench.settings(both)) }
+        #expect(error?.setting == "sealing_key_file")
+    }
+
+    @Test(
+        "the texts of the example are no secrets",
+        arguments: [
+            ("token.reader.secret", false), ("source.shop.signing_secrets", true), ("source.shop.api_key", false),
+        ]
+    )
+    func placeholders(_ setting: String, isList: Bool) throws {
+        let bench = try Bench()
+        let text = "set SOME_VARIABLE_OF_YOURS"
+        let value = ConfigValue(isList ? .stringArray([text]) : .string(text), isSecret: true)
+        let error = #expect(throws: SettingError.self) { try GatewayConfiguration(bench.settings([setting: value])) }
+        #expect(error?.setting == setting)
+    }
+
+    private static let openSSL = "/usr/bin/openssl"
+
+    @Test(
+        "Google Play's purchases are acknowledged with a sealing key, unless the setting says no",
+        .enabled(if: FileManager.default.isExecutableFile(atPath: openSSL), "openssl is not installed")
+    )
+    func acknowledgements() throws {
+        let bench = try Bench()
+        let pem = bench.folder.appending(path: "key.pem")
+        let process = try Process.run(
+            URL(fileURLWithPath: Self.openSSL),
+            arguments: ["genpkey", "-quiet", "-algorithm", "RSA", "-out", pem.path]
+        )
+        process.waitUntilExit()
+        let account = [
+            "type": "service_account", "project_id": "example", "private_key_id": "1",
+            "private_key": try String(contentsOf: pem, encoding: .utf8),
+            "client_email": "play@example.iam.gserviceaccount.com", "token_uri": "https://oauth2.googleapis.com/token",
+        ]
+        let file = bench.folder.appending(path: "play.json")
+        try JSONSerialization.data(withJSONObject: account).write(to: file)
+        func configuration(_ changes: [String: ConfigValue?]) throws -> GatewayConfiguration {
+            let play: [String: ConfigValue?] = [
+                "sources": .init(.stringArray(["play"]), isSecret: false),
+                "source.play.provider": "google",
+                "source.play.package_names": .init(.stringArray(["com.example.app"]), isSecret: false),
+                "source.play.pull_subscription": "projects/example/subscriptions/play",
+                "source.play.service_account_key_file": .init(.string(file.path), isSecret: false),
+            ]
+            return try GatewayConfiguration(bench.settings(play.merging(changes) { $1 }))
+        }
+        let key: [String: ConfigValue?] = [
+            "sealing_key": .init(.string("9f0c1d6b5a4e38271605f4e3d2c1b0a9"), isSecret: true)
+        ]
+        let sealed = try configuration(key)
+        let source = try #require(sealed.sources.first)
+        #expect(source.histories.map(\.name) == ["google/com.example.app/voided"])
+        #expect(source.questions.map(\.provider) == [.google])
+        #expect(source.acknowledgements != nil)
+        #expect(sealed.summary.contains("source play: purchases are acknowledged"))
+        #expect(try configuration([:]).summary.contains { $0.hasPrefix("source play: without sealing_key") })
+        let off: [String: ConfigValue?] = ["source.play.acknowledge": .init(.bool(false), isSecret: false)]
+        #expect(try configuration(key.merging(off) { $1 }).sources.first?.acknowledgements == nil)
+    }
+
+    @Test("questions about refunds need Apple's key")
+    func refunds() throws {
+        let bench = try Bench()
+        let changes: [String: ConfigValue?] = [
+            "refunds.url": "https://backend.example.com/refunds",
+            "refunds.secret": .init(.string(NewsTests.secret), isSecret: true),
+        ]
+        let error = #expect(throws: SettingError.self) { try GatewayConfiguration(bench.settings(changes)) }
+        #expect(error?.setting == "refunds.url")
+    }
+
+    @Test("a database that cannot be used is a 503 that says when to come again")
+    func database() async throws {
+        let router = Router()
+        router.add(middleware: FailureMiddleware())
+        router.get("v1/access") { _, _ -> String in throw JournalError(.unavailable, "busy") }
+        router.get("v1/broken") { _, _ -> String in throw JournalError(.corrupt, "a row") }
+        try await Application(router: router).test(.router) { client in
+            let answer = try await client.get("/v1/access")
+            #expect(answer.status == .serviceUnavailable)
+            #expect(answer.headers[.retryAfter] == "5")
+            #expect(try await client.get("/v1/broken").status == .internalServerError)
+            #expect(try await client.get("/v1/none").status == .notFound)
+        }
+    }
+
+    @Test("counts questions to providers by source and result")
+    func lookups() async throws {
+        let stub = StubTransport()
+        stub.on(.any, times: 1, fail: .timeout)
+        stub.on(.any, respond: HTTPTransportResponse(status: 429))
+        let registry = PrometheusRegistry()
+        let transport = MeasuredTransport(transport: stub, source: "shop", factory: registry)
+        let request = try HTTPTransportRequest(.get, try HTTPSURL("https://api.example.com/"))
+        _ = try? await transport.send(request)
+        _ = try await transport.send(request)
+        #expect(registry.text.contains(#"lifecycle_lookups_total{source="shop",result="timeout"} 1"#))
+        #expect(registry.text.contains(#"lifecycle_lookups_total{source="shop",result="429"} 1"#))
+        #expect(registry.text.contains(#"lifecycle_lookup_seconds_count{source="shop"} 2"#))
+    }
+}
+
+@Suite("A file of settings") struct SettingsFileTests {
+    private func load(_ json: String) async throws -> (GatewayConfiguration, unread: [String]) {
+        let bench = try Bench()
+        let path = bench.folder.appending(path: "gateway.json").path
+        try Data(json.utf8).write(to: URL(fileURLWithPath: path))
+        var unread: [String] = []
+        let configuration = try await GatewayConfiguration.load(
+            file: path,
+            environment: [
+                "DATABASE_URL": "sqlite:\(bench.folder.path)/gateway.sqlite", "SOURCES": "shop,other",
+                "SOURCE_SHOP_SIGNING_SECRETS": "whsec_one,whsec_two", "TOKEN_READER_SECRET": Bench.readToken,
+            ]
+        ) { unread.append($0) }
+        return (configuration, unread)
+    }
+
+    private static let sources = """
+        "source": {"shop": {"provider": "stripe", "mdoe": "live"}, "other": {"provider": "stripe", "signing_secrets": ["whsec_3"]}}
+        """
+
+    @Test("is read next to the environment, and what nothing reads is reported")
+    func unread() async throws {
+        let (configuration, unread) = try await load(
+            #"{"tokens": ["reader"], "workers": 3, "news": {"ulr": "https://example.com"}, \#(Self.sources)}"#
+        )
+        #expect(configuration.workers == 3)
+        #expect(configuration.sources.map(\.name) == ["shop", "other"])
+        #expect(unread == ["news.ulr", "source.shop.mdoe"])
+    }
+
+    @Test(
+        "stops the start with a value of another type, which would read as absent",
+        arguments: [
+            (#""hooks": {"answer_at_once": "no"}"#, "hooks.answer_at_once: must be true or false"),
+            (#""workers": "two""#, "workers: must be a whole number"),
+            (#""news": {"url": 5}"#, "news.url: must be a text"),
+        ]
+    )
+    func type(_ member: String, message: String) async throws {
+        let error = await #expect(throws: SettingError.self) {
+            try await load(#"{"tokens": ["reader"], \#(member), \#(Self.sources)}"#)
+        }
+        #expect(error.map { "\($0)" } == message)
+    }
+
+    @Test("that is no JSON or is missing is an error that names it", arguments: ["", "[]", "{"])
+    func noObject(_ text: String) async throws {
+        let error = await #expect(throws: SettingError.self) { try await load(text) }
+        #expect(error?.message == "is not a JSON object")
+        let missing = await #expect(throws: SettingError.self) {
+            try await GatewayConfiguration.load(file: "/none", environment: [:]) { _ in }
+        }
+        #expect(missing.map { "\($0)" } == "/none: cannot be read")
+    }
+}
