@@ -1,7 +1,6 @@
 import AppStoreServer
 import AppleJWS
 import Configuration
-import Crypto
 import Foundation
 @testable import Gateway
 import HTTPTransport

@@ -28,14 +28,11 @@ import Testing
         ])
         let journal = try await journal()
         let deliveries = try (1...3).map { try bench.purchase(number: $0) }
-        func giveUp() async throws {
+        try await Application(router: gateway.router).test(.router) { client in
+            for delivery in deliveries { #expect(try await client.deliver(delivery).status == .ok) }
             for item in try await journal.outbox.next(9, lease: .seconds(60)) {
                 try await journal.outbox.failed(item, because: "status 500")
             }
-        }
-        try await Application(router: gateway.router).test(.router) { client in
-            for delivery in deliveries { #expect(try await client.deliver(delivery).status == .ok) }
-            try await giveUp()
             let listed = try await client.get("/v1/dead-letters", Bench.adminToken).text
             #expect(listed.components(separatedBy: #""reason":"status 500""#).count == 4)
             let id = try #require(try await journal.outbox.abandoned().first?.id)

@@ -30,7 +30,8 @@ final class TimeOfDay: Sendable {
         let (first, second) = (lease(), lease())
         let outcome = try await first.run(every: interval) { last in
             #expect(last.finished == nil)
-            #expect(try await second.run(every: interval, atOnce: true) { _ in false } == .busy)
+            let other = try await second.run(every: interval, atOnce: true) { _ in false }
+            #expect(other == .busy)
             return false
         }
         #expect(outcome == .done(leftWork: false))
