@@ -33,6 +33,19 @@ func handle(
     // snippet.hide
 }
 
+func log(_ storage: SQLiteJournal) -> Journal {
+    // snippet.show
+    struct RefusalLog: JournalObserver {
+        func observe(_ observation: JournalObservation) {
+            guard case .delivery(let delivery) = observation, let error = delivery.error else { return }
+            print("\(delivery.source): \(error): \(delivery.message ?? "")")
+        }
+    }
+    let journal = Journal(storage, observer: RefusalLog(), now: { Date() })
+    // snippet.hide
+    return journal
+}
+
 func act(_ journal: Journal, _ send: (NormalizedEvent, String) async throws -> Void) async throws {
     // snippet.show
     for item in try await journal.outbox.next(10, lease: .seconds(60)) {
