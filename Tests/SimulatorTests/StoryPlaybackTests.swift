@@ -26,7 +26,7 @@ extension Story: CustomTestStringConvertible {
 @Suite("Stories")
 struct StoryPlaybackTests {
     @Test(
-        "of a refund on Google Play contradict nothing: the refund explains the end that is told beside it",
+        "of a refund on Google Play contradict nothing: the refund explains the end that is reported with it",
         arguments: ["life", "refund", "refund-past", "chargeback-lost"]
     )
     func refundsAreNoContradiction(_ id: String) async throws {
