@@ -32,7 +32,7 @@ public struct DeliveryObservation: Sendable {
     public var decision: Acknowledgement.Decision
     /// Why it was not accepted; nil if it was.
     public var error: DeliveryError.Code?
-    /// What was expected and what came instead, fit for a log; nil if it was accepted.
+    /// The error in words, fit for a log: the expectation and the difference. Nil if the delivery was accepted.
     public var message: String?
     /// How many events were new.
     public var newEvents = 0
