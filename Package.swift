@@ -181,8 +181,8 @@ let package = Package(
         .target(
             name: "StoryReceiving",
             dependencies: [
-                "ConformanceVectors", "GooglePubSub", "HTTPTransport", "Normalizer", "NotificationSimulator",
-                "ReceiverConfiguration", "SignatureCore", "Stripe", "WireJSON",
+                "ConformanceVectors", "HTTPTransport", "Normalizer", "NotificationSimulator", "ReceiverConfiguration",
+                "SignatureCore", "WireJSON",
             ],
             swiftSettings: strict
         ),

@@ -2,6 +2,8 @@
 
 import AppleJWS
 import Foundation
+import GooglePubSub
+import HTTPTransport
 import LifecycleJournal
 import Normalizer
 import NormalizerTesting
@@ -29,6 +31,19 @@ func handle(
     let answer = await journal.receive(delivery, with: stripe)
     return answer.status
     // snippet.hide
+}
+
+func log(_ storage: SQLiteJournal) -> Journal {
+    // snippet.show
+    struct RefusalLog: JournalObserver {
+        func observe(_ observation: JournalObservation) {
+            guard case .delivery(let delivery) = observation, let error = delivery.error else { return }
+            print("\(delivery.source): \(error): \(delivery.message ?? "")")
+        }
+    }
+    let journal = Journal(storage, observer: RefusalLog(), now: { Date() })
+    // snippet.hide
+    return journal
 }
 
 func act(_ journal: Journal, _ send: (NormalizedEvent, String) async throws -> Void) async throws {
@@ -91,6 +106,28 @@ func catchUp(_ history: some DeliveryHistory, _ journal: Journal) async throws {
     // snippet.hide
 }
 
+func everyHour(
+    _ journal: Journal,
+    histories: [any DeliveryHistory],
+    sources: [any LineageQuestions],
+    adapters: [String: any ProviderAdapter]
+) async throws {
+    // snippet.show
+    while !Task.isCancelled {
+        for history in histories {
+            do { try await journal.backfill(from: history) } catch { print("history \(history.name): \(error)") }
+        }
+        do {
+            let round = try await journal.reconcile(with: sources, replaying: adapters)
+            for (source, code) in round.stopped { print("\(source) could not be asked: \(code)") }
+        } catch {
+            print("questions: \(error)")
+        }
+        try await Task.sleep(for: .seconds(3600))
+    }
+    // snippet.hide
+}
+
 func compare(revenuecat: [NormalizedEvent], apple: [NormalizedEvent]) {
     // snippet.show
     let comparison = ChannelComparison(revenuecat, apple)
@@ -109,6 +146,34 @@ func play() async throws -> Bool {
     for notification in try simulator.notifications(.life, from: Date(timeIntervalSince1970: 1_767_225_600)) {
         let delivery = try simulator.delivery(of: notification, sentAt: notification.occurredAt)
         guard await journal.receive(delivery, with: stripe).status == 200 else { return false }
+    }
+    // snippet.hide
+    return true
+}
+
+func answer(_ journal: Journal) async throws -> Bool {
+    // snippet.show
+    let simulator = try GoogleSimulator(seed: "42")
+    let transport = StubTransport()
+    let google = try GooglePlayAdapter(
+        .init(
+            packageNames: [simulator.packageName],
+            push: .init(audience: simulator.audience, serviceAccountEmail: simulator.serviceAccountEmail)
+        ),
+        keys: try StaticKeySource(json: simulator.keySet),
+        api: try PlayDeveloperAPI(transport: transport, tokens: FixedAccessToken(Secret("token")))
+    )
+    let notifications = try simulator.notifications(.life, from: Date(timeIntervalSince1970: 1_767_225_600))
+    for (index, notification) in notifications.enumerated() {
+        transport.removeRules()
+        for answer in notifications.resources(upTo: index) {
+            transport.on(
+                .init(host: answer.host, path: answer.path),
+                respond: HTTPTransportResponse(status: answer.status, body: answer.body)
+            )
+        }
+        let delivery = try simulator.delivery(of: notification, sentAt: notification.occurredAt)
+        guard await journal.receive(delivery, with: google).status == 200 else { return false }
     }
     // snippet.hide
     return true

@@ -229,19 +229,20 @@ func askRevenueCat(
 func receiveStripe(
     webhookSecret: String,
     webhookSecretBeforeTheRoll: String,
+    apiKey: String,
     headers: Delivery.Headers,
     body: [UInt8],
     now: Date
-) throws -> Normalization {
+) async throws -> Normalization {
     // snippet.show
     var configuration = StripeAdapter.Configuration(
         signingSecrets: [Secret(webhookSecret), Secret(webhookSecretBeforeTheRoll)]
     )
     configuration.mode = .live
+    configuration.lookup = .init(transport: try CurlTransport(), apiKey: Secret(apiKey))
     let stripe = try StripeAdapter(configuration)
 
-    let proven = try stripe.authenticate(Delivery(headers: headers, body: body, receivedAt: now))
-    let result = try stripe.normalize(proven)
+    let result = try await stripe.receive(Delivery(headers: headers, body: body, receivedAt: now))
     // snippet.hide
     return result
 }

@@ -189,6 +189,7 @@ extension Journal {
         let passed = now().milliseconds - delivery.receivedAt.milliseconds
         var observation = DeliveryObservation(source: source, decision: decision, duration: .milliseconds(passed))
         observation.error = outcome.failure?.code
+        observation.message = outcome.failure?.message
         observation.newEvents = update.newEvents.count
         observation.knownEvents = (result?.events.count ?? 0) - update.newEvents.count
         observation.anomalies = result?.anomalies ?? []

@@ -31,8 +31,8 @@ public struct Journal: Sendable {
         /// How long a queue waits after the first failure. It doubles with every further one, up to an hour.
         public var firstDelay: Duration = .seconds(5)
 
-        /// How much of one source's deliveries ``Journal/quarantine`` takes. Whoever has an authentic document could fill a disk with
-        /// copies of its kind otherwise. What does not fit is answered with 503: the provider keeps it, and sends it again.
+        /// How much of one source's deliveries ``Journal/quarantine`` takes. Without a limit, a customer with an authentic document
+        /// could fill your disk with documents of its kind. A delivery that does not fit gets 503, so the provider sends it again.
         public var quarantineLimit = Quarantine.Size(deliveries: 10_000, bytes: 256 << 20)
 
         /// Keeps no raw deliveries, and uses the outbox.

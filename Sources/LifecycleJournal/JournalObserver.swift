@@ -32,6 +32,8 @@ public struct DeliveryObservation: Sendable {
     public var decision: Acknowledgement.Decision
     /// Why it was not accepted; nil if it was.
     public var error: DeliveryError.Code?
+    /// The error in words, fit for a log: the expectation and the difference. Nil if the delivery was accepted.
+    public var message: String?
     /// How many events were new.
     public var newEvents = 0
     /// How many events were known by their id.

@@ -15,7 +15,7 @@ public final class StubTransport: HTTPTransport {
         public var method: HTTPTransportRequest.Method?
         /// The host, in lower case.
         public var host: String?
-        /// The whole encoded path.
+        /// The whole encoded path. With a question mark in it, path and query, as a simulated resource has them.
         public var path: String?
         /// Anything else.
         public var condition: (@Sendable (HTTPTransportRequest) -> Bool)?
@@ -38,7 +38,13 @@ public final class StubTransport: HTTPTransport {
 
         func matches(_ request: HTTPTransportRequest) -> Bool {
             (method ?? request.method) == request.method && (host ?? request.url.host) == request.url.host
-                && (path ?? request.url.path) == request.url.path && condition?(request) ?? true
+                && matches(path: request.url) && condition?(request) ?? true
+        }
+
+        private func matches(path url: HTTPSURL) -> Bool {
+            guard let path else { return true }
+            guard path.contains("?"), let query = url.query else { return path == url.path }
+            return path == "\(url.path)?\(query)"
         }
     }
 

@@ -30,7 +30,10 @@ package struct NativeCase: Hashable, Sendable {
         case .google: self.init(google: body, vector)
         case .revenuecat: self.init(revenueCat: body)
         case .stripe: self.init(stripe: body, vector.http)
-        default: return nil
+        // Any other body names its type itself.
+        default:
+            guard let type = body.text("type") else { return nil }
+            self.init(vector.provider, type)
         }
     }
 

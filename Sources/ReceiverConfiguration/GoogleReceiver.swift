@@ -67,6 +67,14 @@ package struct GoogleReceiver: ConfiguredReceiver {
         }
     }
 
+    package static let asksSimulator = true
+    package var questions: (any LineageQuestions)? { adapter }
+
+    package func ask(path: [String], at time: Date) async throws(DeliveryError) -> Normalization? {
+        guard path[1] == "tokens" else { return nil }
+        return try await ask(path[0] == "productsv2" ? .product : .subscription, PurchaseToken(path[2]), at: time)
+    }
+
     /// Asks about a purchase of the app.
     package func ask(
         _ kind: GooglePurchase.Kind,

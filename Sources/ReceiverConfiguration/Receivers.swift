@@ -1,3 +1,4 @@
+package import FoundationEssentials
 package import HTTPTransport
 package import Normalizer
 package import WireJSON
@@ -13,6 +14,24 @@ package protocol ConfiguredReceiver: Sendable {
     init(config: JSONValue, answers: (any HTTPTransport)?) throws(ConfigurationError)
 
     func receive(_ delivery: Delivery) async throws(DeliveryError) -> Normalization
+
+    /// True if the provider's simulator answers look-ups, and its answers change from notification to notification.
+    static var asksSimulator: Bool { get }
+
+    /// Asks the provider's own questions about purchases; nil if the receiver has none.
+    var questions: (any LineageQuestions)? { get }
+
+    /// Asks about the purchase that an address of the provider's API is about.
+    ///
+    /// - Parameter path: the last three segments of the address.
+    /// - Returns: nil if the address is about no purchase.
+    func ask(path: [String], at time: Date) async throws(DeliveryError) -> Normalization?
+}
+
+extension ConfiguredReceiver {
+    package static var asksSimulator: Bool { false }
+    package var questions: (any LineageQuestions)? { nil }
+    package func ask(path: [String], at time: Date) async throws(DeliveryError) -> Normalization? { nil }
 }
 
 /// Makes receivers from a configuration in JSON.

@@ -58,6 +58,17 @@ package struct StripeReceiver: ConfiguredReceiver {
         return try await ask(question.kind, question.id, account: question.account, at: delivery.receivedAt)
     }
 
+    package static let asksSimulator = true
+    package var questions: (any LineageQuestions)? { adapter }
+
+    package func ask(path: [String], at time: Date) async throws(DeliveryError) -> Normalization? {
+        switch (path[0], path[1]) {
+        case ("v1", "subscriptions"): try await ask(.subscription, path[2], at: time)
+        case ("checkout", "sessions"): try await ask(.checkoutSession, path[2], at: time)
+        default: nil
+        }
+    }
+
     /// Asks about a purchase.
     package func ask(
         _ kind: StripePurchase.Kind,

@@ -18,7 +18,13 @@ import LifecycleJournal
         }
         unsafe self.handle = unsafe handle
         // From here on, `deinit` closes it: also one that could not be opened wants to be closed.
-        guard code == SQLITE_OK else { throw Self.error(code) }
+        guard code == SQLITE_OK else {
+            var error = Self.error(code)
+            if code & 0xFF == SQLITE_CANTOPEN {
+                error.message += ": the folder must exist, and be writable by this process"
+            }
+            throw error
+        }
         // SQLite opens a file for reading alone where it may not be written, and says so only with the first change.
         guard unsafe sqlite3_db_readonly(handle, "main") != 1 else {
             throw JournalError(.notWritable, "the file may not be written")

@@ -12,7 +12,7 @@ extension ChannelComparison {
         let (first, second) = (AccountLedger(statements: left.statements), AccountLedger(statements: right.statements))
         func expected(of channel: Channel, toldBy other: Channel) -> Set<SubscriptionID> {
             Set(
-                other.distinct.filter { channel.canTell($0) && range?.contains($0.assertedAt) != false }
+                other.distinct.filter { channel.canReport($0) && range?.contains($0.assertedAt) != false }
                     .compactMap(\.subscription)
             )
         }

@@ -27,8 +27,8 @@ extension ChannelComparison {
 
         /// True if the channel has a type for an event of the other. A channel that said nothing at all could have
         /// said anything.
-        func canTell(_ event: NormalizedEvent) -> Bool {
-            providers.isEmpty || providers.contains { $0.canTell(event) }
+        func canReport(_ event: NormalizedEvent) -> Bool {
+            providers.isEmpty || providers.contains { $0.canReport(event) }
         }
 
         /// True if an event of the channel only repeats another one of the same channel under another type: a failed
@@ -57,17 +57,17 @@ extension ChannelComparison {
 
 extension Provider {
     /// True if the provider has a type for an event of another, and knows of its store at all.
-    fileprivate func canTell(_ event: NormalizedEvent) -> Bool {
+    fileprivate func canReport(_ event: NormalizedEvent) -> Bool {
         switch self {
-        case .apple: return event.homeStore == .appStore && isToldByStores(event)
-        case .google: return event.homeStore == .playStore && isToldByStores(event)
-        case .stripe: return event.homeStore == .stripe && isToldByStores(event)
-        case .revenuecat: return isToldByRevenueCat(event)
+        case .apple: return event.homeStore == .appStore && isReportedByStores(event)
+        case .google: return event.homeStore == .playStore && isReportedByStores(event)
+        case .stripe: return event.homeStore == .stripe && isReportedByStores(event)
+        case .revenuecat: return isReportedByRevenueCat(event)
         default: return true
         }
     }
 
-    private func isToldByStores(_ event: NormalizedEvent) -> Bool {
+    private func isReportedByStores(_ event: NormalizedEvent) -> Bool {
         switch event.event {
         // Accounts are the host's or the relay's, and notices are everybody's own.
         case .transferred, .notice, .unmapped: false
@@ -76,7 +76,7 @@ extension Provider {
         }
     }
 
-    private func isToldByRevenueCat(_ event: NormalizedEvent) -> Bool {
+    private func isReportedByRevenueCat(_ event: NormalizedEvent) -> Bool {
         switch event.event {
         case .purchasePending, .purchasePendingCanceled, .gracePeriodExpired, .offerRedeemed, .refundRequested,
             .refundDeclined, .chargeback, .acknowledgementRequired, .notice, .unmapped:

@@ -157,12 +157,12 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
                 unmatched[candidates[counterpart].id] = nil
                 add(event, candidates[counterpart], slack: slack, in: range)
             } else if range?.contains(event.assertedAt) != false {
-                let isExpected = right.canTell(event) && !left.saysOtherwise(event)
+                let isExpected = right.canReport(event) && !left.saysOtherwise(event)
                 if isExpected { onlyFirst.append(Item(event)) } else { withoutCounterpart.append(Item(event)) }
             }
         }
         for event in right.distinct where unmatched[event.id] != nil && range?.contains(event.assertedAt) != false {
-            let isExpected = left.canTell(event) && !right.saysOtherwise(event)
+            let isExpected = left.canReport(event) && !right.saysOtherwise(event)
             if isExpected { onlySecond.append(Item(event)) } else { withoutCounterpart.append(Item(event)) }
         }
         compareAccess(left, right, of: purchases, tolerance: slack, in: range)

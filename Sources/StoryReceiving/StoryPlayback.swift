@@ -1,10 +1,8 @@
 package import ConformanceVectors
 package import FoundationEssentials
-import GooglePubSub
 package import Normalizer
 package import NotificationSimulator
 import ReceiverConfiguration
-import Stripe
 import WireJSON
 
 /// A story that a provider's simulator plays and that provider's adapter receives.
@@ -75,26 +73,17 @@ package struct StoryReceiver: Sendable {
     package let notifications: [SimulatedNotification]
     private let simulator: any StorySimulator
     private let config: JSONValue
-    /// The adapter of a provider that need not be asked, or answers the same at any time.
+    /// True if the simulator's answers change from notification to notification.
+    private let asksSimulator: Bool
+    /// The adapter of a provider that need not be asked.
     private let adapter: (any ConfiguredReceiver)?
 
     package init(_ notifications: [SimulatedNotification], by simulator: any StorySimulator) throws {
         self.notifications = notifications
         self.simulator = simulator
         config = try JSONDocument(parsing: simulator.receiverConfiguration, limits: Receivers.limits).root
-        adapter =
-            simulator.provider == .google || simulator.provider == .stripe
-            ? nil
-            : try Receivers.receiver(
-                for: simulator.provider,
-                config: config,
-                answers: Self.answers(
-                    notifications.resources(upTo: notifications.count - 1),
-                    by: simulator,
-                    at: nil
-                )
-                .map(RecordedTransport.init)
-            )
+        asksSimulator = Receivers.kind(for: simulator.provider)?.asksSimulator == true
+        adapter = asksSimulator ? nil : try Receivers.receiver(for: simulator.provider, config: config)
     }
 
     /// Delivers a notification at a time, and takes it in. One that cannot be decided then comes again a minute later.
@@ -142,7 +131,7 @@ package struct StoryReceiver: Sendable {
             .upload(transactionOf: delivery, renewalInfoOf: other, receivedAt: time)
     }
 
-    /// Asks Google Play or Stripe about everything that was bought by a notification, the latest first.
+    /// Asks the provider about everything that was bought by a notification, the latest first.
     package func ask(upTo index: Int, at time: Date) async throws -> [Normalization] {
         let answers = answers(upTo: index, at: time).map(RecordedTransport.init)
         var results: [Normalization] = []
@@ -151,18 +140,8 @@ package struct StoryReceiver: Sendable {
             let path = resource.path.split(separator: "?").first ?? ""
             let parts = path.split(separator: "/").suffix(3).map(String.init)
             guard parts.count == 3, seen.insert(parts[2]).inserted else { continue }
-            switch (simulator.provider, parts[0], parts[1]) {
-            case (.google, let kind, "tokens"):
-                let receiver = try GoogleReceiver(config: config, answers: answers)
-                let token = PurchaseToken(parts[2])
-                results.append(try await receiver.ask(kind == "productsv2" ? .product : .subscription, token, at: time))
-            case (.stripe, "v1", "subscriptions"), (.stripe, "checkout", "sessions"):
-                let receiver = try StripeReceiver(config: config, answers: answers)
-                let kind: StripePurchase.Kind = parts[0] == "v1" ? .subscription : .checkoutSession
-                results.append(try await receiver.ask(kind, parts[2], at: time))
-            default:
-                continue
-            }
+            let receiver = try Receivers.receiver(for: simulator.provider, config: config, answers: answers)
+            if let result = try await receiver.ask(path: parts, at: time) { results.append(result) }
         }
         return results
     }
@@ -170,11 +149,7 @@ package struct StoryReceiver: Sendable {
     /// Answers questions about purchases while the provider stands at a notification; nil if no simulator answers.
     package func questions(upTo index: Int, at time: Date) throws -> (any LineageQuestions)? {
         let answers = answers(upTo: index, at: time).map(RecordedTransport.init)
-        return switch simulator.provider {
-        case .google: try GoogleReceiver(config: config, answers: answers).adapter
-        case .stripe: try StripeReceiver(config: config, answers: answers).adapter
-        default: nil
-        }
+        return try Receivers.receiver(for: simulator.provider, config: config, answers: answers).questions
     }
 
     /// Takes in a delivery of any origin, while the provider stands at its last notification.
@@ -186,18 +161,11 @@ package struct StoryReceiver: Sendable {
 
     /// The provider's answers after so many notifications; nil if there are no look-ups.
     func answers(upTo index: Int, at time: Date) -> [RecordedAnswer]? {
-        Self.answers(notifications.resources(upTo: index), by: simulator, at: time)
-    }
-
-    private static func answers(
-        _ resources: [SimulatedResource],
-        by simulator: any StorySimulator,
-        at time: Date?
-    ) -> [RecordedAnswer]? {
-        guard simulator.provider == .google || simulator.provider == .stripe else { return nil }
-        var headers = [(name: "Content-Type", value: "application/json; charset=UTF-8")]
-        if let time { headers.append(("Date", HTTPDateText.text(time))) }
-        return resources.map {
+        guard asksSimulator else { return nil }
+        let headers = [
+            (name: "Content-Type", value: "application/json; charset=UTF-8"), ("Date", HTTPDateText.text(time)),
+        ]
+        return notifications.resources(upTo: index).map {
             RecordedAnswer(
                 method: "GET",
                 url: "https://\($0.host)\($0.path)",

@@ -63,7 +63,7 @@ private struct Channel {
     let refusal: (answer: Int, error: DeliveryError)
 
     init(_ story: Story, by simulator: any StorySimulator, from start: Date) async throws {
-        title = Self.titles[simulator.provider] ?? simulator.provider.rawValue
+        title = simulator.provider.storyTitle
         let playback = try await StoryPlayback(story, by: simulator, from: start)
         deliveries = playback.taken.count
         var ledger = AccountLedger()
@@ -83,10 +83,6 @@ private struct Channel {
         words = news.mapValues { $0[0] + ($0.count > 1 ? " +\($0.count - 1)" : "") }
         refusal = try await Self.refusal(story, simulator, from: start)
     }
-
-    private static let titles: [Provider: String] = [
-        .apple: "App Store", .google: "Google Play", .revenuecat: "RevenueCat", .stripe: "Stripe",
-    ]
 
     /// The first notification of a simulator with the same names and other keys.
     private static func refusal(

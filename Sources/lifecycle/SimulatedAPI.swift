@@ -15,8 +15,8 @@ final class SimulatedAPI: Sendable {
     /// Where everything is and how a receiver is configured, in JSON.
     let description: [UInt8]
 
-    init(_ tellings: [(any StorySimulator, [SimulatedNotification])], files folder: String?) throws {
-        let stage = Stage(tellings, accessToken: "ya29.\(UUID().uuidString)")
+    init(_ stories: [(any StorySimulator, [SimulatedNotification])], files folder: String?) throws {
+        let stage = Stage(stories, accessToken: "ya29.\(UUID().uuidString)")
         self.stage = stage
         let script: LoopbackServer.Script = { exchange in stage.serve(&exchange) }
         let authority = try TestAuthority(name: "lifecycle simulator")
@@ -36,7 +36,7 @@ final class SimulatedAPI: Sendable {
             ("ca_certificate", .string(certificate.path)),
         ])
         var receivers = JSONMembers()
-        for (simulator, _) in tellings {
+        for (simulator, _) in stories {
             receivers.append(
                 simulator.provider.rawValue,
                 .raw(String(decoding: simulator.receiverConfiguration, as: UTF8.self))
@@ -67,7 +67,7 @@ final class SimulatedAPI: Sendable {
 
 /// The look-ups and their answers.
 private final class Stage: Sendable {
-    private struct Telling: Sendable {
+    private struct PlayedStory: Sendable {
         var simulator: any StorySimulator
         var notifications: [SimulatedNotification]
         /// How many of them the provider has made.
@@ -76,19 +76,19 @@ private final class Stage: Sendable {
         mutating func advance(to position: Int) { self.position = min(max(position, 0), notifications.count) }
     }
 
-    private let tellings: Locked<[Telling]>
+    private let stories: Locked<[PlayedStory]>
     let accessToken: String
 
-    init(_ tellings: [(any StorySimulator, [SimulatedNotification])], accessToken: String) {
-        self.tellings = Locked(tellings.map { Telling(simulator: $0, notifications: $1, position: $1.count) })
+    init(_ stories: [(any StorySimulator, [SimulatedNotification])], accessToken: String) {
+        self.stories = Locked(stories.map { PlayedStory(simulator: $0, notifications: $1, position: $1.count) })
         self.accessToken = accessToken
     }
 
     /// - Parameter provider: nil for all.
     func advance(to position: Int, of provider: Provider?) {
-        tellings.withLock { tellings in
-            for index in tellings.indices where provider == nil || tellings[index].simulator.provider == provider {
-                tellings[index].advance(to: position)
+        stories.withLock { stories in
+            for index in stories.indices where provider == nil || stories[index].simulator.provider == provider {
+                stories[index].advance(to: position)
             }
         }
     }
@@ -101,11 +101,11 @@ extension Stage {
 
     func serve(_ exchange: inout LoopbackServer.Exchange) {
         let request = exchange.request
-        let tellings = tellings.withLock { $0 }
+        let stories = stories.withLock { $0 }
         let json = Self.json
         switch (request.method, request.target) {
         case ("GET", "/oauth2/v3/certs"):
-            let keys = tellings.lazy.compactMap { $0.simulator as? GoogleSimulator }.first?.keySet
+            let keys = stories.lazy.compactMap { $0.simulator as? GoogleSimulator }.first?.keySet
             exchange.respond(keys == nil ? 404 : 200, [json, ("Cache-Control", "max-age=3600")], body: keys ?? [])
         case ("POST", "/token"):
             answerToken(&exchange)
@@ -123,10 +123,10 @@ extension Stage {
                 exchange.respond(401, [json], body: Self.error(401, "authError"))
                 return
             }
-            for telling in tellings where telling.position > 0 {
-                let made = telling.notifications.resources(upTo: telling.position - 1)
+            for story in stories where story.position > 0 {
+                let made = story.notifications.resources(upTo: story.position - 1)
                 guard let resource = made.first(where: { $0.path == target }) else { continue }
-                let now = telling.notifications[telling.position - 1].occurredAt.addingTimeInterval(1)
+                let now = story.notifications[story.position - 1].occurredAt.addingTimeInterval(1)
                 exchange.respond(resource.status, [json, ("Date", HTTPDateText.text(now))], body: resource.body)
                 return
             }

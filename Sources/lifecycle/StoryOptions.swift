@@ -68,13 +68,15 @@ struct StoryOptions: ParsableArguments {
         store: Store? = nil
     ) throws -> any StorySimulator {
         switch provider {
-        case .apple: return try AppleSimulator(seed: seed)
         case .google:
             let google = try GoogleSimulator(seed: seed)
             return audience.map { google.pushing(to: $0) } ?? google
         case .revenuecat: return RevenueCatSimulator(seed: seed, store: store)
-        case .stripe: return StripeSimulator(seed: seed)
-        default: throw ValidationError("--provider must be \(Provider.choice)")
+        default:
+            guard let simulator = try provider.simulator(seed: seed) else {
+                throw ValidationError("--provider must be \(Provider.choice)")
+            }
+            return simulator
         }
     }
 

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("heals any loss: states and events are those of a host that missed nothing, and none is told twice")
+    @Test("heals any loss: states and events are those of a host that missed nothing, each reported once")
     func losses() async throws {
         let (world, deliveries) = try world()
         let adapter = try world.adapter()

@@ -140,7 +140,7 @@ import Testing
         #expect(preflight.isPassed)
     }
 
-    @Test("tells a missing URL, an unreleased app and wrong credentials apart")
+    @Test("distinguishes a missing URL, an unreleased app and wrong credentials")
     func troubles() async throws {
         let world = try World()
         world.serve()

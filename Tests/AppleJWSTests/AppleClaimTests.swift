@@ -4,7 +4,7 @@ import NotificationSimulator
 import Normalizer
 import Testing
 
-@Suite("Purchases that the store binds to nobody")
+@Suite("Purchases to which the store binds no account")
 struct AppleClaimTests {
     private let start = AppleFixture.start
     private let fixture: AppleFixture
@@ -84,7 +84,7 @@ struct AppleClaimTests {
         }
     }
 
-    @Test("and those that it binds are nobody else's by a claim")
+    @Test("and a claim does not move those that it binds")
     func bound() throws {
         for signed in [0.5, 3] {
             let named = try upload(signed: signed, token: Self.ada.id)

@@ -126,7 +126,7 @@ struct ApplePitfallTests {
     }
 
     /// The transaction that an upgrade replaced stays replaced, with the money or without.
-    @Test("a reversed refund of what was replaced is told, also where a device has shown the transaction before")
+    @Test("a reversed refund of a replaced purchase is reported, even if a device has shown the transaction")
     func reversalOfWhatWasReplaced() throws {
         func day(_ days: Double) -> Date { AppleFixture.start.addingTimeInterval(days * 86_400) }
         func told(_ type: String, _ transaction: AppleSimulator.Transaction, at days: Double) throws -> NormalizedEvent
@@ -279,7 +279,7 @@ struct ApplePitfallTests {
         #expect(try fixture.events(named("test")).map(\.kind) == [.notice])
     }
 
-    @Test("D5: what renews is told by renewal info, not by the absence of a refund")
+    @Test("D5: renewal info says what renews, not the absence of a refund")
     func intent() throws {
         let stopped = try event(named("cancel-expire"), .autoRenewDisabled)
         #expect(stopped.renewal?.willRenew == false)

@@ -4,7 +4,7 @@ import NotificationSimulator
 import Normalizer
 import Testing
 
-@Suite("A refund takes credits back, whatever told of it first")
+@Suite("A refund takes credits back, whichever statement comes first")
 struct AppleRefundCreditTests {
     let start = AppleFixture.start
     let fixture: AppleFixture

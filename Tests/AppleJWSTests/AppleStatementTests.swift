@@ -67,7 +67,7 @@ struct AppleStatementTests {
         #expect(try cases.state([begun(), subtype]).snapshot(at: cases.day(31)).status == .grace)
     }
 
-    @Test("a failed renewal that is not tried again is an end, told once", arguments: [4, 5])
+    @Test("a failed renewal that is not tried again is an end, reported once", arguments: [4, 5])
     func givenUp(_ intent: Int) throws {
         let over = cases.renewal([
             "autoRenewStatus": "0", "expirationIntent": String(intent), "isInBillingRetryPeriod": "false",
@@ -133,7 +133,7 @@ struct AppleStatementTests {
     }
 
     @Test(
-        "a change without a subtype, or with one that is not known, tells the purchase that it carries",
+        "a change without a subtype, or with an unknown one, reports the purchase that it carries",
         arguments: ["", "SIDEGRADE"]
     )
     func changedAtOnce(_ subtype: String) throws {
@@ -182,7 +182,7 @@ struct AppleStatementTests {
         #expect(kinds == [.started, .productChanged, .productChangeScheduled, .productChangeReverted])
     }
 
-    @Test("turning renewal off tells no access beyond an end that is known", arguments: [true, false])
+    @Test("turning renewal off states no access beyond a known end", arguments: [true, false])
     func disabledAfterEnd(_ isStated: Bool) throws {
         let revoked = ["revocationDate": "@5", "revocationType": #""REFUND_FULL""#]
         func disabled(_ members: [String: String], at days: Double) throws -> Normalization {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Stories of the simulator")
 struct AppleStoryTests {
-    @Test("the demo tells trial, conversion, renewal, grace, recovery, upgrade, refund and expiry")
+    @Test("the demo reports trial, conversion, renewal, grace, recovery, upgrade, refund and expiry")
     func demo() throws {
         let simulator = try AppleSimulator(seed: "demo")
         let adapter = try AppleFixture.adapter(trusting: simulator)

@@ -92,7 +92,7 @@ struct JournalCommandTests {
         #expect(explained.status == 0 && explained.output.contains("sub_1"))
     }
 
-    @Test("The log is whole, gives the stored states, and tells each event once")
+    @Test("The log is whole, gives the stored states, and has each event once")
     func log() throws {
         let run = try script(
             #"""

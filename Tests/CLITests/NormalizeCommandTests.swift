@@ -89,7 +89,7 @@ struct NormalizeCommandTests {
         #expect(run.errors.contains("misdirected: "))
     }
 
-    @Test("A hint of Google Play gives no event, since nobody is asked, and the help says so")
+    @Test("A hint of Google Play gives no event, since there is no look-up, and the help says so")
     func hint() throws {
         let google = try GoogleSimulator(seed: "command line")
         let start = Date(timeIntervalSince1970: 1_767_225_600)

@@ -63,7 +63,7 @@ struct AppleIdentityTests {
         }
     }
 
-    @Test("what an upload tells has the webhook's identity, lineage, transaction and period", arguments: names)
+    @Test("an upload gives the webhook's identity, lineage, transaction and period", arguments: names)
     func upload(_ name: String) throws {
         let notifications = try notifications(name)
         let posted = try notifications.flatMap(webhook)
@@ -117,7 +117,7 @@ struct AppleIdentityTests {
         }
     }
 
-    @Test("told in order, the second channel's statement is known already", arguments: names)
+    @Test("in order, the second channel's statement is known already", arguments: names)
     func duplicates(_ name: String) throws {
         var ledger = AccountLedger()
         for notification in try notifications(name) {

@@ -112,7 +112,7 @@ struct PlayIdentityTests {
         }
     }
 
-    @Test("whatever is lost of either channel, what arrives is told", arguments: PlayStory.subscriptions)
+    @Test("an event that arrives on either channel is news, whatever was lost", arguments: PlayStory.subscriptions)
     func lossy(_ story: PlayStory) async throws {
         let channels = try await PlayChannels(story)
         var echoes: Set<EventID> = []
@@ -206,7 +206,7 @@ struct PlayIdentityTests {
         Account.Identifier("acct-7f3a", .obfuscatedAccountID), Account.Identifier("u1", .appUserID),
     ]
 
-    @Test("as the story is told, the channels decide alike on access", arguments: PlayStory.subscriptions)
+    @Test("both channels decide alike on access at every point of the story", arguments: PlayStory.subscriptions)
     func accessAsItIsTold(_ story: PlayStory) async throws {
         let steps = try await PlayChannels(story).steps
         for index in steps.indices {

@@ -37,7 +37,7 @@ import Testing
         #expect(throws: DeliveryError.self) { try outcome.result.get() }
     }
 
-    @Test("C1: an event without an account belongs to nobody, rather than to the first one in the table")
+    @Test("C1: an event without an account has no owner, rather than the first account in the table")
     func noAccountIsNobody() throws {
         let simulator = try AppleSimulator(seed: "pitfalls")
         var transaction = AppleSimulator.Transaction(

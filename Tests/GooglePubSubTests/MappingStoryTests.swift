@@ -77,7 +77,7 @@ struct MappingStoryTests {
         SubscriptionID(store: .playStore, environment: .production, id: PurchaseToken(Vectors.token).fingerprint)
     }
 
-    @Test("each chapter is told for what it is")
+    @Test("each chapter of the story gives its own events")
     func refinements() throws {
         let (_, appliedEvents) = try Self.ledger(Self.life)
         #expect(appliedEvents.allSatisfy { $0.disposition == .applied })
@@ -118,7 +118,7 @@ struct MappingStoryTests {
         #expect(renewed.cause == .resumption)
     }
 
-    @Test("access follows the story, looked at as it is told")
+    @Test("access follows the story at every point")
     func accessAsItIsTold() throws {
         let access: [(after: Int, days: Int64, isGranted: Bool)] = [
             (1, 1, true), (1, 29, true), (1, 31, false), (2, 45, true), (3, 62, true), (3, 64, false), (4, 70, true),

@@ -238,7 +238,7 @@ struct PlayRuleTests {
         #expect(ends == [.replaced])
     }
 
-    @Test("a purchase that was cut short was taken away with its money, whenever that is told")
+    @Test("a purchase that was cut short was taken away with its money, whenever that is reported")
     func cutShort() throws {
         let end = Self.start - Self.day
         func affected(paidUntil: Int64) throws -> [Bool?] {

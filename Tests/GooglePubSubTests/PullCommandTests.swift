@@ -360,7 +360,7 @@ struct PullCommandTests {
         ("emulator", #"{"other":"localhost:1"}"#), ("maximumOutstandingMessages", "0"),
     ]
 
-    @Test("a configuration that is not one asks nobody anything", arguments: broken)
+    @Test("an invalid configuration sends no request", arguments: broken)
     func refusesConfigurations(_ name: String, _ value: String?) throws {
         let google = try PlayedGoogle([], play: PlayedGoogle.subscribed)
         defer { google.stop() }

@@ -95,7 +95,7 @@ struct PurchaseQuestionTests {
         #expect(!error.isAuthentic)
     }
 
-    @Test("a purchase that Google does not know, or keeps no more, is nobody's", arguments: [404, 410])
+    @Test("a purchase that Google does not know, or no longer keeps, has no owner", arguments: [404, 410])
     func unknownPurchase(_ status: Int) async throws {
         let result = try await outcome(HTTPTransportResponse(status: status)).get()
         #expect(result == Normalization(noChange: .init(.purchaseGone)))
@@ -275,7 +275,7 @@ struct PurchaseQuestionMappingTests {
         #expect(try Self.question(Self.renewed, others: [Self.order], prior: prior).kinds == [])
     }
 
-    @Test("a renewal whose start nobody states gives access and no event, and its notification is the news")
+    @Test("a renewal without a stated start gives access and no event, and its notification is the news")
     func renewalWithoutItsOrder() throws {
         let question = try Self.question(Self.renewed)
         #expect(question.kinds == [])
@@ -369,7 +369,7 @@ struct PurchaseQuestionMappingTests {
     }
 
     /// When either happened, only its notification tells.
-    @Test("a deferral and a cancellation that was taken back are told by their notifications, and once")
+    @Test("a deferral and a withdrawn cancellation are reported once, by their notifications")
     func leftToNotifications() throws {
         var ledger = AccountLedger()
         func take(_ result: Normalization) -> [String] {
@@ -409,7 +409,7 @@ struct PurchaseQuestionMappingTests {
     }
 
     /// Google states neither when what is kept until the change began under the new token, nor the time of the change.
-    @Test("a planned change is told, from the end of the purchase before it on, whenever it is asked about")
+    @Test("a planned change is reported from the end of the earlier purchase on, whenever it is looked up")
     func plannedChange() throws {
         let changedAt = Self.asked - 2 * Self.day
         let before = Self.renewed.with {

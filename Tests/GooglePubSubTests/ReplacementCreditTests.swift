@@ -96,7 +96,7 @@ struct ReplacementCreditTests {
     }
 
     /// The year that was replaced would go on for long.
-    @Test("a renewal pays out in full, also where the change before it is told of late or never")
+    @Test("a renewal pays out in full, even if the change before it is reported late or never")
     func changeLost() throws {
         let (changed, renewed) = (Self.start + 10 * Self.day, Self.start + 40 * Self.day)
         var host = Host()
@@ -180,7 +180,7 @@ struct ReplacementCreditTests {
 
     /// After a day of outage, a host hears of the change when the renewal after it has been charged already.
     @Test(
-        "a change that is told of after a renewal was charged does not take the renewal's credits",
+        "a change that is reported after a renewal's charge does not take the renewal's credits",
         arguments: [
             "WITH_TIME_PRORATION", "WITHOUT_PRORATION", "CHARGE_PRORATED_PRICE", "CHARGE_FULL_PRICE", "DEFERRED",
         ]
@@ -294,7 +294,7 @@ struct ReplacementCreditTests {
 
     /// Pub/Sub keeps no order: a payment may be reported after the change that leaves it as it is.
     @Test(
-        "what was paid for pays out, also where a change for its end is told of first",
+        "a paid period pays out, even if a change for its end is reported first",
         arguments: [nil, 0],
         ["deferred", "kept"]
     )

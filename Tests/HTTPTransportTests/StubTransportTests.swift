@@ -30,6 +30,21 @@ import Testing
         #expect(transport.requests.count == 4)
     }
 
+    @Test func aPathWithAQueryMatchesBoth() async throws {
+        func asking(_ value: String?) throws -> HTTPTransportRequest {
+            let query = value.map { [HTTPSURL.QueryItem("expand[]", $0)] } ?? []
+            return try HTTPTransportRequest(.get, HTTPSURL(host: "a.example", path: ["x"], query: query))
+        }
+        let transport = StubTransport()
+        transport.on(.init(path: "/x?expand%5B%5D=a"), respond: HTTPTransportResponse(status: 201))
+        #expect(try await code(transport, asking("b")) == .connectionFailed)
+        #expect(try await code(transport, asking(nil)) == .connectionFailed)
+        #expect(try await transport.send(asking("a")).status == 201)
+        transport.on(.init(path: "/x"), respond: HTTPTransportResponse(status: 202))
+        #expect(try await transport.send(asking("b")).status == 202)
+        #expect(try await transport.send(asking(nil)).status == 202)
+    }
+
     @Test func rulesAreUsedUpInOrder() async throws {
         let transport = StubTransport()
         let pattern = StubTransport.Pattern { $0.url.host == "a.example" }

@@ -133,7 +133,7 @@ struct AccountStories {
         )
     }
 
-    @Test("what is bought after a refund pays out in full, also when the relay tells of it seconds later")
+    @Test("a purchase after a refund pays out in full, even if the relay reports it seconds later")
     func relayedPurchaseAfterRefund() {
         let minute = 1.0 / 1440
         let basic = Self.begins("t1", "basic", 0, 30, at: minute)

@@ -88,7 +88,7 @@ struct CreditPropertyTests {
         return nil
     }
 
-    @Test("any order and repetition of what two channels tell, and of what was not lost, leaves one statement")
+    @Test("any order, repetition and loss of two channels' events leaves one statement")
     func orders() {
         for seed in UInt64(1)...Self.lives {
             let life = GeneratedCreditLife(seed: seed)

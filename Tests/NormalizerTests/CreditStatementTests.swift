@@ -169,7 +169,7 @@ struct CreditStatementTests {
         #expect(life.balance(used: [(200, 3)], on: 15) == 83)
     }
 
-    @Test("a renewal that is told after the upgrade carries over what it gave")
+    @Test("a renewal that is reported after the upgrade carries its credits over")
     func lateRenewal() {
         var life = CreditLife()
         life.buy("basic", "1", from: 0, until: 30, for: 10)

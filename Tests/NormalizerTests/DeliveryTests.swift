@@ -70,7 +70,7 @@ struct DeliveryTests {
         #expect(answer.status == status)
     }
 
-    @Test("A delivery that nobody looked up is kept; any other success is done")
+    @Test("A delivery that needs a look-up and had none is kept; any other success is done")
     func successes() {
         let unasked = Acknowledgement(for: .success(Normalization(noChange: .init(.needsLookup))), provider: .google)
         #expect(unasked.decision == .acceptAndQuarantine)

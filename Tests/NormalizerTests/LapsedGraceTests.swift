@@ -180,7 +180,7 @@ struct LapsedGraceTests {
         #expect([61, 89, 91].map { later.access(at: Self.day($0)).isGranted } == [true, true, false])
     }
 
-    @Test("is cited once as what access ended with, where nobody says that it ended")
+    @Test("is cited once as the end of access if no statement says that it ended")
     func citedOnce() {
         let grounds = Self.state([Self.period, Self.failed]).explain(at: Self.day(50)).grounds
         #expect(grounds.map(\.by.type) == ["FAILED", "BEGAN"])

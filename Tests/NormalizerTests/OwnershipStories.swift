@@ -186,7 +186,7 @@ struct OwnershipStories {
         }
     }
 
-    @Test("what moves to nobody stays", arguments: [[], [""]])
+    @Test("a transfer that names no new account moves nothing", arguments: [[], [""]])
     func transferToNobody(_ names: [String]) {
         let story = [Self.owned("O1", .appStore, by: Account("u1", .appUserID)), Self.moved(["u1"], names, at: 10)]
         for story in [story, story.reversed()] { #expect(Self.stores("u1", Self.ledger(story)) == [.appStore]) }
@@ -463,7 +463,7 @@ struct OwnershipStories {
         }
     }
 
-    @Test("what a relay tells of one customer is not looked for among all the others", .timeLimit(.minutes(5)))
+    @Test("a relay's event about one customer does not search all customers", .timeLimit(.minutes(5)))
     func manyCustomers() {
         var ledger = AccountLedger()
         for customer in 0..<5000 {

@@ -4,7 +4,7 @@ import Testing
 @testable import Normalizer
 
 /// An event is news where no event has reported its fact, whatever else has stated it.
-@Suite("What is told once")
+@Suite("News that is reported once")
 struct ReportTests {
     private static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "L1")
 
@@ -51,7 +51,7 @@ struct ReportTests {
 
     /// One action of a customer's may be several notifications, of which each has a snapshot of all that is so.
     @Test(
-        "what the snapshot of another notification showed is told by its own, once, whichever is first",
+        "a fact in another notification's snapshot is reported by its own notification, once, in either order",
         arguments: [
             .priceChange(increase), .pauseScheduled(.init()),
             .productChangeScheduled(.init(to: "lite", direction: .downgrade, timing: .atPeriodEnd(nil), basis: .store)),

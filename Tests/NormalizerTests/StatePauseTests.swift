@@ -2,7 +2,7 @@ import FoundationEssentials
 import Normalizer
 import Testing
 
-@Suite("Pauses told twice")
+@Suite("Pauses reported twice")
 struct StatePauseTests {
     private static let lineage = SubscriptionID(store: .playStore, environment: .production, id: "1")
     private static let start = Date(timeIntervalSince1970: 1_767_225_600)
@@ -24,7 +24,7 @@ struct StatePauseTests {
         )
     }
 
-    @Test("One channel names the end and the other does not: the second tells nothing new, in either order")
+    @Test("One channel names the end and the other does not: the second is no news, in either order")
     func twoChannels() {
         let end = Self.start.addingTimeInterval(30 * 86_400)
         let dated = planned(.revenuecat, at: 0, until: end)

@@ -150,7 +150,7 @@ struct StatePurchaseTests {
         }
     }
 
-    @Test("What nobody says the type of gives access, until it is used up, refunded, or known from the catalogue")
+    @Test("A purchase of unknown type gives access until it is used up, refunded, or listed in the catalogue")
     func unknownType() throws {
         let purchase = Self.bought(.unknown, until: nil)
         func granted(_ events: [NormalizedEvent], by catalog: ProductCatalog? = nil) -> [Bool] {
@@ -217,7 +217,7 @@ struct StatePurchaseTests {
         }
     }
 
-    @Test("A refund of the whole price ends what was bought, also where nobody says that it does")
+    @Test("A refund of the whole price ends the purchase, even if no statement says so")
     func wholePrice() {
         let price = Price(Money(ExactDecimal(20), "USD"), .charged)
         let purchase = LifecycleEvent.OneTimePurchase(type: .unknown, quantity: 1, price: price)

@@ -68,7 +68,7 @@ struct StateRefinementTests {
     private static let increase = LifecycleEvent.PriceChange(stage: .pending, consentRequired: true)
 
     @Test(
-        "what an upload or a look-up found first is told by its notification, and by one",
+        "a fact that an upload or a look-up found first is reported by one notification",
         arguments: [
             (
                 .autoRenewDisabled(.init(reason: .customer)),
@@ -120,7 +120,7 @@ struct StateRefinementTests {
 
     /// RevenueCat's answers are facts alone, and name no transaction.
     @Test(
-        "what a relay's answer showed first is told by a notification, and by one",
+        "a fact in a relay's answer is reported by one later notification",
         arguments: [
             (
                 .renewed(.init(cause: .scheduled, phase: .regular, period: period(30, 60))),

@@ -88,7 +88,7 @@ struct AddOnTests {
         )
     }
 
-    @Test("an add-on that is listed twice is told once")
+    @Test("an add-on that is listed twice is reported once")
     func listedTwice() throws {
         let items = ["music:monthly", "hifi:monthly", "hifi"].map { item($0, "1.09", until: t1) }
         let bought = try told("INITIAL_PURCHASE", t0, from: t0, to: t1, Self.order, ["items": .array(items)])

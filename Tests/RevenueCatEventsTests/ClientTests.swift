@@ -414,7 +414,7 @@ struct ClientTests {
         #expect(try await Self.subscriber(["is_sandbox": nil]).environment == .unknown)
     }
 
-    @Test("a lost webhook is made up for, and told when it comes late after all, once")
+    @Test("a lost webhook is made up for, and reported once if it comes late")
     func lostWebhook() async throws {
         let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
         func event(_ event: RevenueCatSimulator.Event, _ at: Int64) throws -> NormalizedEvent {

@@ -10,7 +10,7 @@ struct ComparisonTests {
         try TwoChannelTests.channels(try TwoChannelTests.story("demo"))
     }
 
-    @Test("two channels of one story agree in everything that both can tell", arguments: TwoChannelTests.stories)
+    @Test("two channels of one story agree in everything that both can report", arguments: TwoChannelTests.stories)
     func agreement(_ name: String) throws {
         let channels = try TwoChannelTests.channels(try TwoChannelTests.story(name))
         for (first, second) in [(channels.relayed, channels.apple), (channels.apple, channels.relayed)] {
@@ -59,7 +59,7 @@ struct ComparisonTests {
         #expect(!comparison.isAgreement)
     }
 
-    @Test("what a store cannot know, and what a relay has no type for, is nobody's miss")
+    @Test("a fact that a store cannot know, or a relay has no type for, is missing from neither")
     func withoutCounterpart() throws {
         let channels = try Self.channels()
         var elsewhere = channels.relayed
@@ -154,7 +154,7 @@ struct ComparisonTests {
         }
     }
 
-    @Test("an end for want of payment says of a relay what its failed charge says, and is nobody's miss")
+    @Test("a relay's end for want of payment repeats its failed charge, and is missing from neither channel")
     func relayedEnd() throws {
         let channels = try TwoChannelTests.channels(
             AppleStory(
@@ -208,7 +208,7 @@ struct ComparisonTests {
     }
 
     /// A tester turns renewal off, on and off again within a month of five minutes, and one channel loses the first.
-    @Test("of several alike within the window the one that is told nearest is the same")
+    @Test("of several similar events within the window the nearest in time is the same")
     func nearest() throws {
         let channels = try Self.channels()
         let canceled = try #require(channels.apple.first { $0.kind == .autoRenewDisabled })

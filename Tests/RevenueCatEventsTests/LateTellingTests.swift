@@ -4,7 +4,7 @@ import Normalizer
 import RevenueCatEvents
 import Testing
 
-@Suite("Told seconds late, and by stores that keep the transaction")
+@Suite("Reported seconds late, and by stores that keep the transaction")
 struct LateTellingTests {
     typealias Period = RevenueCatSimulator.Period
     static let t0: Int64 = 1_767_225_600_000

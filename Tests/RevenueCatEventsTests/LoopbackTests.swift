@@ -123,7 +123,7 @@ struct LoopbackTests {
         Trouble("reset", 4) { $1.reset() },
     ]
 
-    @Test("trouble changes nothing, and is told as trouble", arguments: troubles)
+    @Test("trouble changes nothing, and is reported as trouble", arguments: troubles)
     func trouble(_ trouble: Trouble) async throws {
         let (result, attempts, _) = try await Self.outcome(trouble.play)
         let error = #expect(throws: DeliveryError.self) { try result.get() }

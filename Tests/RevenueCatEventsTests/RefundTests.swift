@@ -95,7 +95,7 @@ struct RefundTests {
         }
     }
 
-    @Test("before the reversal, whichever told of the refund, access and credits are gone")
+    @Test("before the reversal, access and credits are gone, whichever event reported the refund")
     func refunded() {
         let (one, other) = (apple.prefix { $0.kind != .refundReversed }, relayed.prefix { $0.kind != .refundReversed })
         for order in [Array(one), Array(other)] + Self.merges(one[...], other[...]) {

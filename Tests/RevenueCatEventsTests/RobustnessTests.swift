@@ -11,7 +11,7 @@ private let day: Int64 = 86_400_000
 
 private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
-@Suite("Bodies that nobody promised")
+@Suite("Bodies that RevenueCat does not document")
 struct RobustnessTests {
     static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "O1")
 

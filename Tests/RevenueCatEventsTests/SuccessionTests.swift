@@ -123,7 +123,7 @@ struct SuccessionTests {
         CreditStatement(of: try played(webhooks).states, under: Self.policy, uses: [], at: date(moment)).balance
     }
 
-    @Test("told in turn, it is a change at once and the end of the old no churn")
+    @Test("in order, it is a change at once, and the end of the old product is no churn")
     func wording() throws {
         var ledger = AccountLedger()
         var events: [LifecycleEvent] = []

@@ -246,7 +246,7 @@ struct TrapTests {
         )
     }
 
-    @Test("13: at once or at the end: Play's body tells, elsewhere the next period does")
+    @Test("13: at once or at the end: Play's body says it, elsewhere the next period does")
     func timing() throws {
         let deferred = event("PRODUCT_CHANGE", t0 + day, .first, ["store": "PLAY_STORE", "new_product_id": "basic_m"])
         guard case .productChangeScheduled(let change) = try one(deferred).event else {

@@ -40,7 +40,7 @@ struct ChaosTests {
         }
     }
 
-    @Test("a notification that never arrives is told as what is missing, and where")
+    @Test("a notification that never arrives is named as missing, with its place")
     func missing() async throws {
         for simulator in try Simulators.all.get() {
             let chaos = try await Chaos(.life, by: simulator, from: Simulators.start)

@@ -24,10 +24,8 @@ struct DocumentationTests {
             let marks = Story.providers.map { story.absence(at: $0) == nil ? "yes" : "" }
             return "| `\(story.id)` | \(marks.joined(separator: " | ")) | \(story.title) |"
         }
-        #expect(
-            try rows("| story | apple | google | revenuecat | stripe | |") == expected,
-            "\(expected.joined(separator: "\n"))"
-        )
+        let header = "| story | \(Story.providers.map(\.rawValue).joined(separator: " | ")) | |"
+        #expect(try rows(header) == expected, "\(header)\n\(expected.joined(separator: "\n"))")
     }
 
     @Test("says where providers differ, and why")

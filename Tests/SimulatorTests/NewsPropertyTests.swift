@@ -71,7 +71,10 @@ struct NewsPropertyTests {
         return counts
     }
 
-    @Test("each fact that arrives is told, once, in every order and whatever is lost or repeated", arguments: Story.all)
+    @Test(
+        "each fact that arrives is reported once, in every order and with any loss or repetition",
+        arguments: Story.all
+    )
     func everyOrder(_ story: Story) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
@@ -106,7 +109,7 @@ struct NewsPropertyTests {
         #expect(counts(results, knowsFacts: true).values.contains { $0.told == 0 })
     }
 
-    @Test("asking, and an upload, tell nothing that notifications have told", arguments: Story.all)
+    @Test("a look-up and an upload report nothing that notifications have reported", arguments: Story.all)
     func looking(_ story: Story) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)

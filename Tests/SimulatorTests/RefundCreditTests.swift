@@ -32,7 +32,7 @@ struct RefundCreditTests {
     }
 
     /// The App Store says itself who comes back after a lapse, and who changes.
-    @Test("who comes back to the App Store has paid in full, also where the refund before is told of later")
+    @Test("a customer who returns to the App Store has paid in full, even if the earlier refund is reported later")
     func cameBack() async throws {
         let story = Story(
             "came-back",

@@ -5,7 +5,7 @@ import StoryReceiving
 import Testing
 
 /// RevenueCat knows a one-time purchase on Play by its order, and Google by its token.
-@Suite("One-time purchases on Play that RevenueCat tells of, too")
+@Suite("One-time purchases on Play that RevenueCat reports, too")
 struct RelayedOneTimeTests {
     @Test("are one purchase, and gone for both when Google says that the money went back")
     func refunded() async throws {

@@ -12,7 +12,7 @@ struct RelayedStoresTests {
     private static let orders = 60
 
     @Test(
-        "a documented story leaves one state and no contradiction in any order, also where all of an act is told in one moment",
+        "a documented story leaves one state and no contradiction in any order, even if all of an act comes at one time",
         arguments: RevenueCatSimulator.stores,
         [false, true]
     )

@@ -6,19 +6,9 @@ public import Testing
 
 /// One simulator for each provider.
 enum Simulators {
-    static let all = Result { () throws -> [any StorySimulator] in
-        [
-            try AppleSimulator(seed: "stories"), try GoogleSimulator(seed: "stories"),
-            RevenueCatSimulator(seed: "stories"), StripeSimulator(seed: "stories"),
-        ]
-    }
+    static let all = Result { try Story.providers.compactMap { try $0.simulator(seed: "stories") } }
     /// The same names in everything, and other keys.
-    static let forgers = Result { () throws -> [any StorySimulator] in
-        [
-            try AppleSimulator(seed: "forger"), try GoogleSimulator(seed: "forger"),
-            RevenueCatSimulator(seed: "forger"), StripeSimulator(seed: "forger"),
-        ]
-    }
+    static let forgers = Result { try Story.providers.compactMap { try $0.simulator(seed: "forger") } }
     /// 2026-01-05T10:00:00Z
     static let start = Date(timeIntervalSince1970: 1_767_607_200)
 
@@ -36,7 +26,7 @@ extension Story: CustomTestStringConvertible {
 @Suite("Stories")
 struct StoryPlaybackTests {
     @Test(
-        "of a refund on Google Play contradict nothing: the refund explains the end that is told beside it",
+        "of a refund on Google Play contradict nothing: the refund explains the end that is reported with it",
         arguments: ["life", "refund", "refund-past", "chargeback-lost"]
     )
     func refundsAreNoContradiction(_ id: String) async throws {

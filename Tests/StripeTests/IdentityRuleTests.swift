@@ -42,7 +42,7 @@ struct IdentityRuleTests {
         }
     }
 
-    @Test("all stories that Stripe tells", arguments: versions)
+    @Test("all of Stripe's stories", arguments: versions)
     func stories(_ version: StripeSimulator.Version) throws {
         let (simulator, adapter) = (simulator(version), try adapter())
         var kinds: Set<LifecycleEvent.Kind> = []

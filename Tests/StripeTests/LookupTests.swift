@@ -63,7 +63,7 @@ struct LookupTests {
         #expect(result.events.first?.origin.channel == .refetch)
     }
 
-    @Test("a trial's start is told, once, also where its thin event comes long after that of an update")
+    @Test("a trial's start is reported once, even if its thin event comes long after an update's")
     func lateStart() async throws {
         transport.on(
             .any,
@@ -83,7 +83,7 @@ struct LookupTests {
         #expect(dispositions == [.applied, .duplicate])
     }
 
-    @Test("what a thin update has shown is told by the event that names it, once")
+    @Test("a change that a thin update has shown is reported once, by the event that names it")
     func shownByUpdate() async throws {
         let adapter = try adapter()
         var ledger = AccountLedger()
@@ -106,7 +106,7 @@ struct LookupTests {
         #expect(try await dispositions("cancel_at_changed", after: 120, ends: true) == [.duplicate])
     }
 
-    @Test("the end is told, once, also where a thin update that comes late has shown it", arguments: [false, true])
+    @Test("the end is reported once, even if a late thin update has shown it", arguments: [false, true])
     func endShownByUpdate(_ isRepeated: Bool) async throws {
         transport.on(.any, respond: Self.subscription())
         let adapter = try adapter()
@@ -122,7 +122,7 @@ struct LookupTests {
         #expect(ledger.states.first?.access(at: date(created + 90)).isGranted == false)
     }
 
-    @Test("the end of a pause that a thin update has shown is told by its own event, once")
+    @Test("the end of a pause that a thin update has shown is reported once, by its own event")
     func resumptionShownByUpdate() async throws {
         let adapter = try adapter()
         var ledger = AccountLedger()
@@ -398,7 +398,7 @@ struct LookupTests {
         #expect(try await receive(try adapter(), body).kinds == ["renewed"])
     }
 
-    @Test("a new anchor of billing is told by lines that are not shown, too", arguments: PitfallTests.versions)
+    @Test("lines that are not shown also report a new billing anchor", arguments: PitfallTests.versions)
     func linesOfNewAnchor(_ version: StripeSimulator.Version) async throws {
         var invoice = Self.longInvoice()
         invoice.reason = "subscription_update"
@@ -410,7 +410,10 @@ struct LookupTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test("lines that nobody can ask for are needed, not told elsewhere", arguments: PitfallTests.versions)
+    @Test(
+        "lines that cannot be asked for need a look-up, and no other event reports them",
+        arguments: PitfallTests.versions
+    )
     func linesWithoutTransport(_ version: StripeSimulator.Version) throws {
         for type in ["invoice.paid", "invoice.payment_failed"] {
             let result = try StripeTests.adapter().take(Self.told(type, Self.longInvoice(), version))

@@ -90,7 +90,7 @@ struct MixedIntervalTests {
         #expect(host.state.snapshot(at: date(created + 100 * day)).product == "year")
     }
 
-    @Test("a plan that the subscription does not list any more gives no access, also where nobody said that it went")
+    @Test("a plan that the subscription no longer lists gives no access, even if no event removed it")
     func planEnds() throws {
         var host = try rolled()
         _ = try host.take(

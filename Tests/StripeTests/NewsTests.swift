@@ -6,7 +6,7 @@ import Testing
 
 /// A backend acts where a state says `applied`. Every change of a subscription has to be that once, to a state that
 /// knows what was before.
-@Suite("What Stripe tells is news once")
+@Suite("Each fact of Stripe's is news once")
 struct NewsTests {
     struct Change: Sendable, CustomTestStringConvertible {
         var name: String

@@ -72,7 +72,7 @@ struct OneFactTests {
         #expect(paid.map(\.id) == invoice.map(\.id))
     }
 
-    @Test("an invoice that the session does not name yet tells of the sale alone", arguments: versions)
+    @Test("an invoice that the session does not name yet reports only the sale", arguments: versions)
     func unnamedInvoice(_ version: StripeSimulator.Version) throws {
         let body = simulator(version).event(
             "checkout.session.completed",
@@ -164,7 +164,7 @@ struct OneFactTests {
     }
 
     @Test(
-        "where charges tell of refunds, a failure takes back what a charge has told",
+        "if charges report refunds, a failure undoes the refund that a charge reported",
         arguments: ["failed", "canceled"]
     )
     func failureAfterCharge(_ status: String) throws {
@@ -298,7 +298,7 @@ struct OneFactTests {
 
     // MARK: Accounts
 
-    @Test("an organization's event destination tells of the same lineages as the account's own endpoint")
+    @Test("an organization's event destination names the same lineages as the account's own endpoint")
     func ownAccount() async throws {
         let transport = StubTransport()
         var subscription = StripeSubscription(status: "active", from: created, to: created + 30 * day)

@@ -156,7 +156,7 @@ struct PitfallTests {
         #expect(error?.code == .malformed)
     }
 
-    @Test("K2: a change of plan is told from a cancellation, and an unknown object costs nothing", arguments: versions)
+    @Test("K2: a change of plan differs from a cancellation, and an unknown object costs nothing", arguments: versions)
     func previousAttributes(_ version: StripeSimulator.Version) throws {
         let before = Self.active()
         let after = Self.active { $0.items = [.init("si_1", .pro)] }

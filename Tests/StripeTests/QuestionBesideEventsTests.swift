@@ -45,7 +45,7 @@ extension QuestionTests {
         #expect(ledger.states.first?.access(at: date(created + 10 * day)).isGranted == false)
     }
 
-    @Test("a pause is told by its event alone, also where that comes in an older version than the answer")
+    @Test("only its event reports a pause, even if the event has an older version than the answer")
     func paused() async throws {
         func paused(since: JSONText?) -> JSONMembers {
             Self.subscription(
@@ -65,7 +65,7 @@ extension QuestionTests {
         #expect(ledger.apply(try await ask(adapter(), at: created + 2 * day)).isEmpty)
     }
 
-    @Test("the end of a pause that was asked about first is told by its event, once", arguments: [false, true])
+    @Test("the event reports the end of a pause once, even after a look-up", arguments: [false, true])
     func resumed(_ asks: Bool) async throws {
         var ledger = AccountLedger()
         for (type, isPaused, time) in [("created", false, created), ("paused", true, created + 5 * day)] {
@@ -111,7 +111,7 @@ extension QuestionTests {
     }
 
     @Test(
-        "a planned change that was withdrawn, and asked about first, is told by its event, once",
+        "the event reports a withdrawn change once, even after a look-up",
         arguments: [false, true]
     )
     func reverted(_ asks: Bool) async throws {
@@ -136,7 +136,7 @@ extension QuestionTests {
         #expect(ledger.apply(released).map(\.disposition) == [.duplicate])
     }
 
-    @Test("a change within a period that was asked about first is told by its event, once")
+    @Test("the event reports a change within a period once, even after a look-up")
     func changed() async throws {
         var ledger = AccountLedger()
         _ = ledger.apply(try event("customer.subscription.created", Self.subscription()))
@@ -157,7 +157,7 @@ extension QuestionTests {
         #expect(ledger.apply(update).map(\.disposition) == [.duplicate])
     }
 
-    @Test("a trial's start is told, once, also where asking and its invoice of nothing have shown the period before")
+    @Test("a trial's start is reported once, even after a look-up and an invoice over nothing")
     func trialStart() async throws {
         func trial(_ status: String) -> JSONMembers {
             Self.subscription(
@@ -215,7 +215,7 @@ extension QuestionTests {
         }
     }
 
-    @Test("a free start is told of what began then, not of what was added since")
+    @Test("a free start reports the items that began then, not those added since")
     func addedSince() async throws {
         func item(_ price: StripePrice, from start: Int64, to end: Int64) -> JSONText {
             [

@@ -196,7 +196,7 @@ extension QuestionTests {
         #expect(error?.isAuthentic == false)
     }
 
-    @Test("without a look-up nobody can be asked")
+    @Test("without a look-up no question can be asked")
     func notConfigured() async throws {
         let adapter = try adapter { $0.lookup = nil }
         let error = await #expect(throws: DeliveryError.self) { try await ask(adapter) }
@@ -320,7 +320,7 @@ extension QuestionTests {
         #expect(ledger.access(of: account, in: .production, at: date(Self.now)).decision.isGranted)
     }
 
-    @Test("items and lines that Stripe does not give are missing, and nothing is told without them")
+    @Test("items and lines that Stripe does not give are missing, and there is no event without them")
     func missingPages() async throws {
         var object = Self.subscription(invoice: {
             $0.lines = Array(repeating: $0.lines[0], count: 11)
@@ -413,7 +413,7 @@ extension QuestionTests {
         )
     }
 
-    @Test("a start that was looked up before it was paid for is told by its own event, and once")
+    @Test("a start that was looked up before its payment is reported once, by its own event")
     func startedBeforePaid() async throws {
         let open = Self.subscription(invoice: { ($0.status, $0.paidAt) = ("open", nil) })
         answer(open)
@@ -426,7 +426,7 @@ extension QuestionTests {
         #expect(ledger.apply(try event("customer.subscription.created", Self.subscription())).map(\.isNews) == [false])
     }
 
-    @Test("each of several things that an answer tells of is news")
+    @Test("each of several facts in an answer is news")
     func several() async throws {
         var ending = Self.subscription { ($0.cancelAt, $0.canceledAt) = ($0.end, created) }
         ending["schedule"] = .object(Self.schedule("active"))

@@ -431,7 +431,7 @@ struct RareFlowTests {
         }
     }
 
-    @Test("a yearly plan that goes, beside months that stay, is told under a name of its own")
+    @Test("a yearly plan that goes while months stay is reported under a name of its own")
     func yearGoes() throws {
         let gone = Self.subscription(
             "updated",
@@ -572,7 +572,7 @@ struct RareFlowTests {
         #expect(host.kinds == (isTrouble ? ["started", "billing_issue"] : ["started"]))
     }
 
-    @Test("a change of product and rhythm is told once, by its thin event and not by its invoice again")
+    @Test("a change of product and rhythm is reported once, by its thin event and not by its invoice")
     func thinChange() async throws {
         let before = Self.active(.basic)
         let time = Self.start + 10 * day

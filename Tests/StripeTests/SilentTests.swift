@@ -34,7 +34,7 @@ struct SilentTests {
         #expect(result.noChange?.statement?.facts.isEmpty == false)
     }
 
-    @Test("a refund that goes well is no reversal, where its charge tells of it", arguments: ["pending", "succeeded"])
+    @Test("a refund that succeeds is no reversal if its charge reports it", arguments: ["pending", "succeeded"])
     func refundUpdated(_ status: String) throws {
         for version in [StripeSimulator.Version.v2020, .endive] {
             let events = try OneFactTests.events(
@@ -48,7 +48,7 @@ struct SilentTests {
         }
     }
 
-    @Test("a session that sells a subscription tells of no purchase, and of none that failed")
+    @Test("a session that sells a subscription reports no purchase, and no failed one")
     func subscriptionSession() throws {
         for (type, kinds) in [
             ("checkout.session.async_payment_failed", []), ("checkout.session.completed", [.notice]),

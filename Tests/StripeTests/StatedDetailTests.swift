@@ -106,7 +106,7 @@ struct StatedDetailTests {
     }
 
     @Test(
-        "an end is told once, also where it comes before the beginning of its period",
+        "an end is reported once, even before the beginning of its period",
         arguments: PaymentJoinTests.versions
     )
     func endBeforeRoll(_ version: StripeSimulator.Version) throws {

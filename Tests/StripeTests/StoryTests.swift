@@ -22,7 +22,7 @@ struct StoryTests {
         return state
     }
 
-    @Test("tells each fact once", arguments: versions)
+    @Test("reports each fact once", arguments: versions)
     func facts(_ version: StripeSimulator.Version) throws {
         var seen: Set<EventID> = []
         let events = try Self.results(version).flatMap(\.events).filter { seen.insert($0.id).inserted }

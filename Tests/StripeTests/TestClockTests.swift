@@ -105,7 +105,7 @@ struct TestClockTests {
     }
 
     /// A clock stands still until it is advanced, and a tester asks twice for an end within one second of it.
-    @Test("each change of renewal is told, while the clock stands still")
+    @Test("each change of renewal is reported while the clock stands still")
     func renewal() throws {
         let subscription = Self.active(400 * day)
         var canceled = subscription
@@ -193,7 +193,7 @@ struct TestClockTests {
         #expect(try adapter().take(PitfallTests.body("trial_will_end", ended)).kinds == [])
     }
 
-    @Test("a change that a schedule arranges is told", arguments: clocks)
+    @Test("a change that a schedule arranges is reported", arguments: clocks)
     func arranged(_ clock: Int64) throws {
         let change = created + 20 * day + clock
         let phases = [

@@ -14,7 +14,8 @@ public struct AppleTrustAnchors: Sendable {
         do throws(SignatureError) {
             anchors = try TrustAnchors(der: certificates)
         } catch {
-            throw ConfigurationError("Apple trust anchors: \(error.message)")
+            let isPEM = certificates.contains { $0.starts(with: "-----BEGIN".utf8) }
+            throw ConfigurationError("Apple trust anchors: \(error.message)\(isPEM ? ": use init(pem:) for PEM" : "")")
         }
     }
 

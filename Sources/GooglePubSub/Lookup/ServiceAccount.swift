@@ -31,7 +31,7 @@ public struct ServiceAccount: Sendable {
         do throws(JSONError) {
             members = try KeyFile(ObjectReader(parsing: keyFile.bytes, limits: Self.limits))
         } catch {
-            throw ConfigurationError("key file: \(error)")
+            throw ConfigurationError("key file: not the JSON key of a service account: \(error)")
         }
         guard members.isServiceAccount else { throw ConfigurationError("key file: type must be service_account") }
         guard members.isGoogleTokenURI else {

@@ -30,7 +30,7 @@ struct PubSubAPI: Sendable {
     }
 
     /// The outcome of a request to Pub/Sub for each of its ids.
-    struct Told {
+    struct IDOutcomes {
         var taken: [String] = []
         /// They cannot be acknowledged any more, as when their deadline has passed.
         var void: [String] = []
@@ -151,12 +151,12 @@ struct PubSubAPI: Sendable {
         }
     }
 
-    func acknowledge(_ ids: [String]) async -> Told {
+    func acknowledge(_ ids: [String]) async -> IDOutcomes {
         await tell("acknowledge", ids)
     }
 
     /// - Parameter deadline: from now on; zero gives the messages back.
-    func modifyAckDeadline(_ ids: [String], _ deadline: Duration) async -> Told {
+    func modifyAckDeadline(_ ids: [String], _ deadline: Duration) async -> IDOutcomes {
         await tell("modifyAckDeadline", ids, with: [("ackDeadlineSeconds", .integer(deadline.components.seconds))])
     }
 
@@ -165,41 +165,41 @@ struct PubSubAPI: Sendable {
     /// Where a subscription delivers exactly once, one id whose deadline has passed fails the request. The answer names those
     /// that were not taken, and the others were. Where it names none, as for an id that is malformed, halves are tried.
     private func tell(_ verb: StaticString, _ ids: [String], with members: [(String, JSONText.Value)] = []) async
-        -> Told
+        -> IDOutcomes
     {
-        var told = Told()
+        var outcomes = IDOutcomes()
         var groups = [ids[...]]
         var requests = 0
         while let group = groups.popLast() {
             requests += 1
             do throws(Failure) {
                 _ = try await post(verb, [("ackIds", .strings(Array(group)))] + members)
-                told.taken += group
+                outcomes.taken += group
             } catch {
-                told.failure = error
+                outcomes.failure = error
                 switch error {
                 case .refused(_, let verdicts) where group.contains { verdicts[$0] != nil }:
                     for id in group {
                         switch verdicts[id] {
-                        case nil: told.taken.append(id)
-                        case .transient?: told.left.append(id)
-                        case .permanent?: told.void.append(id)
+                        case nil: outcomes.taken.append(id)
+                        case .transient?: outcomes.left.append(id)
+                        case .permanent?: outcomes.void.append(id)
                         }
                     }
                 case .refused where group.count > 1 && requests < Self.requestsForOne:
                     let middle = group.startIndex + group.count / 2
                     groups += [group[middle...], group[..<middle]]
-                case .refused: told.void += group
+                case .refused: outcomes.void += group
                 case .permanent:
-                    told.denied += group + groups.joined()
-                    return told
+                    outcomes.denied += group + groups.joined()
+                    return outcomes
                 case .transient, .tooLarge, .canceled:
-                    told.left += group + groups.joined()
-                    return told
+                    outcomes.left += group + groups.joined()
+                    return outcomes
                 }
             }
         }
-        return told
+        return outcomes
     }
 
     private func post(

@@ -121,7 +121,7 @@ public final class PullWorker: Sendable {
         guard isFirst else { throw PullError(cause: .alreadyRun, message: "a PullWorker runs once; make another one") }
         // No children: where this task is canceled, handlers wind down, and until they have, their messages are held and
         // their answers go to Pub/Sub.
-        let telling = Task { for await _ in self.news.stream { await self.tellNews() } }
+        let telling = Task { for await _ in self.news.stream { await self.sendNews() } }
         let holding = Task { await self.holdMessages() }
         let failure = await pullUntilStopped(handler, quarantine)
         news.finish()
@@ -130,7 +130,7 @@ public final class PullWorker: Sendable {
         await holding.value
         await within(configuration.stopTimeout) {
             await telling.value
-            await self.tellNews()
+            await self.sendNews()
         } onTimeout: {
             telling.cancel()
         }
@@ -367,39 +367,39 @@ extension PullWorker {
     }
 }
 
-// MARK: Telling Pub/Sub
+// MARK: Answers to Pub/Sub
 
 extension PullWorker {
-    private func tellNews() async {
-        while await tellOnce() {}
+    private func sendNews() async {
+        while await sendOnce() {}
     }
 
     /// - Returns: true if there may be more to send that can be sent now.
-    private func tellOnce() async -> Bool {
+    private func sendOnce() async -> Bool {
         let (due, returns) = state.withLock { state in
             (
                 state.outstanding.takeAcknowledgements(PubSubAPI.idsPerRequest),
                 state.outstanding.takeReturns(PubSubAPI.idsPerRequest)
             )
         }
-        var isAllTold = true
+        var isAllSent = true
         if !due.isEmpty {
-            let told = await api.acknowledge(due.map(\.id))
-            if !told.taken.isEmpty { configuration.report?(.acknowledged(told.taken.count)) }
-            if let failure = told.failure { configuration.report?(.trouble(.acknowledge, failure.reason)) }
-            isAllTold = told.left.isEmpty
-            let left = Set(told.left)
+            let outcomes = await api.acknowledge(due.map(\.id))
+            if !outcomes.taken.isEmpty { configuration.report?(.acknowledged(outcomes.taken.count)) }
+            if let failure = outcomes.failure { configuration.report?(.trouble(.acknowledge, failure.reason)) }
+            isAllSent = outcomes.left.isEmpty
+            let left = Set(outcomes.left)
             let late = state.withLock { $0.outstanding.putBack(due.filter { left.contains($0.id) }, now: time.now) }
-            let lost = told.void.count + told.denied.count + late
+            let lost = outcomes.void.count + outcomes.denied.count + late
             if lost > 0 { configuration.report?(.acknowledgementsLost(lost)) }
         }
         if let (ids, delay) = returns {
-            let told = await api.modifyAckDeadline(ids, delay)
-            if !told.taken.isEmpty { configuration.report?(.returned(told.taken.count)) }
+            let outcomes = await api.modifyAckDeadline(ids, delay)
+            if !outcomes.taken.isEmpty { configuration.report?(.returned(outcomes.taken.count)) }
             // The others come again by themselves, later.
-            if let failure = told.failure { configuration.report?(.trouble(.modifyAckDeadline, failure.reason)) }
+            if let failure = outcomes.failure { configuration.report?(.trouble(.modifyAckDeadline, failure.reason)) }
         }
-        return isAllTold && state.withLock { $0.outstanding.hasNews }
+        return isAllSent && state.withLock { $0.outstanding.hasNews }
     }
 
     /// Works in a task that is not canceled where this one is, but when the time is over.
@@ -436,10 +436,12 @@ extension PullWorker {
             while !rest.isEmpty {
                 let batch = rest.prefix(PubSubAPI.idsPerRequest)
                 rest = rest.dropFirst(PubSubAPI.idsPerRequest)
-                let told = await api.modifyAckDeadline(batch.map(\.id), configuration.leaseExtension)
-                if !told.taken.isEmpty { configuration.report?(.extended(told.taken.count)) }
-                if let failure = told.failure { configuration.report?(.trouble(.modifyAckDeadline, failure.reason)) }
-                let (taken, void) = (Set(told.taken), Set(told.void))
+                let outcomes = await api.modifyAckDeadline(batch.map(\.id), configuration.leaseExtension)
+                if !outcomes.taken.isEmpty { configuration.report?(.extended(outcomes.taken.count)) }
+                if let failure = outcomes.failure {
+                    configuration.report?(.trouble(.modifyAckDeadline, failure.reason))
+                }
+                let (taken, void) = (Set(outcomes.taken), Set(outcomes.void))
                 state.withLock { state in
                     state.outstanding.extended(
                         batch.filter { taken.contains($0.id) }.map(\.key),

@@ -49,7 +49,8 @@ package struct SignatureHeader: Sendable {
                 .unauthenticated,
                 signature.codes.isEmpty
                     ? "header \(name) has no v1 signature"
-                    : "none of \(signature.codes.count) signatures was made with one of \(secrets.keys.count) secrets"
+                    : "header \(name): none of \(signature.codes.count) signatures was made over this body with one of "
+                        + "\(secrets.keys.count) secrets: the secret is another endpoint's, or the body is not as received"
             )
         }
         return secrets.evidence[signer]

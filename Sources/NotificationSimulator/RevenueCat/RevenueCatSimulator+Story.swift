@@ -24,7 +24,7 @@ extension RevenueCatSimulator: StorySimulator {
         story.absence(at: .revenuecat)
             ?? store.flatMap { store in
                 story.steps.lazy.compactMap { step in
-                    step.act.absence(relayedFrom: store).map { "\(step.act.name): \($0)" }
+                    Self.absence(of: step.act, relayedFrom: store).map { "\(step.act.name): \($0)" }
                 }
                 .first
             }

@@ -51,7 +51,9 @@ struct Plot {
         relaying store: Store? = nil
     ) throws(SimulatorError) -> [Scene] {
         for step in story.steps {
-            let absence = step.act.absence(at: provider) ?? store.flatMap { step.act.absence(relayedFrom: $0) }
+            let absence =
+                step.act.absence(at: provider)
+                ?? store.flatMap { RevenueCatSimulator.absence(of: step.act, relayedFrom: $0) }
             if let absence {
                 throw SimulatorError(
                     "story \(story.id): \(provider.rawValue) has no \(step.act.name): \(absence)",

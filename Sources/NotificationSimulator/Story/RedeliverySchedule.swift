@@ -11,34 +11,14 @@ public struct RedeliverySchedule: Sendable, Hashable {
     /// True if an answer ends the deliveries.
     public func accepts(status: Int) -> Bool { accepted.contains(status) }
 
-    /// A provider's schedule.
+    init(waits: [Duration], timeout: Duration, accepted: Set<Int>) {
+        (self.waits, self.timeout, self.accepted) = (waits, timeout, accepted)
+    }
+
+    /// A provider's schedule. One without a simulator tries once, and accepts 200 to 299.
     public init(_ provider: Provider) {
-        switch provider {
-        case .apple:
-            // https://developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications
-            waits = [1, 12, 24, 48, 72].map { .seconds($0 * 3600) }
-            timeout = .seconds(30)
-            accepted = Set(200...206)
-        case .google:
-            // https://cloud.google.com/pubsub/docs/handling-failures#exponential_backoff, with its default bounds, for the
-            // default retention of seven days.
-            var waits: [Duration] = [10, 20, 40, 80, 160, 320].map { .seconds($0) }
-            waits += Array(repeating: .seconds(600), count: 1006)
-            self.waits = waits
-            timeout = .seconds(10)
-            accepted = [102, 200, 201, 202, 204]
-        case .revenuecat:
-            // https://www.revenuecat.com/docs/integrations/webhooks: five more attempts, and 200 is the only success.
-            waits = [5, 10, 20, 40, 80].map { .seconds($0 * 60) }
-            timeout = .seconds(60)
-            accepted = [200]
-        case .stripe:
-            // https://docs.stripe.com/webhooks#retries: up to three days with growing waits, which are not published.
-            waits = [5, 30, 120, 300, 600, 720, 720, 720, 720].map { .seconds($0 * 60) }
-            timeout = .seconds(30)
-            accepted = Set(200...299)
-        default:
-            (waits, timeout, accepted) = ([], .seconds(30), Set(200...299))
-        }
+        self =
+            StoryProviders.kind(of: provider)?.redelivery
+            ?? RedeliverySchedule(waits: [], timeout: .seconds(30), accepted: Set(200...299))
     }
 }

@@ -46,7 +46,7 @@ public protocol StorySimulator: Sendable {
     /// The provider that it stands in for.
     var provider: Provider { get }
 
-    /// Why it does not tell a story; nil where it does.
+    /// The reason that it cannot play a story; nil if it can.
     func absence(of story: Story) -> String?
 
     /// The provider's notifications, in the order in which it makes them.
@@ -69,7 +69,7 @@ public protocol StorySimulator: Sendable {
 }
 
 extension StorySimulator {
-    /// Whatever keeps its provider from telling the story.
+    /// The reason that its provider cannot play the story; nil if it can.
     public func absence(of story: Story) -> String? { story.absence(at: provider) }
 }
 
