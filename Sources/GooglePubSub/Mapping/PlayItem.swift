@@ -543,10 +543,12 @@ extension PlayItem {
         case .inGracePeriod:
             facts.append(.billing(Fact.Billing(.grace, graceUntil: item.expiryTime)))
         case .onHold:
+            facts.append(step(at: accessEnd, .billing))
             facts.append(.billing(Fact.Billing(.suspended)))
             // Also where a pause was to end, and the charge failed.
             facts.append(.pause(Fact.PauseState(.none)))
         case .paused:
+            facts.append(step(at: accessEnd, .paused))
             facts.append(.billing(Fact.Billing(.settled)))
             facts += ended(.paused)
             facts.append(.pause(Fact.PauseState(.paused, resumesAt: purchase.autoResumeTime)))
@@ -561,6 +563,7 @@ extension PlayItem {
             }
             // A period that is not stated does not show that it was cut short.
             if isEndedBesideOthers, !isPeriodStated { facts += ended(expiryReason) }
+            if type == .recovered { facts.append(step(at: eventTime, nil)) }
         }
         // Only the notification reports a planned pause, and only a charge reports that none is left.
         if purchase.state == .active {
@@ -571,6 +574,11 @@ extension PlayItem {
             }
         }
         return facts
+    }
+
+    /// That access stopped, or came back: a recovery may name the order that was paid before.
+    private func step(at time: Date, _ reason: LifecycleEvent.Expired.Reason?) -> Fact {
+        .interruption(Fact.Interruption(start: min(period.start, time), at: time, reason: reason))
     }
 
     private var endReason: LifecycleEvent.Expired.Reason {
