@@ -175,3 +175,43 @@ struct FailedChargeTests {
         }
     }
 }
+
+extension FailedChargeTests {
+    private func check(_ events: [TrapTests.Event], _ expected: [(time: Int64, isGranted: Bool)]) throws {
+        for order in StoryTests.permutations(events) {
+            var ledger = AccountLedger()
+            for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
+            for (time, isGranted) in expected {
+                #expect(traps.isGranted(ledger, time) == isGranted, "\(date(time))")
+            }
+        }
+    }
+
+    @Test("asked for it later, a time of retries without grace is denied, and the rest granted")
+    func pastRetries() throws {
+        try check(
+            [
+                traps.purchase, issue(t1 + 2000, end: t1, grace: nil), canceled(t1 + 2001, end: t1),
+                traps.event("RENEWAL", t1 + 3 * day, .second),
+            ],
+            [(t1 - 1, true), (t1 + day, false), (t1 + 3 * day - 1, false), (t1 + 3 * day, true), (t2 - 1, true)]
+        )
+    }
+
+    @Test("asked for it later, the time between a refund and its reversal is denied, and the rest granted")
+    func pastRefund() throws {
+        let refund = traps.event(
+            "CANCELLATION",
+            t0 + 5 * day + 1000,
+            Period(t0, t0 + 5 * day, "O1"),
+            ["cancel_reason": "CUSTOMER_SUPPORT"]
+        )
+        try check(
+            [traps.purchase, refund, traps.event("REFUND_REVERSED", t0 + 8 * day, .first)],
+            [
+                (t0 + 4 * day, true), (t0 + 6 * day, false), (t0 + 8 * day - 1, false), (t0 + 9 * day, true),
+                (t1 - 1, true),
+            ]
+        )
+    }
+}

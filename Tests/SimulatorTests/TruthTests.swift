@@ -124,11 +124,7 @@ extension TruthTests {
 }
 
 extension TruthTests {
-    /// Not yet of Stripe, whose unpaid subscriptions read in hindsight as they ended.
-    @Test(
-        "asked for a time that is past, the answer is what was so then",
-        arguments: [Provider.apple, .google, .revenuecat]
-    )
+    @Test("asked for a time that is past, the answer is what was so then", arguments: Story.providers)
     func hindsight(_ provider: Provider) async throws {
         for isRare in [false, true] {
             try await walk(provider, isRare: isRare) { try await WalkedHost.hindsightDifference($0, $1) }

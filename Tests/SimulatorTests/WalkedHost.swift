@@ -169,9 +169,6 @@ struct WalkedHost {
             }
             for one in arrived { host.take(one.result) }
             for (step, truth) in walk.truths.enumerated() {
-                let later = walk.story.steps.dropFirst(step + 1).map(\.act)
-                // That a refund was undone undoes it from the beginning.
-                if later.contains(.reverseRefund) { continue }
                 let told = playback.taken.filter { $0.notification.step == step }
                     .map(\.delivery.receivedAt.millisecondsSince1970).max()
                 let now = max(walk.times[step], told ?? 0)

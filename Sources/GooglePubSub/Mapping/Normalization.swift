@@ -240,6 +240,12 @@ extension ResolutionMapping {
         default: break
         }
         // One lineage for each product, whatever base plans it is listed under: for what still runs of it.
+        let names = ItemNames(
+            standing: purchase.standingItems(addOns, after: predecessor, at: time),
+            main: first,
+            addOns: addOns,
+            mayHaveLost: reason != .notification(.purchased) && purchase.state != .pending
+        )
         var products: Set<String> = [first.productID]
         let others = (owned.filter { !isOutlived($0) } + owned.filter(isOutlived))
             .filter { products.insert($0.productID).inserted }
@@ -250,6 +256,9 @@ extension ResolutionMapping {
                 item: item,
                 isMain: index == 0,
                 hasPurchaseName: hasPurchaseName,
+                nameProduct: hasPurchaseName ? names.main : item.productID,
+                formerNameProducts: index == 0
+                    ? names.former(outlived: others.filter { successors($0).contains(item) }.map(\.productID)) : [],
                 isOutlived: isOutlived(item),
                 isSuccessor: owned.contains { successors($0).contains(item) },
                 token: token,
@@ -267,17 +276,18 @@ extension ResolutionMapping {
 
     /// The ends of the replaced purchases, if they were asked for: a successor may be known before it.
     private func replacedPurchases(environment: StoreEnvironment) -> [LineageDraft] {
-        lookups.predecessors.compactMap { lookup in
+        lookups.predecessors.flatMap { lookup -> [LineageDraft] in
             guard lookup.answer.outcome == .found,
                 let purchase = try? SubscriptionPurchase(payload: lookup.answer.body),
                 purchase.state == .expired, purchase.cancellation == .replacement,
                 let end = purchase.lineItems.compactMap(\.expiryTime).max()
-            else { return nil }
+            else { return [] }
             let orders = purchase.lineItems.compactMap(\.latestSuccessfulOrderID).map { PlayOrderID($0).base }
             var names = Set(orders.filter { $0.hasPrefix("GPA.") })
             if let linked = purchase.linkedPurchaseToken, !linked.value.isEmpty { names.insert(linked.fingerprint) }
             let fingerprint = PurchaseToken(lookup.key).fingerprint
-            names.formUnion(purchase.lineItems.map { fingerprint.lineage(ofItem: $0.productID) })
+            let ofItems = Set(purchase.lineItems.map { fingerprint.lineage(ofItem: $0.productID) })
+            names.formUnion(ofItems)
             func named(_ id: String) -> SubscriptionID {
                 SubscriptionID(store: .playStore, environment: environment, id: id)
             }
@@ -286,7 +296,10 @@ extension ResolutionMapping {
                 reason: .replaced,
                 covering: names.sorted().map(named)
             )
-            return LineageDraft(named(fingerprint), subject: EventSubject(facts: [.closure(closure)]))
+            let itemNames = ItemNames(of: purchase, addOns, at: assertedAt(lookup.answer))
+            return (itemNames?.main == nil ? [fingerprint] : ofItems.sorted()).map {
+                LineageDraft(named($0), subject: EventSubject(facts: [.closure(closure)]))
+            }
         }
     }
 

@@ -22,6 +22,10 @@ struct PlayItem {
     /// True if it has the names of the purchase and not names of its own: it represents the purchase, or did so until
     /// its successor replaced it.
     let hasPurchaseName: Bool
+    /// The product in the name of its lineage; nil if that is the purchase's alone.
+    let nameProduct: String?
+    /// The products in the names that it may have had before under this token.
+    let formerNameProducts: [String]
     /// True if another item has taken its place.
     let isOutlived: Bool
     /// True if it has taken the place of another item.
@@ -59,7 +63,7 @@ extension PlayItem {
         SubscriptionID(
             store: .playStore,
             environment: environment,
-            id: hasPurchaseName ? token.fingerprint : token.fingerprint.lineage(ofItem: item.productID)
+            id: token.fingerprint.lineage(ofItem: nameProduct)
         )
     }
 
@@ -539,10 +543,12 @@ extension PlayItem {
         case .inGracePeriod:
             facts.append(.billing(Fact.Billing(.grace, graceUntil: item.expiryTime)))
         case .onHold:
+            facts.append(step(at: accessEnd, .billing))
             facts.append(.billing(Fact.Billing(.suspended)))
             // Also where a pause was to end, and the charge failed.
             facts.append(.pause(Fact.PauseState(.none)))
         case .paused:
+            facts.append(step(at: accessEnd, .paused))
             facts.append(.billing(Fact.Billing(.settled)))
             facts += ended(.paused)
             facts.append(.pause(Fact.PauseState(.paused, resumesAt: purchase.autoResumeTime)))
@@ -557,6 +563,7 @@ extension PlayItem {
             }
             // A period that is not stated does not show that it was cut short.
             if isEndedBesideOthers, !isPeriodStated { facts += ended(expiryReason) }
+            if type == .recovered { facts.append(step(at: eventTime, nil)) }
         }
         // Only the notification reports a planned pause, and only a charge reports that none is left.
         if purchase.state == .active {
@@ -567,6 +574,11 @@ extension PlayItem {
             }
         }
         return facts
+    }
+
+    /// That access stopped, or came back: a recovery may name the order that was paid before.
+    private func step(at time: Date, _ reason: LifecycleEvent.Expired.Reason?) -> Fact {
+        .interruption(Fact.Interruption(start: min(period.start, time), at: time, reason: reason))
     }
 
     private var endReason: LifecycleEvent.Expired.Reason {
@@ -616,8 +628,9 @@ extension PlayItem {
     private var links: [Fact] {
         var names = ancestors.map(\.lineageID)
         if let expired = purchase.outOfAppPurchase?.expiredPurchaseToken {
-            names.append(hasPurchaseName ? expired.fingerprint : expired.fingerprint.lineage(ofItem: item.productID))
+            names.append(expired.fingerprint.lineage(ofItem: nameProduct))
         }
+        names += formerNameProducts.map { token.fingerprint.lineage(ofItem: $0) }
         names += [lineageOfOrder].compactMap(\.self)
         var seen: Set<String> = [lineage.id]
         return names.filter { seen.insert($0).inserted }.map {
@@ -628,6 +641,6 @@ extension PlayItem {
     /// The lineage as relays name it, by the order.
     private var lineageOfOrder: String? {
         guard let orderID, orderID.base.hasPrefix("GPA.") else { return nil }
-        return hasPurchaseName ? orderID.base : orderID.base.lineage(ofItem: item.productID)
+        return orderID.base.lineage(ofItem: nameProduct)
     }
 }

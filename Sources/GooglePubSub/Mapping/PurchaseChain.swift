@@ -8,20 +8,21 @@ struct FormerItem {
     let item: SubscriptionPurchase.LineItem?
     /// Its product, if another item stands for that purchase; nil if it does.
     let product: String?
+    /// The product in the name of its lineage there; nil if that is the purchase's alone.
+    let nameProduct: String?
 
     /// The lineage that it had there.
     var lineageID: String { name(token.fingerprint) }
 
     /// Its name under that of the purchase.
-    func name(_ purchase: String) -> String { product.map { purchase.lineage(ofItem: $0) } ?? purchase }
+    func name(_ purchase: String) -> String { purchase.lineage(ofItem: nameProduct) }
 
     /// Its transaction, of an order of that purchase.
     func transaction(_ order: String) -> String { product.map { order.transaction(ofItem: $0) } ?? order }
 }
 
 /// A purchase and its looked-up predecessors, with the item that each item continues. Products may change at each step,
-/// and with them the item that represents a purchase.
-/// change at each step, and with them the item that stands for a purchase.
+/// and with them the item that stands for a purchase.
 struct PurchaseChain {
     private let purchase: SubscriptionPurchase
     private let time: Date
@@ -52,7 +53,7 @@ struct PurchaseChain {
         var product = hasPurchaseName ? nil : item.productID
         for (index, (token, former)) in predecessors.enumerated() {
             guard let former, !former.lineItems.isEmpty else {
-                items.append(FormerItem(token: token, item: nil, product: product))
+                items.append(FormerItem(token: token, item: nil, product: product, nameProduct: product))
                 break
             }
             let before = index + 1 < predecessors.count ? predecessors[index + 1].purchase : nil
@@ -62,7 +63,9 @@ struct PurchaseChain {
                 next.productID == main?.productID
                 || next.successors(in: former, after: before, at: time).contains { $0.productID == main?.productID }
             product = standsForIt ? nil : next.productID
-            items.append(FormerItem(token: token, item: next, product: product))
+            let names = ItemNames(of: former, addOns, after: before, at: time)
+            let nameProduct = standsForIt ? names?.main : next.productID
+            items.append(FormerItem(token: token, item: next, product: product, nameProduct: nameProduct))
             (later, current) = (former, next)
         }
         return items
@@ -77,7 +80,8 @@ extension SubscriptionPurchase {
 
     /// The item that stands for the purchase.
     func mainItem(_ addOns: PlayAddOns, after predecessor: SubscriptionPurchase?, at time: Date) -> LineItem? {
-        ownedItems(addOns).first { $0.successors(in: self, after: predecessor, at: time).isEmpty }
+        let standing = standingItems(addOns, after: predecessor, at: time)
+        return ownedItems(addOns).first { standing.contains($0) }
             ?? lineItems.sorted { addOns.ranks($0, before: $1) }.first
     }
 

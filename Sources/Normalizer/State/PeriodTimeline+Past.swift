@@ -10,11 +10,57 @@ extension PeriodTimeline {
     }
 
     mutating func applyInterruptions(of state: SubscriptionState) {
-        guard !state.interruptions.isEmpty else { return }
         let steps = Dictionary(grouping: state.interruptions) { $0.value.start.millisecondsSince1970 }
+        let placed = state.interruptions.filter(\.by.provider.rules.guessesStarts)
         for index in periods.indices {
-            guard let steps = steps[periods[index].start] else { continue }
-            periods[index].interrupt(steps, in: state)
+            let named = (steps[periods[index].start] ?? []).filter { !placed.contains($0) }
+            let steps = named + placed.filter { isWithin(index, $0.value) }
+            if steps.isEmpty {
+                periods[index].interruptUntilPayment(in: state)
+            } else {
+                periods[index].interrupt(steps, in: state)
+            }
+        }
+    }
+
+    /// True if a step was taken while a period ran. A store that does not state when a period began cannot name it by its start.
+    private func isWithin(_ index: Int, _ step: Fact.Interruption) -> Bool {
+        let at = step.at.millisecondsSince1970
+        return !periods[index].fact.isProvisional && periods[index].knownStart <= at && at < periods[index].end
+    }
+
+    /// The time in which a charge was tried again without access, if the period that was paid for in the end is dated back to before
+    /// that was known.
+    mutating func applyRetries(of state: SubscriptionState) {
+        for lineage in state.lineages {
+            guard let registers = state.registers[lineage], let retries = registers.retries else { continue }
+            for (_, retry) in retries.assertions.sorted(by: { $0.key < $1.key }) {
+                guard let index = subject(of: retry, lineage: lineage),
+                    let next = periods[(index + 1)...].firstIndex(where: { !$0.fact.isProvisional && !$0.isForestalled }
+                    ),
+                    let paid = periods[next].firstStated, paid > retry.by.milliseconds
+                else { continue }
+                let graceEnd = registers.graceEnd(after: retry.value.periodStart) ?? .min
+                let from = max(periods[next].start, periods[index].end, graceEnd)
+                guard from < paid else { continue }
+                periods[next].gaps.append(Gap(from: from, until: paid, reason: .billing, by: retry.by))
+            }
+        }
+    }
+
+    /// The time between a refund and its reversal.
+    mutating func applyWithdrawals(of state: SubscriptionState) {
+        for (_, refund) in state.withdrawals.sorted(by: { $0.key < $1.key }) {
+            guard let withdrawal = state.withdrawal(refund),
+                let index = index(
+                    transaction: state.transaction(named: refund.value.transaction),
+                    start: refund.value.periodStart?.millisecondsSince1970
+                        ?? state.chargedStart(of: refund.value.transaction)
+                )
+            else { continue }
+            periods[index].gaps.append(
+                Gap(from: withdrawal.from, until: withdrawal.until, reason: .refunded, by: withdrawal.by)
+            )
         }
     }
 
@@ -62,6 +108,17 @@ extension PeriodTimeline.Period {
         } else if let charge = liftedCut?.outstandingCharge, let paid = state.charge(named: charge) {
             close(&stop, at: paid.value.at.millisecondsSince1970)
         }
+    }
+
+    /// Reads an end for want of a payment that was made later. Until the end was stated, access continued.
+    fileprivate mutating func interruptUntilPayment(in state: SubscriptionState) {
+        guard let cut = liftedCut, cut.reason == .billing else { return }
+        let paid =
+            cut.outstandingCharge.map { state.charge(named: $0)?.value.at.millisecondsSince1970 }
+            ?? state.payment(from: start, before: end, since: cut.by)
+        let from = max(cut.at, cut.by.milliseconds)
+        guard let paid, from < paid else { return }
+        gaps.append(PeriodTimeline.Gap(from: from, until: paid, reason: .billing, by: cut.by))
     }
 
     private mutating func close(_ stop: inout PeriodTimeline.Gap?, at moment: Int64) {

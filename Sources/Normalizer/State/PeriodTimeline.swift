@@ -168,6 +168,8 @@ struct PeriodTimeline {
         gatherItems(of: state)
         applyEndsOfMainItems(of: state)
         applyInterruptions(of: state)
+        applyRetries(of: state)
+        applyWithdrawals(of: state)
         applySwitches(of: state)
     }
 
@@ -336,7 +338,7 @@ struct PeriodTimeline {
         if let charge = cut.outstandingCharge, state.isPaid(charge) { return true }
         // One that leaves nothing of the period can only be for want of the period's own charge, even if it does not name that.
         if cut.reason == .billing, cut.outstandingCharge == nil, cut.at <= period.start,
-            state.isPaid(from: period.start, before: period.end, since: cut.by)
+            state.payment(from: period.start, before: period.end, since: cut.by) != nil
         {
             return true
         }
@@ -439,7 +441,7 @@ struct PeriodTimeline {
         subject(of: register.latest, lineage: lineage)
     }
 
-    private func subject(of assertion: Assertion<Fact.Billing>, lineage: SubscriptionID) -> Int? {
+    func subject(of assertion: Assertion<Fact.Billing>, lineage: SubscriptionID) -> Int? {
         if let start = assertion.value.periodStart?.millisecondsSince1970 {
             return index(transaction: nil, start: start)
         }

@@ -52,16 +52,18 @@ extension SubscriptionState {
     /// True if the payment of a charge is stated.
     func isPaid(_ transaction: String) -> Bool { charge(named: transaction) != nil }
 
-    /// True if a charge for a period was stated after a statement. The charge names the period, or names none and was
-    /// made within it.
-    func isPaid(from start: Int64, before end: Int64, since statement: Citation) -> Bool {
-        charges.values.contains { charge in
+    /// The time of the first charge for a period that was stated after a statement. The charge names the period, or names none and
+    /// was made within it.
+    func payment(from start: Int64, before end: Int64, since statement: Citation) -> Int64? {
+        charges.values.lazy.compactMap { charge -> Int64? in
             guard charge.by.milliseconds > statement.milliseconds, !charge.by.isOfMoment(of: statement) else {
-                return false
+                return nil
             }
-            if let paid = charge.value.periodStart?.millisecondsSince1970 { return paid == start }
-            return (start..<max(start, end)).contains(charge.value.at.millisecondsSince1970)
+            let at = charge.value.at.millisecondsSince1970
+            if let paid = charge.value.periodStart?.millisecondsSince1970 { return paid == start ? at : nil }
+            return (start..<max(start, end)).contains(at) ? at : nil
         }
+        .min()
     }
 
     /// All statements about the refunds of a transaction.
@@ -202,7 +204,7 @@ extension Register<Fact.RefundState> {
 
 extension LifecycleEvent.Refund.Scope {
     /// The amount, if one is stated.
-    fileprivate var money: Money? {
+    var money: Money? {
         if case .amount(let money) = self { money } else { nil }
     }
 }

@@ -4,8 +4,7 @@ extension SubscriptionState {
     /// Decides if this lineage gives access at `time`, until when, and why.
     ///
     /// Time passing needs no notification: a period ends at its end, grace at the end of grace. For a past moment the
-    /// answer is what held then, as far as statements report that. Corrections, such as a refund that was undone, are
-    /// read into the past.
+    /// answer is what held then, as far as statements report that: between a refund and its reversal it is denied.
     public func access(at time: Date) -> AccessDecision {
         access(at: time.millisecondsSince1970, PeriodTimeline(self))
     }
@@ -70,20 +69,25 @@ extension SubscriptionState {
     /// product of unknown type may be a consumable, but its buyer must not be locked out. So it gives access until the
     /// store has it consumed, or the host's catalogue names its type.
     var ownedPurchases: [OwnedPurchase] {
-        purchases.values.compactMap { register in
+        let withdrawals = undoneWithdrawals
+        return purchases.values.flatMap { register -> [OwnedPurchase] in
             let purchase = register.value
             let start = purchase.at.millisecondsSince1970
             var end = purchase.purchase.expires?.millisecondsSince1970 ?? .max
             switch purchase.purchase.type {
             case .nonConsumable, .unknown: break
-            case .nonRenewing: guard end < .max else { return nil }
-            case .consumable: return nil
+            case .nonRenewing: guard end < .max else { return [] }
+            case .consumable: return []
             }
             if let refund = endingRefund(of: purchase) { end = min(end, refund.value.at.millisecondsSince1970) }
             if let revoked = revocation(of: purchase, statedBy: register.by) {
                 end = min(end, revoked.value.at.millisecondsSince1970)
             }
-            return end > start ? OwnedPurchase(start: start, end: end, register: register) : nil
+            let withdrawal = withdrawals.isEmpty ? nil : withdrawals[transaction(named: purchase.transaction)]
+            let times = withdrawal.map { [(start, min(end, $0.from)), (max(start, $0.until), end)] } ?? [(start, end)]
+            return times.compactMap { start, end in
+                end > start ? OwnedPurchase(start: start, end: end, register: register) : nil
+            }
         }
         .sorted {
             $0.start == $1.start
@@ -233,6 +237,18 @@ extension SubscriptionState {
             .compactMap { purchase in endingRefund(of: purchase.value).map { (purchase, $0) } }
             .filter { $0.1.value.at.millisecondsSince1970 <= time }
             .max { $0.1.latest.precedes($1.1.latest) }
+        let withdrawals = undoneWithdrawals
+        for purchase in withdrawals.isEmpty ? [] : purchases.valuesInOrder {
+            guard let withdrawal = withdrawals[transaction(named: purchase.value.transaction)],
+                withdrawal.from <= time, time < withdrawal.until
+            else { continue }
+            return denied(
+                since: withdrawal.from,
+                .refunded,
+                product: purchase.value.product,
+                [withdrawal.by, purchase.by]
+            )
+        }
         let ranOut = owned.filter { $0.end <= time }.max { $0.end < $1.end }
         if let (purchase, refund) = refunded, (ranOut?.end ?? .min) <= refund.value.at.millisecondsSince1970 {
             let end = purchase.value.purchase.expires.map { min($0, refund.value.at) } ?? refund.value.at

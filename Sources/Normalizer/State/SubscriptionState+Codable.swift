@@ -4,7 +4,8 @@ import FoundationEssentials
 // was put together from two states, reads as their join.
 extension SubscriptionState: Codable {
     private enum CodingKeys: String, CodingKey {
-        case lineages, periods, ends, interruptions, refunds, charges, purchases, accounts, transfer, successions, links
+        case lineages, periods, ends, interruptions, refunds, withdrawals, charges, purchases, accounts, transfer
+        case successions, links
         case switches = "product_switches"
         case foreignLinks = "foreign_links"
         case transactionNames = "transaction_names"
@@ -85,6 +86,7 @@ extension SubscriptionState: Codable {
         for register in try list(.refunds) as [Register<Fact.RefundState>] {
             refunds.merge(register, at: RefundKey(register.value))
         }
+        for withdrawal in try list(.withdrawals) as [Assertion<Fact.RefundState>] { note(withdrawal) }
         for register in try list(.charges) as [Register<Fact.Charge>] {
             charges.merge(register, at: register.value.transaction)
         }
@@ -129,6 +131,7 @@ extension SubscriptionState: Codable {
         try write(ends.valuesInOrder, .ends)
         try write(interruptions.sorted { $0.precedes($1) }, .interruptions)
         try write(refunds.valuesInOrder, .refunds)
+        try write(withdrawals.sorted { $0.key < $1.key }.map(\.value), .withdrawals)
         try write(charges.valuesInOrder, .charges)
         try write(purchases.valuesInOrder, .purchases)
         try write(switches.valuesInOrder, .switches)

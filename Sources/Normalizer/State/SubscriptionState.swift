@@ -20,6 +20,8 @@ public struct SubscriptionState: Hashable, Sendable {
         package var longestGrace: Register<LongestGrace>?
         /// The failed charges that had grace before that one.
         package var earlierGraces: GraceHistory?
+        /// The failed charges without grace, or after it: the first statement of each.
+        package internal(set) var retries: RetryHistory?
         package var pause: Register<Fact.PauseState>?
         /// The purchase as a whole is over or withheld, or open again.
         package var closure: Register<Fact.Closure>?
@@ -31,13 +33,14 @@ public struct SubscriptionState: Hashable, Sendable {
             billing.merge(other.billing)
             longestGrace.merge(other.longestGrace)
             mergeGrace(other.grace, other.earlierGraces)
+            mergeRetries(other.retries)
             pause.merge(other.pause)
             closure.merge(other.closure)
             priceChange.merge(other.priceChange)
         }
 
         private enum CodingKeys: String, CodingKey {
-            case billing, grace, pause, closure
+            case billing, grace, retries, pause, closure
             case intent = "renewal_intent"
             case longestGrace = "longest_grace"
             case nextProduct = "next_product"
@@ -107,6 +110,8 @@ public struct SubscriptionState: Hashable, Sendable {
     /// The steps by which access to periods stopped and came back.
     package internal(set) var interruptions: Set<Assertion<Fact.Interruption>> = []
     package internal(set) var refunds: [RefundKey: Register<Fact.RefundState>] = [:]
+    /// The first statement of each refund that took access away. It counts for the past of a refund that was undone.
+    package internal(set) var withdrawals: [RefundKey: Assertion<Fact.RefundState>] = [:]
     package internal(set) var charges: [String: Register<Fact.Charge>] = [:]
     package internal(set) var purchases: [String: Register<Fact.OneTimePurchase>] = [:]
     package internal(set) var switches: [SwitchKey: Register<Fact.ProductSwitch>] = [:]
@@ -178,6 +183,7 @@ public struct SubscriptionState: Hashable, Sendable {
         ends.merge(other.ends)
         interruptions.formUnion(other.interruptions)
         refunds.merge(other.refunds)
+        for withdrawal in other.withdrawals.values { note(withdrawal) }
         charges.merge(other.charges)
         purchases.merge(other.purchases)
         switches.merge(other.switches)
@@ -237,6 +243,7 @@ public struct SubscriptionState: Hashable, Sendable {
             switches.insert(Assertion(change, by: citation), at: SwitchKey(change))
         case .billing(let billing):
             registers[lineage]?.billing.insert(Assertion(billing, by: citation))
+            if billing.status == .suspended { registers[lineage]?.noteRetry(Assertion(billing, by: citation)) }
             if billing.status != .settled, billing.graceUntil != nil {
                 registers[lineage]?.noteGrace(Assertion(billing, by: citation))
                 if billing.isPartial {
@@ -253,6 +260,7 @@ public struct SubscriptionState: Hashable, Sendable {
             charges.insert(Assertion(charge, by: citation), at: charge.transaction)
         case .refund(let refund):
             refunds.insert(Assertion(refund, by: citation), at: RefundKey(refund))
+            note(Assertion(refund, by: citation))
         case .purchase(let purchase):
             purchases.insert(Assertion(purchase, by: citation), at: purchase.transaction)
             noteSnapshot(of: purchase.transaction, by: citation)

@@ -43,6 +43,7 @@ final class Mapping {
             let items = event.ofItems
         else { return whole() }
         var result = Mapping(self, RevenueCatNotification(notification, event: items[0])).whole()
+        result.link(to: items[0].nameAsItem)
         // Fields that the base product lacks are lacking for the others, too.
         guard !result.events.contains(where: { $0.kind == .unmapped }) else { return result }
         for item in items.dropFirst() {
@@ -196,5 +197,22 @@ extension Mapping {
             notification: event.id,
             ordinal: ordinal
         )
+    }
+}
+
+extension Normalization {
+    /// Adds that a purchase is known under another name as well.
+    fileprivate mutating func link(to name: String?) {
+        guard let name else { return }
+        func link(_ lineage: SubscriptionID) -> Fact {
+            .link(SubscriptionID(store: lineage.store, environment: lineage.environment, id: name))
+        }
+        for index in events.indices {
+            guard let lineage = events[index].subscription else { continue }
+            events[index].facts.append(link(lineage))
+        }
+        guard var statement = noChange?.statement else { return }
+        statement.facts.append(link(statement.subscription))
+        noChange?.statement = statement
     }
 }

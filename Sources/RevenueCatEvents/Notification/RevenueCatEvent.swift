@@ -268,6 +268,13 @@ extension RevenueCatEvent {
             }
     }
 
+    /// The name of the base product as one of several items: Google marks none of them as the base, so that its own channel may name
+    /// each by its product.
+    var nameAsItem: String? {
+        guard let order = originalTransactionID ?? transactionID, let productID else { return nil }
+        return PlayOrderID(order).base.lineage(ofItem: productID.subscriptionFamily)
+    }
+
     /// The period type is the base product's, while each product has an introductory period of its own.
     private func periodType(of item: Item) -> PeriodType? {
         guard type == .initialPurchase || type == .renewal,

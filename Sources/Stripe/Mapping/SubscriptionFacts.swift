@@ -236,7 +236,11 @@ extension Mapping {
             let pause = subscription.collectionPause
             let isPaused = pause != nil && policy.collectionPause == .pauses
             // The object does not show at which time within the period a test clock stood.
-            if isPaused { appendEnds(at: subscription.hasTestClock ? nil : created, .paused) }
+            if isPaused {
+                appendEnds(at: subscription.hasTestClock ? nil : created, .paused)
+            } else if let end = subscription.endWithinPeriod {
+                appendEnds(at: end, subscription.expiryReason)
+            }
             facts.append(.billing(Fact.Billing(.settled)))
             if isPaused {
                 facts.append(.pause(Fact.PauseState(.paused, resumesAt: pause?.resumesAt?.date)))

@@ -1,0 +1,74 @@
+import FoundationEssentials
+import Normalizer
+
+/// The names of a purchase's items.
+///
+/// An item that is alone has the name of the purchase. Of several that may each be the base plan, any can be removed while the others
+/// continue. So each has its product in its name, and none has that of the purchase. Configured add-ons leave one base plan, which has
+/// the name of the purchase.
+struct ItemNames {
+    /// The product in the name of the item that stands for the purchase; nil if that has the name of the purchase.
+    let main: String?
+    private let mainProduct: String
+    private let mayHaveLost: Bool
+
+    /// - Parameters:
+    ///   - standing: the items that none has replaced.
+    ///   - main: the one that stands for the purchase.
+    ///   - addOns: the products that are only sold as add-ons.
+    ///   - mayHaveLost: true if the purchase may have had further items before.
+    init(
+        standing: [SubscriptionPurchase.LineItem],
+        main: SubscriptionPurchase.LineItem,
+        addOns: PlayAddOns,
+        mayHaveLost: Bool
+    ) {
+        let basePlans = Set(standing.map(\.productID)).subtracting(addOns.products)
+        self.main = basePlans == [main.productID] ? nil : main.productID
+        mainProduct = main.productID
+        self.mayHaveLost = mayHaveLost
+    }
+
+    /// The names in a purchase that another one has replaced; nil if it has no items.
+    init?(
+        of purchase: SubscriptionPurchase,
+        _ addOns: PlayAddOns,
+        after predecessor: SubscriptionPurchase? = nil,
+        at time: Date
+    ) {
+        guard let main = purchase.mainItem(addOns, after: predecessor, at: time) else { return nil }
+        self.init(
+            standing: purchase.standingItems(addOns, after: predecessor, at: time),
+            main: main,
+            addOns: addOns,
+            mayHaveLost: true
+        )
+    }
+
+    /// The products in names that the main item may have had before under the same token: its own, before other items were removed,
+    /// and those of the items that it replaced.
+    func former(outlived: [String]) -> [String] {
+        (main == nil && mayHaveLost ? [mainProduct] : []) + (main == nil && !mayHaveLost ? [] : outlived)
+    }
+}
+
+extension SubscriptionPurchase {
+    /// The items that none has replaced. On hold all dates are in the past, and an item that does not renew may have been replaced.
+    func standingItems(_ addOns: PlayAddOns, after predecessor: SubscriptionPurchase?, at time: Date) -> [LineItem] {
+        let owned = ownedItems(addOns)
+        let standing = (owned.isEmpty ? lineItems : owned).filter {
+            $0.successors(in: self, after: predecessor, at: time).isEmpty
+        }
+        func renews(_ item: LineItem) -> Bool { item.autoRenewingPlan?.isAutoRenewEnabled == true }
+        guard state == .onHold, linkedPurchaseToken != nil, standing.contains(where: renews) else { return standing }
+        return standing.filter { renews($0) || $0.isRemovalDeferred }
+    }
+}
+
+extension String {
+    /// The name of an item of the purchase with this name; the purchase's own without a product.
+    func lineage(ofItem product: String?) -> String {
+        guard let product else { return self }
+        return lineage(ofItem: product)
+    }
+}

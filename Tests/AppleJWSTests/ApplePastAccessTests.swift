@@ -1,0 +1,129 @@
+import AppleJWS
+import FoundationEssentials
+import Normalizer
+import Testing
+
+@Suite("Access asked for the past on the App Store")
+struct ApplePastAccessTests {
+    let cases: AppleReportedCases
+
+    init() throws { cases = try AppleReportedCases() }
+
+    private func begun() throws -> Normalization {
+        try cases.notified("SUBSCRIBED", "INITIAL_BUY", of: cases.transaction(), with: cases.renewal(), at: 0)
+    }
+
+    private func check(_ results: [Normalization], _ expected: [(day: Double, isGranted: Bool)]) throws {
+        let state = try cases.state(results)
+        #expect(
+            expected.map { state.access(at: cases.day($0.day)).isGranted } == expected.map(\.isGranted)
+        )
+    }
+
+    private func recovered(from start: Double, at days: Double) throws -> Normalization {
+        try cases.notified(
+            "DID_RENEW",
+            "BILLING_RECOVERY",
+            of: cases.transaction("2", from: start, to: start + 30),
+            with: cases.renewal(until: start + 30),
+            at: days
+        )
+    }
+
+    @Test(
+        "the time of a billing retry without grace is denied, and the rest granted, wherever the new period begins",
+        arguments: [30.0, 30.001, 35.0]
+    )
+    func retry(from start: Double) throws {
+        let retrying = cases.renewal(["isInBillingRetryPeriod": "true"])
+        let failed = try cases.notified(
+            "DID_FAIL_TO_RENEW",
+            of: cases.transaction(),
+            with: retrying,
+            status: 3,
+            at: 30.01
+        )
+        let toggled = try cases.notified(
+            "DID_CHANGE_RENEWAL_STATUS",
+            "AUTO_RENEW_DISABLED",
+            of: cases.transaction(),
+            with: retrying,
+            status: 3,
+            at: 32
+        )
+        let renamed = try cases.notified(
+            "DID_CHANGE_RENEWAL_STATUS",
+            "AUTO_RENEW_DISABLED",
+            of: cases.transaction("2", from: start, to: start + 30),
+            with: cases.renewal(until: start + 30),
+            at: 40
+        )
+        try check(
+            [begun(), failed, toggled, try recovered(from: start, at: 35), renamed],
+            [(10, true), (29, true), (30.1, false), (34.9, false), (35.1, true), (59, true)]
+        )
+    }
+
+    @Test("of a grace that ran out, and the retry after it, each reads as it was then")
+    func lapsedGrace() throws {
+        let failing = cases.renewal(["isInBillingRetryPeriod": "true", "gracePeriodExpiresDate": "@36"])
+        let failed = try cases.notified(
+            "DID_FAIL_TO_RENEW",
+            "GRACE_PERIOD",
+            of: cases.transaction(),
+            with: failing,
+            status: 4,
+            at: 30
+        )
+        let lapsed = try cases.notified(
+            "GRACE_PERIOD_EXPIRED",
+            of: cases.transaction(),
+            with: failing,
+            status: 3,
+            at: 36.01
+        )
+        try check(
+            [begun(), failed, lapsed, try recovered(from: 30, at: 40)],
+            [(29, true), (31, true), (35.9, true), (36.1, false), (39.9, false), (40.1, true), (59, true)]
+        )
+        try check(
+            [begun(), failed, try recovered(from: 30, at: 33)],
+            [(31, true), (34, true), (37, true), (59, true)]
+        )
+    }
+
+    @Test("the time between a refund and its reversal is denied, and the rest granted")
+    func reversedRefund() throws {
+        let revoked = cases.transaction(members: ["revocationDate": "@10", "revocationReason": "0"])
+        let refunded = try cases.notified("REFUND", of: revoked, with: cases.renewal(), status: 5, at: 10.01)
+        let reversed = try cases.notified(
+            "REFUND_REVERSED",
+            of: cases.transaction(),
+            with: cases.renewal(),
+            status: 1,
+            at: 20
+        )
+        try check(
+            [begun(), refunded, reversed],
+            [(9, true), (11, false), (19, false), (21, true), (29, true), (31, false)]
+        )
+        let (bought, back) = (pass(), pass())
+        let gone = pass(["revocationDate": "@10", "revocationReason": "0"])
+        try check(
+            [
+                try cases.notified("ONE_TIME_CHARGE", of: bought, status: nil, at: 0),
+                try cases.notified("REFUND", of: gone, status: nil, at: 10.01),
+                try cases.notified("REFUND_REVERSED", of: back, status: nil, at: 20),
+            ],
+            [(9, true), (11, false), (19, false), (21, true), (400, true)]
+        )
+    }
+
+    private func pass(_ members: [String: String] = [:]) -> [String: String] {
+        cases.transaction(members: ["type": #""Non-Consumable""#, "expiresDate": ""].merging(members) { $1 })
+    }
+}
+
+extension AppleReportedCases {
+    fileprivate func transaction(members: [String: String]) -> [String: String] { transaction("1", members) }
+}

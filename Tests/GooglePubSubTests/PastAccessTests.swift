@@ -1,0 +1,123 @@
+import Foundation
+import Normalizer
+import Testing
+import VectorGenerator
+
+@testable import GooglePubSub
+
+/// Questions about a time that is past, within the time that one order paid for.
+@Suite("Access asked for the past on Google Play")
+struct PastAccessTests {
+    typealias Vectors = GoogleVectors
+    static let start = Vectors.event
+    static let day = Vectors.day
+
+    private static func purchase(_ state: String, until days: Int64, order: String = Vectors.order)
+        -> Vectors.Purchase
+    {
+        Vectors.purchase(state).with {
+            $0.start = start
+            $0.items[0].order = order
+            $0.items[0].expiry = start + days * day
+        }
+    }
+
+    private static func check(_ chapters: [Normalization], _ expected: [(day: Int64, isGranted: Bool)]) throws {
+        for order in [Array(chapters.indices), chapters.indices.reversed()]
+            + chapters.indices.map({ first in
+                [first] + chapters.indices.filter { $0 != first }
+            })
+        {
+            var ledger = AccountLedger()
+            for index in order { _ = ledger.apply(chapters[index]) }
+            let state = try #require(ledger.states.first)
+            for (day, isGranted) in expected {
+                let access = state.access(at: Play.date(start + day * Self.day))
+                #expect(access.isGranted == isGranted, "day \(day), \(order)")
+            }
+        }
+    }
+
+    @Test(
+        "the time of an account hold is denied, and the rest granted, whichever order the recovery names",
+        arguments: ["", "..0"]
+    )
+    func hold(_ suffix: String) throws {
+        try Self.check(
+            [
+                try Play.map(4, Self.purchase("ACTIVE", until: 30), at: Self.start),
+                try Play.map(5, Self.purchase("ON_HOLD", until: 30), at: Self.start + 30 * Self.day + 60_000),
+                try Play.map(
+                    1,
+                    Self.purchase("ACTIVE", until: 70, order: Vectors.order + suffix),
+                    at: Self.start + 40 * Self.day
+                ),
+                try Play.map(
+                    3,
+                    Self.purchase("CANCELED", until: 70, order: Vectors.order + suffix),
+                    at: Self.start + 50 * Self.day
+                ),
+            ],
+            [(10, true), (29, true), (31, false), (39, false), (41, true), (60, true), (71, false)]
+        )
+    }
+
+    @Test("the time of a hold after grace is denied, and the grace granted")
+    func holdAfterGrace() throws {
+        try Self.check(
+            [
+                try Play.map(4, Self.purchase("ACTIVE", until: 30), at: Self.start),
+                try Play.map(6, Self.purchase("IN_GRACE_PERIOD", until: 37), at: Self.start + 30 * Self.day),
+                try Play.map(5, Self.purchase("ON_HOLD", until: 37), at: Self.start + 37 * Self.day + 60_000),
+                try Play.map(1, Self.purchase("ACTIVE", until: 75), at: Self.start + 45 * Self.day),
+            ],
+            [(29, true), (31, true), (36, true), (38, false), (44, false), (46, true), (74, true), (76, false)]
+        )
+    }
+
+    /// On hold all items are suspended; what is left of those that were paid for comes back with the recovery.
+    @Test("a hold in the middle of what was paid for is denied, and the rest is given back")
+    func holdWithinPeriod() throws {
+        try Self.check(
+            [
+                try Play.map(4, Self.purchase("ACTIVE", until: 365), at: Self.start),
+                try Play.map(5, Self.purchase("ON_HOLD", until: 365), at: Self.start + 30 * Self.day),
+                try Play.map(1, Self.purchase("ACTIVE", until: 365), at: Self.start + 40 * Self.day),
+                try Play.map(5, Self.purchase("ON_HOLD", until: 365), at: Self.start + 60 * Self.day),
+                try Play.map(1, Self.purchase("ACTIVE", until: 365), at: Self.start + 65 * Self.day),
+            ],
+            [(10, true), (31, false), (39, false), (41, true), (59, true), (61, false), (64, false), (66, true)]
+        )
+    }
+
+    @Test(
+        "the time of a pause is denied, and the rest granted, whichever order the resumption names",
+        arguments: ["", "..0"]
+    )
+    func pause(_ suffix: String) throws {
+        try Self.check(
+            [
+                try Play.map(4, Self.purchase("ACTIVE", until: 30), at: Self.start),
+                try Play.map(10, Self.purchase("PAUSED", until: 30), at: Self.start + 30 * Self.day),
+                try Play.map(
+                    1,
+                    Self.purchase("ACTIVE", until: 90, order: Vectors.order + suffix),
+                    at: Self.start + 60 * Self.day
+                ),
+            ],
+            [(10, true), (31, false), (59, false), (61, true), (89, true), (91, false)]
+        )
+    }
+
+    @Test("a hold that is not recovered from ends access, as it was then")
+    func holdThatEnds() throws {
+        try Self.check(
+            [
+                try Play.map(4, Self.purchase("ACTIVE", until: 30), at: Self.start),
+                try Play.map(5, Self.purchase("ON_HOLD", until: 30), at: Self.start + 30 * Self.day),
+                try Play.map(13, Self.purchase("EXPIRED", until: 30), at: Self.start + 60 * Self.day),
+            ],
+            [(10, true), (29, true), (31, false), (61, false)]
+        )
+    }
+}

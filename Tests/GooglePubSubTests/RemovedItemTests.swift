@@ -1,0 +1,127 @@
+import Foundation
+import Normalizer
+import Testing
+import VectorGenerator
+
+@testable import GooglePubSub
+
+/// Google marks no item of a purchase as the base plan, so that any of them may be the one that is removed.
+@Suite("An item leaves a purchase on Google Play")
+struct RemovedItemTests {
+    typealias Vectors = GoogleVectors
+    static let start = Vectors.event
+    static let day = Vectors.day
+    static let month = 30 * day
+    static let policy = CreditPolicy(["premium": .init(credits: 100), "audio": .init(credits: 7)])
+
+    private static func item(_ product: String, months: Int64, isRemoved: Bool = false) -> Vectors.Item {
+        Play.item.with {
+            $0.product = product
+            $0.order = Vectors.order + (months > 1 ? "..\(months - 2)" : "")
+            $0.expiry = start + months * month
+            guard isRemoved else { return }
+            $0.extra["deferredItemRemoval"] = "{}"
+        }
+    }
+
+    private static func purchase(_ items: [Vectors.Item]) -> Vectors.Purchase {
+        Vectors.purchase("ACTIVE").with {
+            $0.start = start - 2000
+            $0.items = items
+        }
+    }
+
+    private static func permutations(_ count: Int) -> [[Int]] {
+        guard count > 0 else { return [[]] }
+        return permutations(count - 1).flatMap { rest in
+            (0...rest.count).map { place in
+                var order = rest
+                order.insert(count - 1, at: place)
+                return order
+            }
+        }
+    }
+
+    private static func chapters(removing removed: String, isListedOnce: Bool) throws -> [Normalization] {
+        let left = removed == "audio" ? "premium" : "audio"
+        let announced = ["audio", "premium"].map { item($0, months: 1, isRemoved: $0 == removed) }
+        let over = item(removed, months: 1, isRemoved: true).with { $0.isRenewing = false }
+        return [
+            try Play.map(4, purchase(["audio", "premium"].map { item($0, months: 1) }), at: start),
+            try Play.map(17, purchase(announced), at: start + 10 * day),
+            try Play.map(2, purchase([item(left, months: 2)] + (isListedOnce ? [over] : [])), at: start + month),
+            try Play.map(2, purchase([item(left, months: 3)]), at: start + 2 * month),
+            try Play.map(
+                3,
+                purchase([item(left, months: 3).with { $0.isRenewing = false }]).with { $0.state = "CANCELED" },
+                at: start + 70 * day
+            ),
+        ]
+    }
+
+    @Test(
+        "the other one stays itself: no change of plan, no loss of access, and its credits alone",
+        arguments: ["audio", "premium"],
+        [true, false]
+    )
+    func removed(_ removed: String, isListedOnce: Bool) throws {
+        let chapters = try Self.chapters(removing: removed, isListedOnce: isListedOnce)
+        let left = removed == "audio" ? "premium" : "audio"
+        let credits: Int64 = left == "premium" ? 100 : 7
+        for order in Self.permutations(chapters.count) {
+            var ledger = AccountLedger()
+            for index in order { _ = ledger.apply(chapters[index]) }
+            func granted(_ days: Int64) -> [String: Set<SubscriptionID>] {
+                let time = Play.date(Self.start + days * Self.day)
+                let states = ledger.states.filter { $0.access(at: time).isGranted }
+                return Dictionary(states.map { ($0.snapshot(at: time).product ?? "", Set($0.lineages)) }) {
+                    $0.union($1)
+                }
+            }
+            #expect(Set(granted(5).keys) == ["audio:monthly", "premium:monthly"], "\(order)")
+            #expect([35, 65].map { Set(granted($0).keys) } == [["\(left):monthly"], ["\(left):monthly"]], "\(order)")
+            let lineages = [5, 35, 65].map { granted($0)["\(left):monthly"] }
+            #expect(lineages[0] == lineages[1] && lineages[1] == lineages[2], "\(order)")
+            let balances = [5, 35, 65].map {
+                CreditStatement(
+                    of: ledger.states,
+                    under: Self.policy,
+                    uses: [],
+                    at: Play.date(Self.start + $0 * Self.day)
+                ).balance
+            }
+            #expect(balances == [107, credits, credits], "\(order)")
+        }
+    }
+
+    @Test(
+        "the news are a renewal of the other one, and no change of plan",
+        arguments: ["audio", "premium"],
+        [true, false]
+    )
+    func news(_ removed: String, isListedOnce: Bool) throws {
+        let left = removed == "audio" ? "premium" : "audio"
+        var ledger = AccountLedger()
+        let news = try Self.chapters(removing: removed, isListedOnce: isListedOnce).flatMap { ledger.apply($0) }
+            .filter(\.isNews).map(\.event)
+        let told = news.filter { $0.occurredAt >= Play.date(Self.start + 20 * Self.day) }.map { event in
+            switch event.event {
+            case .renewed(let renewed): "\(event.product?.id ?? "") \(renewed.cause)"
+            default: "\(event.product?.id ?? "") \(event.kind)"
+            }
+        }
+        let renewals = ["\(left) scheduled", "\(left) scheduled", "\(left) autoRenewDisabled"]
+        #expect(told.filter { $0.hasPrefix(left) } == renewals)
+        #expect(told.filter { !$0.hasPrefix(left) } == (isListedOnce ? ["\(removed) expired"] : []))
+    }
+
+    @Test("a token that was lost for a while is the same purchase, item by item")
+    func unreported() throws {
+        let chapters = try Self.chapters(removing: "audio", isListedOnce: false)
+        var ledger = AccountLedger()
+        for chapter in [chapters[0], chapters[3]] { _ = ledger.apply(chapter) }
+        #expect(ledger.states.count == 2)
+        let access = ledger.states.map { $0.access(at: Play.date(Self.start + 65 * Self.day)).isGranted }
+        #expect(access.filter(\.self).count == 1)
+    }
+}
