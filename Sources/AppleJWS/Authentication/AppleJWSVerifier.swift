@@ -83,12 +83,17 @@ public struct AppleJWSVerifier: Sendable {
         return received.authenticated(try taking(channel).notification(in: received), channel: channel)
     }
 
+    /// The effect of revocation.
+    var revocation: AppleRevocation { verification.revocation.revocation }
+
     /// The verifier for a channel. Apple's servers answer over TLS with data of any age, such as their record of past
     /// notifications; and a device keeps old data.
     func taking(_ channel: Origin.Channel) -> AppleJWSVerifier {
         var verifier = self
         switch channel {
-        case .history, .refetch: verifier.verification.maximumAge = nil
+        case .history, .refetch:
+            verifier.verification.maximumAge = nil
+            verifier.verification.revocation.acceptsExpired = true
         case .clientUpload: verifier.verification.maximumAge = maximumUploadAge
         default: break
         }
