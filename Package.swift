@@ -323,8 +323,8 @@ let package = Package(
             name: "GooglePubSubTests",
             dependencies: [
                 "ConformanceVectors", "CurlTransport", "GooglePubSub", "HTTPTransport", "JSONWebSignature", "lifecycle",
-                "LoopbackServer", "Normalizer", "NormalizerTesting", "SignatureCore", "SignatureIssuing",
-                "VectorGenerator", "WireJSON",
+                "LifecycleJournal", "LoopbackServer", "Normalizer", "NormalizerTesting", "SignatureCore",
+                "SignatureIssuing", "VectorGenerator", "WireJSON",
             ],
             swiftSettings: strict
         ),

@@ -31,7 +31,10 @@ func answerStores(
     let apple = server.consumptionAnswers { owed in  // within twelve hours
         await consented(owed.event.account) ? ConsumptionInformation(.delivered, sampleContentProvided: false) : nil
     }
-    let answers: [(any OwedAnswers)?] = [play, apple]
+    let reviews = googleAdapter.refundReviews { _ in  // within a day
+        RefundReview(.neutral, sampleContentProvided: false)
+    }
+    let answers: [(any OwedAnswers)?] = [play, apple, reviews]
     let report = try await journal.answer(with: answers.compactMap(\.self))
     // snippet.hide
     print(report)

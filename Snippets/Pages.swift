@@ -58,6 +58,20 @@ func backfill(_ server: AppStoreServer, since launch: Date, _ journal: Journal) 
     return report.unreadable
 }
 
+// MARK: docs/apple.md
+
+func checkRevocation(
+    _ configuration: inout AppleAdapter.Configuration,
+    _ curl: CurlTransport
+) throws -> AppleAdapter.AwaitingRevocation {
+    // snippet.show
+    let checker = try RevocationChecker(transport: curl, now: { Date() })
+    configuration.revocation = .hard(checker)
+    let endpoint = try AppleAdapter(configuration).awaitingRevocation
+    // snippet.hide
+    return endpoint
+}
+
 // MARK: docs/model.md
 
 func read(_ state: SubscriptionState, now: Date) {

@@ -46,6 +46,8 @@ extension AppleAdapter {
         /// uploads data as signed at its last contact with the App Store, which may be years ago for a lifetime
         /// purchase.
         public var maximumUploadAge: Duration?
+        /// The effect of revoked certificates. Unless you set it, revocation is not checked.
+        public var revocation: AppleRevocation = .off
         /// The longest body that is read, in bytes.
         public var maximumBodyBytes: Int = Limits.bodyBytes
         /// How many certificate chains are remembered as valid. Apple uses very few at a time.

@@ -8,6 +8,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/ocsp.h>
 #include <openssl/param_build.h>
 #include <openssl/params.h>
 #include <openssl/pem.h>
@@ -47,6 +48,16 @@ static inline X509 *lifecycle_X509_stack_value(const STACK_OF(X509) *stack, int 
 
 static inline void lifecycle_X509_stack_free(STACK_OF(X509) *stack) {
     sk_X509_free(stack);
+}
+
+// The same for STACK_OF(OPENSSL_STRING).
+
+static inline int lifecycle_string_stack_count(const STACK_OF(OPENSSL_STRING) *stack) {
+    return sk_OPENSSL_STRING_num(stack);
+}
+
+static inline const char *lifecycle_string_stack_value(const STACK_OF(OPENSSL_STRING) *stack, int index) {
+    return sk_OPENSSL_STRING_value(stack, index);
 }
 
 // OPENSSL_clear_free is a macro that records the file and line of its caller.

@@ -2,8 +2,8 @@ public import HTTPTransport
 
 /// Sends requests with libcurl, all of them on one thread of its own.
 ///
-/// TLS is at least 1.2, certificate and name are always verified, only https is spoken, no redirect is followed, no
-/// cookie, `.netrc` or proxy variable is looked at. Connections are kept and reused, and HTTP/2 carries many requests on
+/// TLS is at least 1.2, certificate and name are always verified, only https is spoken (except to an emulator on this
+/// host, and to a responder that a certificate names for its status), no redirect is followed, no cookie, `.netrc` or proxy variable is looked at. Connections are kept and reused, and HTTP/2 carries many requests on
 /// one; none is begun on a connection that has left another without an answer in time, or has brought nothing while requests
 /// that were canceled have waited on it for a second. Make one transport for a process and share it.
 public final class CurlTransport: HTTPTransport {

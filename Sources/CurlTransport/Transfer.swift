@@ -49,12 +49,14 @@ final class Transfer {
         errorText = ErrorText()
 
         try setConnection(configuration, timeout: request.timeout)
-        // Not asked for by the URL's text: only an emulator's URL says so, and its host is a loopback one.
+        // Not asked for by the URL's text: an emulator's URL says so, whose host is a loopback one, and that of a responder.
         if request.url.isEmulator {
             try easy.allowHTTPOnly()
             // The proxy has another loopback interface.
             try easy.set(CURLOPT_PROXY, "")
             try easy.set(CURLOPT_NOPROXY, "*")
+        } else if request.url.isCertificateStatus {
+            try easy.allowHTTPOnly()
         }
         try setMessage(request)
         try setCallbacks()

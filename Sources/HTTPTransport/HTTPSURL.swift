@@ -58,8 +58,17 @@ public struct HTTPSURL: Sendable, Hashable {
     public let path: String
     /// The encoded query without `?`.
     public let query: String?
+    /// The reason to speak to it without TLS; nil for https.
+    let plainPurpose: PlainPurpose?
+
+    /// The exceptions from https.
+    enum PlainPurpose: Hashable, Sendable {
+        case emulator
+        case certificateStatus
+    }
+
     /// True if it is an emulator on this host, spoken to without TLS. Only ``emulator(host:port:path:)`` makes such a URL.
-    public let isEmulator: Bool
+    public var isEmulator: Bool { plainPurpose == .emulator }
 
     /// Builds a URL.
     ///
@@ -75,13 +84,14 @@ public struct HTTPSURL: Sendable, Hashable {
         self.port = try Self.checked(port: port)
         self.path = try Self.encoded(path)
         self.query = try Self.encoded(query)
-        isEmulator = false
+        plainPurpose = nil
         try checkLength()
     }
 
-    /// The one exception from https: an emulator of a service, on the loopback interface of this host, for tests.
+    /// An exception from https: an emulator of a service, on the loopback interface of this host, for tests.
     ///
-    /// Nothing but this makes a URL without TLS; no text and no configuration file can.
+    /// Apart from the address at which a certificate's authority says if it was revoked, nothing else makes a URL without
+    /// TLS; no configuration file can.
     ///
     /// - Throws: `invalidRequest` for a host other than `localhost` or one of 127.0.0.0/8, and as
     ///   ``init(host:port:path:query:)``.
@@ -95,7 +105,7 @@ public struct HTTPSURL: Sendable, Hashable {
         guard url.host == "localhost" || isAddress && url.host.hasPrefix("127.") else {
             throw HTTPTransportError(.invalidRequest, "emulator's host must be localhost or a loopback address")
         }
-        return HTTPSURL(host: url.host, port: port, encodedPath: url.path, encodedQuery: nil, isEmulator: true)
+        return HTTPSURL(host: url.host, port: port, encodedPath: url.path, encodedQuery: nil, plainPurpose: .emulator)
     }
 
     /// Takes a URL from a configuration as it is, apart from the case of scheme and host.
@@ -146,7 +156,7 @@ public struct HTTPSURL: Sendable, Hashable {
         let query = rest[pathEnd...].dropFirst()
         try Self.check(query, allowing: "/:@!$&'()*+,;=?", name: "query")
         self.query = query.isEmpty ? nil : String(decoding: query, as: UTF8.self)
-        isEmulator = false
+        plainPurpose = nil
     }
 
     /// The same URL with more segments at the end of its path and more items at the end of its query.
@@ -164,7 +174,7 @@ public struct HTTPSURL: Sendable, Hashable {
             port: port,
             encodedPath: base + added,
             encodedQuery: queries.isEmpty ? nil : queries.joined(separator: "&"),
-            isEmulator: isEmulator
+            plainPurpose: plainPurpose
         )
         try url.checkLength()
         return url
@@ -176,8 +186,8 @@ public struct HTTPSURL: Sendable, Hashable {
         return "\(scheme)://\(authority)\(path)" + (query.map { "?\($0)" } ?? "")
     }
 
-    /// `https`, unless it is an emulator's.
-    public var scheme: String { isEmulator ? "http" : "https" }
+    /// `https`, unless it is an emulator's, or that of a responder which a certificate names.
+    public var scheme: String { plainPurpose == nil ? "https" : "http" }
 
     /// True if the path is made of these segments, however each is encoded (RFC 3986, section 6.2.2.2).
     package func leads(to segments: [PathSegment]) -> Bool {
@@ -188,12 +198,16 @@ public struct HTTPSURL: Sendable, Hashable {
             }
     }
 
-    private init(host: String, port: Int?, encodedPath: String, encodedQuery: String?, isEmulator: Bool) {
+    private init(host: String, port: Int?, encodedPath: String, encodedQuery: String?, plainPurpose: PlainPurpose?) {
         self.host = host
         self.port = port
         self.path = encodedPath
         self.query = encodedQuery
-        self.isEmulator = isEmulator
+        self.plainPurpose = plainPurpose
+    }
+
+    func inPlain(for purpose: PlainPurpose) -> HTTPSURL {
+        HTTPSURL(host: host, port: port, encodedPath: path, encodedQuery: query, plainPurpose: purpose)
     }
 
     private func checkLength() throws(HTTPTransportError) {

@@ -52,7 +52,7 @@ extension Journal {
     ) async throws(JournalError) {
         let item: DueItem
         do { item = try CanonicalJSON.value(from: record.body) } catch { throw JournalError(wrapping: error) }
-        guard let owed = try await owed(item), let answerer = answerers.first(where: { $0.isOwed(owed) }),
+        guard let owed = try await owed(item, of: record), let answerer = answerers.first(where: { $0.isOwed(owed) }),
             let lease = try await duties.take(record)
         else { return }
         let time = now()
@@ -81,17 +81,21 @@ extension Journal {
     }
 
     /// The event that a duty follows from; nil if the event is not known any more.
-    private func owed(_ item: DueItem) async throws(JournalError) -> OwedAnswer? {
+    private func owed(_ item: DueItem, of duty: JournalRecord) async throws(JournalError) -> OwedAnswer? {
         guard let id = item.event else { return nil }
-        // Google Play's questions about refunds name an order, and no purchase.
-        let lineages = item.subscription.map { [$0] } ?? []
         return try await read { transaction in
             guard let record = try await transaction.record(id.description, in: .event), !record.body.isEmpty else {
                 return nil
             }
             let applied = try CanonicalJSON.value(AppliedEvent.self, from: record.body)
-            let handle = try await handles(of: lineages, transaction).first
-            return OwedAnswer(applied.event, handle: handle, deadline: item.deadline)
+            // Google Play's questions about refunds name an order, and no purchase.
+            let lineages = [item.subscription].compactMap(\.self)
+            return OwedAnswer(
+                applied.event,
+                handle: try await handles(of: lineages, transaction).first,
+                token: try token(QueueDetail(of: duty).token, for: item.id),
+                deadline: item.deadline
+            )
         }
     }
 }

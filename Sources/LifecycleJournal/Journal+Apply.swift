@@ -71,8 +71,11 @@ extension Journal {
             update.applied.append(applied)
             guard let line = first[applied.event.id] else { continue }
             let detail = QueueDetail(line: line, trace: trace)
-            if try await insert(applied, noting: detail, transaction, at: time, isNews: isNews) {
-                update.newEvents.insert(applied.event.id)
+            guard try await insert(applied, noting: detail, transaction, at: time, isNews: isNews) else { continue }
+            update.newEvents.insert(applied.event.id)
+            for item in DueItem.items(of: applied) {
+                let sealed = try result.answerTokens[applied.event.id].flatMap { try seal($0, for: item.id) }
+                try await Self.schedule(item, sealedToken: sealed, transaction)
             }
         }
         for lineage in result.lineages {
@@ -104,9 +107,7 @@ extension Journal {
             body: try CanonicalJSON.bytes(applied),
             detail: try CanonicalJSON.bytes(detail)
         )
-        guard try await transaction.insert(record, into: .event) else { return false }
-        for item in DueItem.items(of: applied) { try await Self.schedule(item, transaction) }
-        return true
+        return try await transaction.insert(record, into: .event)
     }
 
     static func link(

@@ -23,6 +23,8 @@ struct QueueDetail: Codable, Sendable {
     var error: String?
     /// The trace of the delivery that brought it.
     var trace: String?
+    /// The store's token for the answer, sealed, until the duty is done.
+    var token: String?
 
     init(line: String? = nil, trace: TraceParent? = nil) {
         self.line = line
@@ -194,6 +196,7 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
             var record = record
             var detail = try QueueDetail(of: record)
             detail.error = error
+            if place == .done { detail.token = nil }
             if resets { detail.attempts = 0 }
             (record.group, record.order) = (place.rawValue, order)
             record.detail = try CanonicalJSON.bytes(detail)
@@ -316,13 +319,22 @@ extension Journal {
     }
 
     @discardableResult
-    static func schedule(_ item: DueItem, _ transaction: any JournalTransaction) async throws -> Bool {
-        let record = JournalRecord(
+    static func schedule(
+        _ item: DueItem,
+        sealedToken: String? = nil,
+        _ transaction: any JournalTransaction
+    ) async throws -> Bool {
+        var record = JournalRecord(
             key: JournalKey.text(item.id),
             group: QueuePlace.due.rawValue,
             order: item.dueAt.milliseconds,
             body: try CanonicalJSON.bytes(item)
         )
+        if let sealedToken {
+            var detail = QueueDetail()
+            detail.token = sealedToken
+            record.detail = try CanonicalJSON.bytes(detail)
+        }
         return try await transaction.insert(record, into: .due)
     }
 

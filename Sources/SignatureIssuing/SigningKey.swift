@@ -156,20 +156,3 @@ extension SigningKey.Algorithm {
         }
     }
 }
-
-/// The output of an `i2d` function, which is asked for its length first.
-func encoded(
-    _ what: String,
-    _ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt
-) throws(SignatureError) -> [UInt8] {
-    let count = write(nil)
-    guard count > 0 else { throw .openSSL(.internalFailure, "\(what) not encoded") }
-    var der = [UInt8](repeating: 0, count: Int(count))
-    var span = der.mutableSpan
-    let written = unsafe span.withUnsafeMutableBufferPointer { buffer in
-        var next = buffer.baseAddress
-        return unsafe write(&next)
-    }
-    guard written == count else { throw .openSSL(.internalFailure, "\(what) not encoded") }
-    return der
-}

@@ -49,6 +49,18 @@ import Testing
         #expect(String(decoding: request.body, as: UTF8.self).contains("DECLINE"))
     }
 
+    @Test("about an Advanced Commerce purchase are answered in the form of version 1")
+    func advancedCommerce() async throws {
+        let world = try World()
+        world.transport.on(.any, respond: HTTPTransportResponse(status: 202, body: []))
+        let journal = try await journal(world)
+        let answers = try world.client().consumptionAnswers(stating: { _ in
+            .advancedCommerce(AdvancedCommerceConsumption(.delivered, sampleContentProvided: false))
+        })
+        #expect(try await journal.answer(with: [answers]).answered == 1)
+        #expect(world.transport.requests.map(\.url.path) == ["/inApps/v1/transactions/consumption/1000"])
+    }
+
     @Test("get no answer without consent, and are done all the same")
     func silence() async throws {
         let world = try World()

@@ -47,6 +47,56 @@ import Testing
         #expect(sent == Sent(method: "PUT", path: "/inApps/v2/transactions/consumption/7", body: body))
     }
 
+    @Test("answer a consumption request about an Advanced Commerce purchase, in the form of version 1")
+    func advancedCommerceConsumption() async throws {
+        let sent = try await sent(status: 202) { client throws(AppStoreServerError) in
+            var information = AdvancedCommerceConsumption(.currencyChange, sampleContentProvided: true)
+            information.consumption = .partial
+            information.refundPreference = .decline
+            information.appAccountToken = UUID(uuidString: "7E3FB204-2C5A-4F64-8A63-0A6F4F6A0F2B")
+            information.accountStatus = .active
+            information.platform = .apple
+            information.accountTenure = .accountAge(days: 3)
+            information.playTime = .usage(minutes: 23_040)
+            information.lifetimePurchased = .dollars(49)
+            information.lifetimeRefunded = .dollars(0)
+            try await client.sendConsumption(information, ofTransaction: "7", customerConsented: true, in: .production)
+        }
+        let body =
+            #"{"accountTenure":2,"appAccountToken":"7e3fb204-2c5a-4f64-8a63-0a6f4f6a0f2b","consumptionStatus":2,"customerConsented":true,"deliveryStatus":4,"lifetimeDollarsPurchased":2,"lifetimeDollarsRefunded":1,"platform":1,"playTime":7,"refundPreference":2,"sampleContentProvided":true,"userStatus":1}"#
+        #expect(sent == Sent(method: "PUT", path: "/inApps/v1/transactions/consumption/7", body: body))
+    }
+
+    @Test("state nothing in version 1 that is not known")
+    func undeclaredConsumption() async throws {
+        let sent = try await sent(status: 202) { client throws(AppStoreServerError) in
+            let information = AdvancedCommerceConsumption(.delivered, sampleContentProvided: false)
+            try await client.sendConsumption(information, ofTransaction: "7", customerConsented: true, in: .production)
+        }
+        let body =
+            #"{"accountTenure":0,"appAccountToken":"","consumptionStatus":0,"customerConsented":true,"deliveryStatus":0,"lifetimeDollarsPurchased":0,"lifetimeDollarsRefunded":0,"platform":0,"playTime":0,"refundPreference":0,"sampleContentProvided":false,"userStatus":0}"#
+        #expect(sent == Sent(method: "PUT", path: "/inApps/v1/transactions/consumption/7", body: body))
+    }
+
+    @Test("place a value on Apple's scales of version 1, at both ends of each step")
+    func steps() {
+        #expect(
+            [-1, 0, 1, 49, 50, 99, 100, 499, 500, 999, 1000, 1999, 2000, .max].map {
+                AdvancedCommerceConsumption.Step.dollars($0).rawValue
+            } == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]
+        )
+        #expect(
+            [-1, 2, 3, 9, 10, 29, 30, 89, 90, 179, 180, 364, 365, .max].map {
+                AdvancedCommerceConsumption.Step.accountAge(days: $0).rawValue
+            } == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]
+        )
+        #expect(
+            [-1, 4, 5, 59, 60, 359, 360, 1439, 1440, 5759, 5760, 23_039, 23_040, .max].map {
+                AdvancedCommerceConsumption.Step.usage(minutes: $0).rawValue
+            } == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]
+        )
+    }
+
     @Test("send nothing about a customer who has not agreed, and no share above everything")
     func consent() async throws {
         let world = try World()
@@ -66,6 +116,15 @@ import Testing
             }
             #expect(error?.code == .invalidRequest)
         }
+        let error = await failure { () throws(AppStoreServerError) in
+            try await client.sendConsumption(
+                AdvancedCommerceConsumption(.delivered, sampleContentProvided: true),
+                ofTransaction: "7",
+                customerConsented: false,
+                in: .production
+            )
+        }
+        #expect(error?.code == .invalidRequest)
         #expect(world.transport.requests.isEmpty)
     }
 

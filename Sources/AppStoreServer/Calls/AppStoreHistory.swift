@@ -41,6 +41,13 @@ public struct AppStoreHistory: DeliveryHistory {
             }
             throw error.asDeliveryError("the notification history")
         }
+        let page = DeliveryHistoryPage(answer.entries.map(entry), next: answer.next)
+        let isUndecided = page.entries.contains { entry in
+            if case .failure(let error) = entry.outcome { error.code.isRetryable } else { false }
+        }
+        guard isUndecided else { return page }
+        // The revocation of a certificate that was not met before; its issuer is being asked.
+        await server.adapter.settleRevocation()
         return DeliveryHistoryPage(answer.entries.map(entry), next: answer.next)
     }
 

@@ -3,14 +3,20 @@ public import LifecycleEvents
 
 /// Answers Apple's questions about refunds (`CONSUMPTION_REQUEST`) as your callback says. Apple waits twelve hours.
 public struct ConsumptionAnswers: OwedAnswers {
-    private let server: AppStoreServer
-    private let information: @Sendable (OwedAnswer) async -> ConsumptionInformation?
+    /// Your statement about a purchase, in the form that Apple takes for it.
+    @nonexhaustive
+    public enum Statement: Hashable, Sendable {
+        /// For all purchases but those of Advanced Commerce.
+        case standard(ConsumptionInformation)
+        /// For purchases of Advanced Commerce.
+        case advancedCommerce(AdvancedCommerceConsumption)
+    }
 
-    init(
-        _ server: AppStoreServer,
-        _ information: @escaping @Sendable (OwedAnswer) async -> ConsumptionInformation?
-    ) {
-        (self.server, self.information) = (server, information)
+    private let server: AppStoreServer
+    private let statement: @Sendable (OwedAnswer) async -> Statement?
+
+    init(_ server: AppStoreServer, _ statement: @escaping @Sendable (OwedAnswer) async -> Statement?) {
+        (self.server, self.statement) = (server, statement)
     }
 
     /// True for a question about the client's app, in an environment that it asks.
@@ -26,17 +32,35 @@ public struct ConsumptionAnswers: OwedAnswers {
     public func answer(_ owed: OwedAnswer) async throws(DeliveryError) {
         guard case .refundRequested(let request) = owed.event.event,
             let environment = server.environment(owed.event.environment),
-            let information = await information(owed)
+            let statement = await statement(owed)
         else { return }
         do throws(AppStoreServerError) {
+            try await send(statement, about: request.transaction, to: environment)
+        } catch {
+            throw error.asDeliveryError("the answer about a refund")
+        }
+    }
+
+    private func send(
+        _ statement: Statement,
+        about transaction: String,
+        to environment: AppStoreServer.Environment
+    ) async throws(AppStoreServerError) {
+        switch statement {
+        case .standard(let information):
             try await server.sendConsumption(
                 information,
-                ofTransaction: request.transaction,
+                ofTransaction: transaction,
                 customerConsented: true,
                 in: environment
             )
-        } catch {
-            throw error.asDeliveryError("the answer about a refund")
+        case .advancedCommerce(let information):
+            try await server.sendConsumption(
+                information,
+                ofTransaction: transaction,
+                customerConsented: true,
+                in: environment
+            )
         }
     }
 }
@@ -49,7 +73,17 @@ extension AppStoreServer {
     public func consumptionAnswers(
         _ information: @escaping @Sendable (OwedAnswer) async -> ConsumptionInformation?
     ) -> ConsumptionAnswers {
-        ConsumptionAnswers(self, information)
+        ConsumptionAnswers(self) { owed in await information(owed).map { .standard($0) } }
+    }
+
+    /// Answers Apple's questions about refunds, also of Advanced Commerce purchases, for a journal's `answer(with:)`.
+    ///
+    /// - Parameter statement: your statement about the purchase; nil, so that nothing is sent, if the customer did not
+    ///   consent to sharing it, or if you have nothing to say.
+    public func consumptionAnswers(
+        stating statement: @escaping @Sendable (OwedAnswer) async -> ConsumptionAnswers.Statement?
+    ) -> ConsumptionAnswers {
+        ConsumptionAnswers(self, statement)
     }
 
     /// The server of a store's world, if it may be asked.

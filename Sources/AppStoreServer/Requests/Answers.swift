@@ -29,12 +29,14 @@ extension AppStoreServer {
         }
     }
 
-    /// Runs a check of something signed. Data that Apple's answer holds and that does not verify is never used.
+    /// Runs a check of something signed. Data that Apple's answer holds and that does not verify is never used. Only the
+    /// revocation of certificates can be undecided for now.
     static func verifying<Value>(_ verify: () throws(DeliveryError) -> Value) throws(AppStoreServerError) -> Value {
         do throws(DeliveryError) {
             return try verify()
         } catch {
-            throw AppStoreServerError(.unreadable, "answer: \(error)", underlying: error)
+            let code: AppStoreServerError.Code = error.code.isRetryable ? .unavailable : .unreadable
+            throw AppStoreServerError(code, "answer: \(error)", underlying: error)
         }
     }
 

@@ -91,12 +91,17 @@ public struct AppleJWSVerifier: Sendable {
         return ends?.max().map { Date(millisecondsSince1970: $0) }
     }
 
+    /// The effect of revocation.
+    var revocation: AppleRevocation { verification.revocation.revocation }
+
     /// The verifier for a channel. Apple's servers answer over TLS with data of any age, such as their record of past
     /// notifications; and a device keeps old data.
     func taking(_ channel: Origin.Channel) -> AppleJWSVerifier {
         var verifier = self
         switch channel {
-        case .history, .refetch: verifier.verification.maximumAge = nil
+        case .history, .refetch:
+            verifier.verification.maximumAge = nil
+            verifier.verification.revocation.acceptsExpired = true
         case .clientUpload: verifier.verification.maximumAge = maximumUploadAge
         default: break
         }

@@ -33,6 +33,7 @@ struct SignedDataVerification: Sendable {
     private let futureSkew: Int64
     /// In milliseconds; nil for any age.
     var maximumAge: Int64?
+    var revocation: RevocationJudgement
 
     init(_ configuration: AppleAdapter.Configuration) throws(ConfigurationError) {
         isSigned = configuration.environments.contains(where: \.isSigned)
@@ -49,6 +50,7 @@ struct SignedDataVerification: Sendable {
         certificateTime = configuration.certificateTime
         futureSkew = configuration.maximumFutureSkew.wholeMilliseconds
         maximumAge = configuration.maximumAge?.wholeMilliseconds
+        revocation = RevocationJudgement(revocation: configuration.revocation)
     }
 
     /// - Parameters:
@@ -132,6 +134,7 @@ struct SignedDataVerification: Sendable {
             throw DeliveryError(.untrusted, "\(role): a certificate is expired or not yet valid")
         }
         try window.checkAge(of: signedDate, receivedAt: received, named: name, isAuthentic: isAuthentic)
+        if let chain { try revocation.require(chain, receivedAt: receivedAt, role: role) }
         let evidence = chain.map { Origin.Evidence(.jwsX5C, key: $0.leafFingerprint) }
         return VerifiedPayload(
             bytes: payload,

@@ -120,6 +120,23 @@ public struct PlayDeveloperAPI: Sendable {
         return await get(packageName, ["orders", .init(orderID)])
     }
 
+    /// Answers Google's question about a chargeback (`orders.reviewrefund`). Only the first answer counts.
+    ///
+    /// - Parameters:
+    ///   - orderID: the order in dispute.
+    ///   - packageName: the app.
+    ///   - token: the `pendingRefundToken` of the notification.
+    ///   - review: your view.
+    public func reviewRefund(
+        ofOrder orderID: String,
+        packageName: String,
+        token: Secret,
+        _ review: RefundReview
+    ) async -> PlayAnswer {
+        guard OrderID.isValid(orderID), let body = review.body(token: token) else { return .refusedHere }
+        return await ask(.post, ["orders", .init(orderID, verb: "reviewrefund")], of: packageName, body: body)
+    }
+
     /// Orders, a hundred to an answer (`orders.batchget`). Where one of a hundred is not found, none of them is.
     public func orders(_ orderIDs: [String], packageName: String) async -> [PlayAnswer] {
         var distinct: [String] = []
@@ -182,7 +199,7 @@ extension PlayDeveloperAPI {
         return await ask(.post, path, of: packageName, body: body)
     }
 
-    private func get(
+    func get(
         _ packageName: String,
         _ path: [HTTPSURL.PathSegment],
         query: [HTTPSURL.QueryItem] = []
@@ -252,7 +269,7 @@ extension PlayDeveloperAPI {
             body: body
         )
         if !body.isEmpty { try request.setHeader("Content-Type", to: "application/json") }
-        // An acknowledgement does the same the second time.
+        // An acknowledgement does the same the second time, and a second review nothing.
         request.isIdempotent = true
         return request
     }

@@ -149,7 +149,11 @@ struct ResolutionMapping {
         case .voidedPurchase(let hint):
             return try voided(hint)
         case .pendingRefundReview(let review):
-            return normalization(of: refundReview(review))
+            var result = normalization(of: refundReview(review))
+            if let token = review.pendingRefundToken {
+                for event in result.events { result.answerTokens[event.id] = Secret(token.value) }
+            }
+            return result
         case .test:
             return normalization(of: notice(.notice(.init(.test))))
         case .unknown:

@@ -52,10 +52,17 @@ public struct Normalization: Hashable, Sendable, Codable {
         get { carried.handles }
         set { carried.handles = newValue }
     }
+    /// The secrets that the store gave for answers to these events, such as the token of a refund review. They go along to the
+    /// journal as ``handles`` do.
+    public var answerTokens: [EventID: Secret] {
+        get { carried.answerTokens }
+        set { carried.answerTokens = newValue }
+    }
     private var carried = Carried()
 
     private struct Carried: Hashable {
         var handles: [PurchaseHandle] = []
+        var answerTokens: [EventID: Secret] = [:]
         static func == (lhs: Carried, rhs: Carried) -> Bool { true }
         func hash(into hasher: inout Hasher) {}
     }

@@ -6,13 +6,21 @@ public struct OwedAnswer: Sendable {
     public var event: NormalizedEvent
     /// How the store has to be asked about the purchase, if a name does not suffice.
     public var handle: PurchaseHandle?
+    /// The secret that the store gave for the answer, if it gave one and it was kept.
+    public var token: Secret?
     /// By when the store wants it.
     public var deadline: Date?
 
     /// Describes a duty.
-    public init(_ event: NormalizedEvent, handle: PurchaseHandle? = nil, deadline: Date? = nil) {
+    public init(
+        _ event: NormalizedEvent,
+        handle: PurchaseHandle? = nil,
+        token: Secret? = nil,
+        deadline: Date? = nil
+    ) {
         self.event = event
         self.handle = handle
+        self.token = token
         self.deadline = deadline
     }
 }

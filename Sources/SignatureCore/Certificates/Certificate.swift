@@ -167,6 +167,19 @@ extension Certificate {
         return try P256PublicKey(uncompressedPoint: octets.span)
     }
 
+    /// Where its authority answers for it, as it says itself (RFC 5280 §4.2.2.1).
+    package var statusResponders: [String] {
+        guard let list = unsafe X509_get1_ocsp(object.pointer) else {
+            ERR_clear_error()
+            return []
+        }
+        // The list is ours, with all that is in it, until it is freed here.
+        defer { unsafe X509_email_free(list) }
+        return (0..<max(unsafe lifecycle_string_stack_count(list), 0)).compactMap { index in
+            unsafe lifecycle_string_stack_value(list, index).map { unsafe String(cString: $0) }
+        }
+    }
+
     private var flags: UInt32 { unsafe X509_get_extension_flags(object.pointer) }
 
     // libcrypto answers all ones where there is no key usage, so everything is allowed.

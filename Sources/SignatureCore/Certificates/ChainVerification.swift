@@ -55,6 +55,7 @@ package struct ChainVerification: Sendable {
 
         // Of several issues of one root any that ends the path will do, each for as long as it is valid itself.
         var validity: [ClosedRange<Int64>] = []
+        var ends: [Certificate] = []
         var failure: SignatureError?
         for anchor in candidates {
             do throws(SignatureError) {
@@ -66,13 +67,14 @@ package struct ChainVerification: Sendable {
             let first = max(leaf.notBefore, intermediate.notBefore, anchor.certificate.notBefore)
             let last = min(leaf.notAfter, intermediate.notAfter, anchor.certificate.notAfter)
             if first <= last { validity.append(first...last) }
+            ends.append(anchor.certificate)
         }
         if validity.isEmpty, let failure { throw failure }
 
         let chain = ValidatedChain(
             leafKey: leafKey,
             validity: validity,
-            leafFingerprint: leaf.fingerprint.hexadecimal
+            certificates: [leaf, intermediate] + ends.prefix(1)
         )
         if let time, !chain.isValid(at: time) {
             throw SignatureError(.validity, "a certificate of the chain is expired or not yet valid")

@@ -8,11 +8,14 @@ package final class ValidatedChain: Sendable {
     package let validity: [ClosedRange<Int64>]
     /// The SHA-256 of the leaf certificate, in hexadecimal.
     package let leafFingerprint: String
+    /// Leaf, intermediate and trust anchor.
+    package let certificates: [Certificate]
 
-    init(leafKey: P256PublicKey, validity: [ClosedRange<Int64>], leafFingerprint: String) {
+    init(leafKey: P256PublicKey, validity: [ClosedRange<Int64>], certificates: [Certificate]) {
         self.leafKey = leafKey
         self.validity = validity
-        self.leafFingerprint = leafFingerprint
+        self.certificates = certificates
+        leafFingerprint = certificates.first?.fingerprint.hexadecimal ?? ""
     }
 
     /// True if the path is valid at this time.

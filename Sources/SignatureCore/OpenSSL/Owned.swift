@@ -98,6 +98,22 @@ package enum BasicIOObject: ForeignType {
     package static func free(_ pointer: OpaquePointer) { unsafe BIO_free_all(pointer) }
 }
 
+package enum StatusRequestObject: ForeignType {
+    package static func free(_ pointer: OpaquePointer) { unsafe OCSP_REQUEST_free(pointer) }
+}
+
+package enum StatusResponseObject: ForeignType {
+    package static func free(_ pointer: OpaquePointer) { unsafe OCSP_RESPONSE_free(pointer) }
+}
+
+package enum StatusAnswerObject: ForeignType {
+    package static func free(_ pointer: OpaquePointer) { unsafe OCSP_BASICRESP_free(pointer) }
+}
+
+package enum CertificateIDObject: ForeignType {
+    package static func free(_ pointer: OpaquePointer) { unsafe OCSP_CERTID_free(pointer) }
+}
+
 package enum CipherContextObject: ForeignType {
     package static func free(_ pointer: OpaquePointer) { unsafe EVP_CIPHER_CTX_free(pointer) }
 }
