@@ -48,16 +48,18 @@ struct QuestionRow {
 
     /// Notes that the question was asked and is still open.
     ///
+    /// - Parameter isAnswered: false if the answer could not be used.
     /// - Returns: true if it will be asked again.
-    mutating func postpone(at time: Int64, maximumAttempts: Int) -> Bool {
+    mutating func postpone(at time: Int64, maximumAttempts: Int, isAnswered: Bool) -> Bool {
         guard let question = detail.question else { return false }
-        if question == detail.requested {
+        if question == detail.requested, isAnswered {
             (detail.requested, detail.question, detail.attempts) = (nil, nil, 0)
             return false
         }
         detail.attempts += 1
         guard detail.attempts < maximumAttempts else {
             detail.exhausted.append(question)
+            if question == detail.requested { detail.requested = nil }
             (detail.question, detail.attempts) = (nil, 0)
             return false
         }
@@ -86,7 +88,7 @@ struct QuestionRow {
             }
             record.body = try CanonicalJSON.bytes(DueItem(question))
         } else {
-            record.group = QueuePlace.silent.rawValue
+            record.group = (detail.exhausted.isEmpty ? QueuePlace.silent : .exhausted).rawValue
             record.body = []
         }
         record.detail = try CanonicalJSON.bytes(detail)
@@ -122,6 +124,19 @@ extension Journal {
             )
             return try await transaction.records(selection, in: .due).map {
                 try CanonicalJSON.value(DueItem.self, from: $0.body)
+            }
+        }
+    }
+
+    /// The questions that were asked as often as is of use, and that nothing has settled since. They are asked again when the state
+    /// raises another question, by ``askAgain(about:)``, and by ``refetch(_:with:)``.
+    ///
+    /// - Throws: ``JournalError``.
+    public func exhaustedQuestions(limit: Int = 100) async throws(JournalError) -> [OpenQuestion] {
+        try await read { transaction in
+            let selection = JournalSelection(group: QueuePlace.exhausted.rawValue, limit: limit)
+            return try await transaction.records(selection, in: .due).flatMap { record in
+                try CanonicalJSON.value(QuestionRow.Detail.self, from: record.detail).exhausted
             }
         }
     }

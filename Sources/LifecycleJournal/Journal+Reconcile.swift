@@ -12,7 +12,9 @@ extension Journal {
         public var open = 0
         /// How many of those no provider could say anything about: it does not know the purchase, or how to ask is not known.
         public var unknown = 0
-        /// How many were asked as often as is of use, and are given up. Look at them by hand.
+        /// How many of those a provider answered, or refused, in a way that cannot be used.
+        public var unusable = 0
+        /// How many were asked as often as is of use, and are given up. Look at them by hand: ``Journal/exhaustedQuestions(limit:)``.
         public var exhausted = 0
         /// How many events were not known before.
         public var newEvents = 0
@@ -32,7 +34,8 @@ extension Journal {
     /// notification, a charge failed and nothing followed, grace has no end, a pause is over, or two statements
     /// contradict each other. It is written with the change that raises it, and goes when an answer or a notification
     /// settles it. An open question is asked again after one, two, four hours and so on, eight times in all; one about
-    /// a failed charge in days.
+    /// a failed charge in days. An answer that cannot be used settles nothing either. A question that is given up is
+    /// reported to the observer, and is in ``exhaustedQuestions(limit:)``.
     ///
     /// Any number of processes may run this at once. No answer ends access by leaving a fact out, and a failed question
     /// changes no state.
@@ -158,15 +161,18 @@ private struct Round {
         guard try await journal.write({ try await $0.update(taken, in: .due) }) else { return }
         let question = try await journal.question(about: lineage, at: time)
         let results = try await ask(question)
-        guard results != nil || failure == nil else {
-            // It could not be asked: that is no attempt, and its turn comes in the next round.
+        guard results != nil || failure?.saysNothing != true else {
+            // It could not be asked: that is no attempt, and its turn comes in the next round, after the others. If it is the
+            // question that its provider fails at, it does not keep the others from being asked.
             return try await journal.write { transaction in
                 var row = try await QuestionRow(of: lineage, transaction)
                 guard row.record?.version == record.version + 1 else { return }
-                row.dueAt = record.order
+                row.dueAt = time.milliseconds
                 try await row.write(transaction)
             }
         }
+        // A failure of another kind is an answer that cannot be used: the next attempt may bring the same.
+        let isUnusable = results == nil && failure != nil
         report.asked += 1
         let outcome = try await journal.write { transaction in
             var outcome = Outcome()
@@ -175,8 +181,13 @@ private struct Round {
             }
             var row = try await QuestionRow(of: lineage, transaction)
             guard row.detail.question.map(DueItem.init) == item else { return outcome }
-            let isRequested = row.detail.question == row.detail.requested
-            let isPostponed = row.postpone(at: time.milliseconds, maximumAttempts: Self.maximumAttempts)
+            // The host's own question is answered by any answer.
+            let isRequested = row.detail.question == row.detail.requested && !isUnusable
+            let isPostponed = row.postpone(
+                at: time.milliseconds,
+                maximumAttempts: Self.maximumAttempts,
+                isAnswered: !isUnusable
+            )
             outcome.isOpen = isPostponed
             outcome.isExhausted = !isPostponed && !isRequested
             try await row.write(transaction)
@@ -195,7 +206,12 @@ private struct Round {
         } else {
             report.settled += 1
         }
-        if results == nil { report.unknown += 1 }
+        if isUnusable {
+            report.unusable += 1
+        } else if results == nil {
+            report.unknown += 1
+        }
+        if outcome.isExhausted { journal.observer.observe(.questionExhausted(item)) }
     }
 
     private struct Outcome {
@@ -225,9 +241,10 @@ private struct Round {
                 try? await journal.clock.sleep(for: source.pace)
                 if case .stated(let results) = answer { return results }
             } catch {
-                failure = error
+                // Another source's failure to answer must not pass for an answer of this one.
+                if failure?.saysNothing != true { failure = error }
                 // The next question would meet the same trouble.
-                if error.code == .unavailable || error.code == .denied {
+                if error.saysNothing {
                     stopped[place] = error.code
                     report.stopped[name] = error.code
                 }
@@ -235,4 +252,9 @@ private struct Round {
         }
         return nil
     }
+}
+
+extension DeliveryError {
+    /// True if the provider was not asked: that says nothing about the purchase.
+    fileprivate var saysNothing: Bool { code == .unavailable || code == .denied }
 }

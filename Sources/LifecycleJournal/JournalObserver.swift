@@ -20,6 +20,8 @@ public enum JournalObservation: Sendable {
     case gaveUp(JournalTable)
     /// A delivery of this source was not kept, since its quarantine is full. Replay or discard what is in it.
     case quarantineFull(source: String)
+    /// A provider was asked about a purchase as often as is of use, and nothing settled the question.
+    case questionExhausted(DueItem)
     /// A duty could not be done, and in the last third of its time is still owed.
     case deadlineNear(DueItem)
 }

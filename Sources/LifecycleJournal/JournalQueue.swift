@@ -13,6 +13,8 @@ enum QueuePlace: String {
     case silent
     /// It is a question to a provider. The journal asks it itself when it is due.
     case question
+    /// Its questions were asked as often as is of use.
+    case exhausted
 }
 
 /// The journal's notes about a row in a queue.

@@ -36,6 +36,7 @@ final class ManualTime: Sendable {
     private let value: Mutex<Date>
     init(_ value: Date) { self.value = Mutex(value) }
     var now: Date { value.withLock { $0 } }
+    func set(_ date: Date) { value.withLock { $0 = date } }
     func advance(_ seconds: TimeInterval) { value.withLock { $0.addTimeInterval(seconds) } }
 }
 

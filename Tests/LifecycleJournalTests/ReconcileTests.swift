@@ -58,6 +58,34 @@ final class Answerer: LineageQuestions {
     }
 }
 
+/// An observer of questions that are given up.
+private struct Watching: JournalObserver {
+    let see: @Sendable (DueItem) -> Void
+
+    init(_ see: @escaping @Sendable (DueItem) -> Void) { self.see = see }
+
+    func observe(_ observation: JournalObservation) {
+        if case .questionExhausted(let item) = observation { see(item) }
+    }
+}
+
+/// A provider that fails at one purchase.
+private final class Poisoned: LineageQuestions {
+    let provider: Provider = .apple
+    let pace: Duration = .zero
+    let lineage: String
+    let asked = Mutex<[String]>([])
+
+    init(lineage: String) { self.lineage = lineage }
+
+    func ask(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer {
+        let id = question.names.first?.id ?? ""
+        asked.withLock { $0.append(id) }
+        if id == lineage { throw DeliveryError(.unavailable, "") }
+        return .unknown
+    }
+}
+
 @Suite("A journal asks providers about what is due", .timeLimit(.minutes(5)))
 struct ReconcileTests {
     static let start = Date(timeIntervalSince1970: 1_800_000_000)
@@ -208,6 +236,60 @@ struct ReconcileTests {
         #expect((report.asked, report.settled) == (1, 1))
         #expect(report.stopped == ["apple": .denied])
         #expect((refused.asked.count, other.asked.count) == (1, 1))
+    }
+
+    @Test(
+        "eight times in all where the answer cannot be used, and says so; a question of the host's own, too",
+        arguments: [false, true]
+    )
+    func unusable(isRequested: Bool) async throws {
+        let seen = Mutex<[DueItem]>([])
+        let time = time
+        let journal = Journal(
+            MemoryJournal(),
+            observer: Watching { item in seen.withLock { $0.append(item) } },
+            clock: TestClock(jumping: true),
+            now: { time.now }
+        )
+        let apple = Answerer(.apple, .failure(DeliveryError(.malformed, "")))
+        try await journal.apply(Self.bought)
+        time.advance(30 * Self.day + (isRequested ? -7200 : 3600))
+        if isRequested { try await journal.askAgain(about: .apple) }
+        var reports: [Journal.Reconciliation] = []
+        for _ in 0..<400 {
+            let report = try await journal.reconcile(with: [apple])
+            if report.asked > 0 { reports.append(report) }
+            #expect(report.stopped == [:])
+            time.advance(3600)
+        }
+        // The purchase's own question is open when the host's is given up.
+        #expect(apple.asked.count == (isRequested ? 16 : 8))
+        #expect(reports.allSatisfy { $0.unusable == 1 && $0.unknown == 0 && $0.settled == 0 })
+        #expect(reports.map(\.exhausted).reduce(0, +) == (isRequested ? 2 : 1))
+        #expect(seen.withLock { $0.map(\.kind) } == (isRequested ? ["requested", "renewal_due"] : ["renewal_due"]))
+        #expect(try await journal.exhaustedQuestions().map(\.reason) == [.renewalDue])
+        // An answer that can be used settles it after all.
+        apple.answer(.success(.stated([Self.renewed])))
+        try await journal.refetch(Self.lineage, with: [apple])
+        #expect(try await journal.exhaustedQuestions().isEmpty)
+    }
+
+    @Test("everyone else too, where a provider fails at one purchase again and again")
+    func poison() async throws {
+        let journal = journal()
+        for index in 0..<5 {
+            let lineage = SubscriptionID(store: .appStore, environment: .production, id: "\(index)")
+            try await journal.apply(
+                Self.statement(of: lineage, at: 0, from: 0, until: Self.day + Double(index), transaction: "\(index)")
+            )
+        }
+        time.advance(2 * Self.day)
+        let apple = Poisoned(lineage: "0")
+        for _ in 0..<3 {
+            #expect(try await journal.reconcile(with: [apple]).stopped == ["apple": .unavailable])
+            time.advance(60)
+        }
+        #expect(Set(apple.asked.withLock { $0 }) == ["0", "1", "2", "3", "4"])
     }
 
     @Test("the store before a relay, and the relay where the store knows nothing")

@@ -7,12 +7,15 @@ import Stripe
 import Testing
 
 @Suite("A backfill from Stripe's events", .timeLimit(.minutes(5))) struct StripeBackfillTests {
-    /// Stripe's list of events, newest first and by pages, as `GET /v1/events` gives it.
+    /// Stripe's list of events as `GET /v1/events` gives it: the newest first, by pages, in both directions from an element.
     static func serve(_ deliveries: [Delivery], pageSize: Int, at now: Date) -> StubTransport {
         let transport = StubTransport()
-        let events = deliveries.reversed().map { String(decoding: $0.body, as: UTF8.self) }
-        let ids = deliveries.reversed().map { delivery in
-            ((try? JSONSerialization.jsonObject(with: Data(delivery.body))) as? [String: Any])?["id"] as? String ?? ""
+        let events = deliveries.reversed().map { delivery in
+            let fields = (try? JSONSerialization.jsonObject(with: Data(delivery.body))) as? [String: Any]
+            return (
+                id: fields?["id"] as? String ?? "", created: fields?["created"] as? Int ?? 0,
+                body: String(decoding: delivery.body, as: UTF8.self)
+            )
         }
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
@@ -20,16 +23,29 @@ import Testing
         formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
         let date = formatter.string(from: now)
         transport.on(.any) { request throws(HTTPTransportError) in
-            let query = request.url.query ?? ""
-            guard request.url.path == "/v1/events",
-                query.contains("created%5Bgte%5D=") || query.contains("created[gte]=")
+            let query = (request.url.query ?? "").split(separator: "&").map { item in
+                item.split(separator: "=", maxSplits: 1).map { String($0).removingPercentEncoding ?? "" }
+            }
+            func value(_ name: String) -> String? { query.first { $0.first == name }?.last }
+            guard request.url.path == "/v1/events", let from = value("created[gte]").flatMap({ Int($0) }),
+                let until = value("created[lte]").flatMap({ Int($0) })
             else { return HTTPTransportResponse(status: 404, body: []) }
-            let after = query.split(separator: "&").first { $0.hasPrefix("starting_after=") }?.dropFirst(15)
-            let first = after.flatMap { ids.firstIndex(of: String($0)) }.map { $0 + 1 } ?? 0
-            let page = events[first...].prefix(pageSize)
-            let hasMore = first + page.count < events.count
-            let body =
-                #"{"object":"list","url":"/v1/events","has_more":\#(hasMore),"data":[\#(page.joined(separator: ","))]}"#
+            let listed = events.filter { (from...max(from, until)).contains($0.created) }
+            let page: ArraySlice<(id: String, created: Int, body: String)>
+            let hasMore: Bool
+            if let end = value("ending_before") {
+                guard let index = listed.firstIndex(where: { $0.id == end }) else {
+                    return HTTPTransportResponse(status: 400, body: [])
+                }
+                page = listed[..<index].suffix(pageSize)
+                hasMore = page.startIndex > 0
+            } else {
+                let after = value("starting_after").flatMap { id in listed.firstIndex { $0.id == id } }
+                page = listed[(after.map { $0 + 1 } ?? 0)...].prefix(pageSize)
+                hasMore = page.endIndex < listed.count
+            }
+            let data = page.map(\.body).joined(separator: ",")
+            let body = #"{"object":"list","url":"/v1/events","has_more":\#(hasMore),"data":[\#(data)]}"#
             return HTTPTransportResponse(status: 200, headers: ["Date": date], body: Array(body.utf8))
         }
         return transport
@@ -39,14 +55,14 @@ import Testing
     func losses(pageSize: Int) async throws {
         let life = try StripeLife()
         let end = try #require(life.deliveries.last).receivedAt.addingTimeInterval(3600)
-        let now: @Sendable () -> Date = { end }
+        let time = ManualTime(StripeLife.start)
+        let now: @Sendable () -> Date = { time.now }
         var configuration = StripeAdapter.Configuration(signingSecrets: [life.simulator.signingSecret])
-        configuration.lookup = .init(
-            transport: Self.serve(life.deliveries, pageSize: pageSize, at: end),
-            apiKey: Secret("rk_test_backfill")
-        )
+        let transport = Self.serve(life.deliveries, pageSize: pageSize, at: end)
+        configuration.lookup = .init(transport: transport, apiKey: Secret("rk_test_backfill"))
         let history = try #require(try StripeAdapter(configuration).history())
         let whole = Journal(MemoryJournal(), now: now)
+        time.set(end)
         for delivery in life.deliveries { #expect(await whole.receive(delivery, with: life.adapter).status == 200) }
         let expected = try await whole.events(limit: 10_000)
         #expect(expected.count > 3)
@@ -55,21 +71,68 @@ import Testing
             for (index, delivery) in life.deliveries.enumerated() where index % 4 < round {
                 _ = await journal.receive(delivery, with: life.adapter)
             }
-            let report = try await journal.backfill(from: history, since: StripeLife.start)
-            #expect(report.unreadable == 0)
-            #expect(report.pages == (life.deliveries.count + pageSize - 1) / pageSize)
+            time.set(StripeLife.start)
+            // Stripe remembers thirty days.
+            while time.now < end {
+                time.set(min(time.now.addingTimeInterval(25 * 86_400), end))
+                let asked = transport.requests.count
+                let report = try await journal.backfill(from: history, since: StripeLife.start)
+                #expect(report.unreadable == 0 && report.gap == nil)
+                // The search for the oldest event takes no more requests than the seconds can be halved.
+                let pages = (report.deliveries + pageSize - 1) / pageSize
+                #expect(report.pages <= pages + 2)
+                #expect(transport.requests.count - asked <= pages + 2 + 50)
+            }
             let healed = try await journal.events(limit: 10_000)
             #expect(Set(healed.map(\.event.event.id)) == Set(expected.map(\.event.event.id)))
             #expect(Set(healed.map(\.event.event.id)).count == healed.count)
+            if round == 0 {
+                // The history leads from the oldest event to the newest, as the webhook did: the same is news.
+                #expect(
+                    healed.map { [$0.event.event.id.description, $0.event.disposition.rawValue] }
+                        == expected.map { [$0.event.event.id.description, $0.event.disposition.rawValue] }
+                )
+            }
             for lineage in Set(expected.compactMap(\.event.event.subscription)) {
                 let state = try await journal.state(of: lineage)
                 let other = try await whole.state(of: lineage)
-                for day in 0..<400 {
+                for day in stride(from: 0, to: 400, by: 8) {
                     let time = StripeLife.start.addingTimeInterval(Double(day) * 86_400)
                     #expect(state?.access(at: time).isGranted == other?.access(at: time).isGranted, "day \(day)")
                 }
             }
         }
+    }
+
+    @Test("reads a second with more events than a page, and begins again where an event is no longer kept")
+    func crowdedSecond() async throws {
+        let life = try StripeLife()
+        let first = try #require(life.deliveries.first)
+        // The same event under twelve ids, of one second.
+        let copies = (0..<12).map { number in
+            var copy = first
+            let text = String(decoding: first.body, as: UTF8.self)
+            let id = text.range(of: #"evt_[A-Za-z0-9_]*"#, options: .regularExpression).map { String(text[$0]) } ?? ""
+            copy = Delivery(
+                headers: first.headers,
+                body: Array(text.replacingOccurrences(of: id, with: "evt_copy\(number)").utf8),
+                receivedAt: first.receivedAt
+            )
+            return copy
+        }
+        let end = first.receivedAt.addingTimeInterval(3600)
+        var configuration = StripeAdapter.Configuration(signingSecrets: [life.simulator.signingSecret])
+        let transport = Self.serve(copies, pageSize: 5, at: end)
+        configuration.lookup = .init(transport: transport, apiKey: Secret("rk_test_backfill"))
+        let history = try #require(try StripeAdapter(configuration).history())
+        let journal = Journal(MemoryJournal(), now: { end })
+        let report = try await journal.backfill(from: history, since: StripeLife.start)
+        #expect(report.deliveries == 12)
+        let window = StripeLife.start..<end
+        let error = await #expect(throws: DeliveryError.self) {
+            try await history.page(of: window, at: "evt_forgotten")
+        }
+        #expect(error?.code == .stale)
     }
 
     @Test("stops at a key without the right, and notes nothing")

@@ -36,10 +36,81 @@ struct CustomerQuestionTests {
         let renewed = ClientTests.item([
             "current_period_starts_at": .integer(t1), "current_period_ends_at": .integer(t2), "ends_at": .integer(t2),
         ])
+        transport.on(.init(where: Self.isProduct), respond: ClientTests.response(200, Self.product("pro_m")))
         transport.on(.any, respond: ClientTests.response(200, ClientTests.list([renewed, ClientTests.item()])))
         let client = try ClientTests.client(transport)
         #expect(Self.hasAccess(try await client.ask(Self.question())) == true)
-        #expect(transport.requests.map(\.url.query) == ["store_subscription_identifier=O1"])
+        #expect(transport.requests.map(\.url.query) == ["store_subscription_identifier=O1", nil])
+    }
+
+    static let isProduct: @Sendable (HTTPTransportRequest) -> Bool = { $0.url.path.contains("/products/") }
+
+    static func product(_ name: String) -> String {
+        #"{"object":"product","id":"prod1","store_identifier":"\#(name)"}"#
+    }
+
+    /// The products of the periods that an answer states.
+    static func products(_ answer: LineageAnswer) -> [String] {
+        guard case .stated(let results) = answer else { return [] }
+        return results.flatMap(\.statements).flatMap(\.facts).compactMap { fact in
+            switch fact {
+            case .period(let period): period.product
+            case .purchase(let purchase): purchase.product
+            default: nil
+            }
+        }
+    }
+
+    @Test("with the product that the store sells, which is asked for once, and never guessed")
+    func productNames() async throws {
+        // The upgrade was lost: the journal knows the old product.
+        let transport = StubTransport()
+        transport.on(.init(where: Self.isProduct), respond: ClientTests.response(200, Self.product("max_m")))
+        transport.on(.any, respond: ClientTests.response(200, ClientTests.list([ClientTests.item()])))
+        let client = try ClientTests.client(transport)
+        for _ in 0..<2 { #expect(Self.products(try await client.ask(Self.question())) == ["max_m"]) }
+        #expect(transport.requests.count { Self.isProduct($0) } == 1)
+
+        // A product that RevenueCat does not know leaves the period out.
+        let unknown = StubTransport()
+        unknown.on(.init(where: Self.isProduct), respond: ClientTests.response(404, "{}"))
+        unknown.on(.any, respond: ClientTests.response(200, ClientTests.list([ClientTests.item()])))
+        #expect(Self.products(try await ClientTests.client(unknown).ask(Self.question())) == [])
+
+        // A promotional subscription has none.
+        let promotional = StubTransport()
+        promotional.on(
+            .any,
+            respond: ClientTests.response(200, ClientTests.list([ClientTests.item(["product_id": .null])]))
+        )
+        #expect(Self.products(try await ClientTests.client(promotional).ask(Self.question())) == ["pro_m"])
+        #expect(promotional.requests.count == 1)
+
+        // Google Play's have base plans.
+        let play = StubTransport()
+        play.on(.init(where: Self.isProduct), respond: ClientTests.response(200, Self.product("pro:monthly")))
+        play.on(.any, respond: ClientTests.response(200, ClientTests.list([ClientTests.item(["store": "play_store"])])))
+        let order = SubscriptionID(store: .playStore, environment: .production, id: "GPA.1")
+        #expect(Self.products(try await ClientTests.client(play).ask(Self.question(order))) == ["pro:monthly"])
+    }
+
+    @Test(
+        "and are unusable where RevenueCat answers with something else, so that they are not asked about for ever",
+        arguments: [
+            (200, #"{"object":"list","items":[{"environment":17}]}"#, DeliveryError.Code.malformed),
+            (200, "<html>", .unavailable),
+            (400, #"{"object":"error","type":"parameter_error","message":"no","retryable":false}"#, .malformed),
+            (401, #"{"object":"error","type":"authentication_error","message":"no","retryable":false}"#, .denied),
+            (403, "{}", .denied),
+            (429, #"{"object":"error","type":"rate_limit_error","retryable":true}"#, .unavailable),
+        ]
+    )
+    func unusable(status: Int, body: String, code: DeliveryError.Code) async throws {
+        let transport = StubTransport()
+        transport.on(.any, respond: ClientTests.response(status, body))
+        let client = try ClientTests.client(transport)
+        let error = await #expect(throws: DeliveryError.self) { try await client.ask(Self.question()) }
+        #expect(error?.code == code)
     }
 
     @Test("by the customer in the older version, and by the product")

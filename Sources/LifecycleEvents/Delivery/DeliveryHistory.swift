@@ -3,6 +3,9 @@ public import FoundationEssentials
 /// A provider's memory of its deliveries, from which a host reads those that it missed while it was down.
 ///
 /// Facts and ids are those of the webhook, so reading a known delivery again does no harm.
+///
+/// Pages lead from the oldest delivery to the newest, in whichever order the provider lists them. A delivery that is taken in after
+/// a newer one is news of the past: it is stored as superseded, and a host does not act on it.
 public protocol DeliveryHistory: Sendable {
     /// Tells this history from every other one that a host reads, such as `apple/com.example.app/Production`.
     var name: String { get }
@@ -11,7 +14,7 @@ public protocol DeliveryHistory: Sendable {
     /// How far back the provider remembers.
     var reach: Duration { get }
 
-    /// Reads a page.
+    /// Reads the oldest page, or the one that follows a position.
     ///
     /// - Parameters:
     ///   - window: the time at which the provider sent, or first tried to send.
@@ -38,7 +41,7 @@ public struct DeliveryHistoryPage: Sendable {
         }
     }
 
-    /// The deliveries, in any order.
+    /// The deliveries, the oldest first.
     public var entries: [Entry]
     /// Where the next page begins; nil behind the last.
     public var next: String?

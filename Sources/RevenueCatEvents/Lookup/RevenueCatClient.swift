@@ -54,6 +54,8 @@ public struct RevenueCatClient: Sendable {
     /// Which clock the waits between attempts are taken on.
     public var clock: any Clock<Duration> = ContinuousClock()
 
+    /// Copies share them.
+    let products = ProductNames()
     private let transport: BackoffTransport
     private let apiKey: Secret
     private static let host = "api.revenuecat.com"

@@ -1,5 +1,6 @@
 import FoundationEssentials
 public import LifecycleEvents
+import WireJSON
 
 extension RevenueCatClient: LineageQuestions {
     /// RevenueCat.
@@ -10,32 +11,44 @@ extension RevenueCatClient: LineageQuestions {
 
     /// Asks how RevenueCat shows a purchase: by its transaction, or with the older version of the API by its customers.
     ///
-    /// - Throws: `DeliveryError` with `unavailable` or `malformed`.
+    /// The newer version names a product by an id of its own, which it is asked about once.
+    ///
+    /// - Throws: `DeliveryError` with `unavailable`, `denied` or `malformed`.
     public func ask(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer {
+        do throws(DeliveryError) {
+            return try await answer(question)
+        } catch {
+            throw error.asAnswer
+        }
+    }
+
+    private func answer(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer {
         guard let lineage = question.names.first(where: isName) else { return .unknown }
         if question.isSubscription {
             let found = try await subscriptions(question, lineage).max {
                 ($0.period?.start ?? .distantPast) < ($1.period?.start ?? .distantPast)
             }
-            return found.map { subscription in
-                .stated([
-                    Normalization(
-                        noChange: .init(
-                            .unchanged,
-                            statement: subscription.statement(
-                                about: lineage,
-                                product: question.product,
-                                at: question.askedAt
-                            )
-                        )
-                    )
-                ])
-            } ?? .unknown
+            guard var subscription = found else { return .unknown }
+            subscription.product = try await product(
+                subscription.product,
+                subscription.productReference,
+                in: lineage.store
+            )
+            let statement = subscription.statement(
+                about: lineage,
+                product: subscription.productReference == nil ? question.product : nil,
+                at: question.askedAt
+            )
+            return .stated([Normalization(noChange: .init(.unchanged, statement: statement))])
         }
-        let found = try await purchases(question, lineage).flatMap { purchase in
-            var purchase = purchase
+        var found: [StoreStatement] = []
+        for var purchase in try await purchases(question, lineage) {
             purchase.originalTransaction = lineage.id
-            return purchase.statements(product: question.product, at: question.askedAt)
+            purchase.product = try await product(purchase.product, purchase.productReference, in: lineage.store)
+            found += purchase.statements(
+                product: purchase.productReference == nil ? question.product : nil,
+                at: question.askedAt
+            )
         }
         guard let first = found.first else { return .unknown }
         return .stated([
@@ -46,13 +59,27 @@ extension RevenueCatClient: LineageQuestions {
         ])
     }
 
+    /// The product in the store's words. The one that is known already may have been changed since, so it stands in only where
+    /// RevenueCat names none at all.
+    private func product(
+        _ stated: PurchasedProduct?,
+        _ reference: String?,
+        in store: Store
+    ) async throws(DeliveryError) -> PurchasedProduct? {
+        guard stated == nil, let reference else { return stated }
+        return try await products.storeIdentifier(of: reference) { (reference) async throws(DeliveryError) in
+            try await storeIdentifier(ofProduct: reference)
+        }
+        .map { PurchaseStatement.product($0, store) }
+    }
+
     // Google's own names of purchases are digests of tokens, which RevenueCat does not know.
     private func isName(_ lineage: SubscriptionID) -> Bool {
         lineage.store != .playStore || lineage.id.hasPrefix("GPA.")
     }
 
     /// RevenueCat's ids of the customer.
-    private func customers(_ question: LineageQuestion) -> [String] {
+    private func customerIDs(_ question: LineageQuestion) -> [String] {
         question.accounts.filter { $0.source == .appUserID }.map(\.id)
     }
 
@@ -63,7 +90,7 @@ extension RevenueCatClient: LineageQuestions {
         guard api == .v1 else {
             return try await subscriptions(withTransaction: lineage.id).filter { $0.environment == lineage.environment }
         }
-        for customer in customers(question) {
+        for customer in customerIDs(question) {
             guard case .known(let subscriptions) = try await self.customer(customer) else { continue }
             let found = subscriptions.filter {
                 $0.isSold(in: lineage) && $0.product.map(RevenueCatSubscription.name) == question.product
@@ -80,7 +107,7 @@ extension RevenueCatClient: LineageQuestions {
         guard api == .v1 else {
             return try await purchases(withTransaction: lineage.id).filter { $0.environment == lineage.environment }
         }
-        for customer in customers(question) {
+        for customer in customerIDs(question) {
             guard case .known(let purchases) = try await purchases(ofCustomer: customer) else { continue }
             let found = purchases.filter { $0.lineage == lineage }
             if !found.isEmpty { return found }
@@ -93,5 +120,35 @@ extension RevenueCatSubscription {
     /// True if it is of the store and environment of a lineage.
     fileprivate func isSold(in lineage: SubscriptionID) -> Bool {
         (store == .macAppStore ? .appStore : store) == lineage.store && environment == lineage.environment
+    }
+}
+
+extension DeliveryError {
+    /// The error of a question that no webhook has caused: refused credentials, and an answer that cannot be used, have codes of
+    /// their own. A webhook that is looked up waits for a better answer in both cases.
+    var asAnswer: DeliveryError {
+        guard code == .unavailable else { return self }
+        var error = self
+        switch underlying {
+        case let refused as RevenueCatAPIError where refused.status == 401 || refused.status == 403:
+            error.code = .denied
+        case let refused as RevenueCatAPIError where refused.isStated && !refused.isRetryable && refused.status < 500:
+            error.code = .malformed
+        case let unread as JSONError where unread.isOfSoundDocument: error.code = .malformed
+        default: break
+        }
+        return error
+    }
+}
+
+extension JSONError {
+    /// True if the document is JSON, so that the provider itself has written it, and no proxy.
+    fileprivate var isOfSoundDocument: Bool {
+        switch reason {
+        case .invalidUTF8, .loneSurrogate, .duplicateMember, .missing, .unexpectedKind, .notAnInteger,
+            .integerOutOfRange, .decimalOutOfRange:
+            true
+        default: false
+        }
     }
 }

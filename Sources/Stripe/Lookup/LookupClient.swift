@@ -128,8 +128,8 @@ struct LookupClient: Sendable {
 
     /// Asks for a list by itself, and not for a notification.
     ///
-    /// - Throws: `denied` if the key may not read it, `stale` if Stripe does not know the element that the page is to come
-    ///   after, `unavailable` for everything else.
+    /// - Throws: `denied` if the key may not read it, `stale` if Stripe does not know the element that the page is to lead
+    ///   on from, `unavailable` for everything else.
     func list(
         _ path: [String],
         _ query: [(String, String)],
@@ -151,11 +151,11 @@ struct LookupClient: Sendable {
             throw DeliveryError(.unavailable, "the list could not be asked for: \(error.code)", underlying: error)
         }
         guard response.isSuccess, let document = try? JSONDocument(parsing: response.body) else {
-            let isPositioned = query.contains { $0.0 == "starting_after" }
+            let isPositioned = query.contains { $0.0 == "starting_after" || $0.0 == "ending_before" }
             let code: DeliveryError.Code =
                 switch response.status {
                 case 401, 403: .denied
-                // An event that is older than Stripe keeps is no element to begin after (https://docs.stripe.com/api/pagination).
+                // An event that is older than Stripe keeps is no element to lead on from (https://docs.stripe.com/api/pagination).
                 case 400, 404: isPositioned ? .stale : .unavailable
                 default: .unavailable
                 }

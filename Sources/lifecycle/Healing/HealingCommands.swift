@@ -189,6 +189,14 @@ private func reconcile(_ journal: Journal, with access: ProviderAccess, in datab
         )
     }
     try StandardOutput.write(line: CanonicalJSON.bytes(report))
+    if report.exhausted > 0 {
+        let questions = try await database.reachable { () async throws(JournalError) in
+            try await journal.exhaustedQuestions()
+        }
+        for question in questions {
+            StandardError.write("\(question.subscription): given up asking (\(question.reason))")
+        }
+    }
     guard report.stopped.isEmpty else {
         for (name, code) in report.stopped { StandardError.write("\(name) cannot be asked: \(code)") }
         throw ExitCode.unavailable

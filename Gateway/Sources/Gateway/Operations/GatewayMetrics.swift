@@ -15,6 +15,8 @@ struct GatewayMetrics: JournalObserver {
         case .quarantineFull(let source): count("lifecycle_quarantine_refused_total", [("source", source)])
         case .gaveUp(let table): count("lifecycle_dead_letters_total", [("queue", table.rawValue)])
         case .deadlineNear(let item): count("lifecycle_deadlines_near_total", [("kind", item.kind.rawValue)])
+        case .questionExhausted(let item):
+            count("lifecycle_questions_exhausted_total", [("reason", item.kind.rawValue)])
         @unknown default: break
         }
     }
