@@ -138,6 +138,8 @@ struct Unreachable: ProviderAdapter {
     let adapter: any ProviderAdapter
     var provider: Provider { .apple }
 
+    func signedDocument(of delivery: Delivery) -> Delivery { adapter.signedDocument(of: delivery) }
+
     func authenticate(_ delivery: Delivery) async throws(DeliveryError) -> Authenticated<String> {
         Authenticated(unchecked: "proven", receivedAt: delivery.receivedAt)
     }
