@@ -131,6 +131,11 @@ extension PeriodTimeline.Period {
     /// The gap that a moment lies in.
     func gap(at time: Int64) -> PeriodTimeline.Gap? { gaps.first { $0.from <= time && time < $0.until } }
 
+    /// True if its refund was undone by a moment, and after its end: it counts as one that ran to its end.
+    func isRestored(by time: Int64) -> Bool {
+        gaps.contains { $0.reason == .refunded && $0.from < accessEnd && accessEnd <= $0.until && $0.until <= time }
+    }
+
     /// True if it gave access at a moment, by what held then.
     func gave(at time: Int64) -> Bool {
         hasSteps ? given.contains { $0.start <= time && time < $0.end } : grants(at: time)

@@ -222,7 +222,10 @@ extension SubscriptionState {
         }
         if let last = begun.last(where: { !$0.isForestalled }) ?? begun.last {
             let (reason, by) = endReason(of: last, timeline)
-            let since = begun.compactMap { $0.given.last { $0.start <= time }?.end }.max()
+            let since = begun.compactMap { period in
+                period.isRestored(by: time) ? period.accessEnd : period.given.last { $0.start <= time }?.end
+            }
+            .max()
             let grace = last.grace.flatMap { $0.until == last.accessEnd && $0.by != by ? $0.by : nil }
             return denied(since: since ?? last.accessEnd, reason, product: last.fact.product, [by, grace, last.by])
         }
