@@ -54,9 +54,9 @@ import Testing
         let world = try World()
         world.transport.on(.any, respond: HTTPTransportResponse(status: 202, body: []))
         let journal = try await journal(world)
-        let answers = try world.client().consumptionAnswers(stating: { _ in
+        let answers = try world.client().refundAnswers { _ in
             .advancedCommerce(AdvancedCommerceConsumption(.delivered, sampleContentProvided: false))
-        })
+        }
         #expect(try await journal.answer(with: [answers]).answered == 1)
         #expect(world.transport.requests.map(\.url.path) == ["/inApps/v1/transactions/consumption/1000"])
     }

@@ -34,13 +34,15 @@ struct MappingTests {
         }
     }
 
-    private func lineage(of token: String) -> SubscriptionID {
-        SubscriptionID(store: .playStore, environment: .production, id: PurchaseToken(token).fingerprint)
+    /// - Parameter item: the product, if the purchase has several items.
+    private func lineage(of token: String, item: String? = nil) -> SubscriptionID {
+        let suffix = item.map { ":\($0)" } ?? ""
+        return SubscriptionID(store: .playStore, environment: .production, id: PurchaseToken(token).fingerprint + suffix)
     }
 
     @Test("what the store says of items without an event is kept beside the events of others")
     func silentItemsKeepTheirFacts() throws {
-        let main = lineage(of: Vectors.token)
+        let main = lineage(of: Vectors.token, item: "premium")
         let purchase = Vectors.purchase("ACTIVE").with { purchase in
             purchase.items.append(Play.item.with { $0.product = "extra" })
         }
@@ -170,7 +172,7 @@ struct MappingTests {
         }
         let held = try Play.map(5, hold).events
         #expect(held.map(\.product?.id) == ["premium", "voice"])
-        #expect(held.first?.subscription == lineage(of: Vectors.token))
+        #expect(held.first?.subscription == lineage(of: Vectors.token, item: "premium"))
         for state in ["ACTIVE", "CANCELED", "EXPIRED"] {
             let replaced = Vectors.purchase(state).with {
                 $0.linked = Vectors.oldToken

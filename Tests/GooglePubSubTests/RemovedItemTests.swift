@@ -110,7 +110,7 @@ struct RemovedItemTests {
             default: "\(event.product?.id ?? "") \(event.kind)"
             }
         }
-        let renewals = ["\(left) scheduled", "\(left) scheduled", "\(left) autoRenewDisabled"]
+        let renewals = ["\(left) scheduled", "\(left) scheduled", "\(left) auto_renew_disabled"]
         #expect(told.filter { $0.hasPrefix(left) } == renewals)
         #expect(told.filter { !$0.hasPrefix(left) } == (isListedOnce ? ["\(removed) expired"] : []))
     }

@@ -189,6 +189,8 @@ struct PayerTests {
         for order in RareFlowTests.permutations([began, updated, paid]) {
             let host = try RareFlowTests.Host(adapter, order)
             #expect(host.state.access(at: date(created + 36 * day)).isGranted)
+            // An immediate change carries over what is left, here of the trial: 200 and 500.
+            #expect(Seen(host, at: 10) == Seen(true, "prod_pro", credits: 700))
             let snapshot = host.state.snapshot(at: date(created + 10 * day))
             #expect(snapshot.phase == .regular && snapshot.status == .active && snapshot.product == "prod_pro")
             #expect(host.ledger.states.allSatisfy { host.ledger.contradictions(of: $0).isEmpty })

@@ -80,8 +80,8 @@ extension AppStoreServer {
     ///
     /// - Parameter statement: your statement about the purchase; nil, so that nothing is sent, if the customer did not
     ///   consent to sharing it, or if you have nothing to say.
-    public func consumptionAnswers(
-        stating statement: @escaping @Sendable (OwedAnswer) async -> ConsumptionAnswers.Statement?
+    public func refundAnswers(
+        _ statement: @escaping @Sendable (OwedAnswer) async -> ConsumptionAnswers.Statement?
     ) -> ConsumptionAnswers {
         ConsumptionAnswers(self, statement)
     }
