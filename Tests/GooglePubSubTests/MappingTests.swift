@@ -36,13 +36,13 @@ struct MappingTests {
 
     /// - Parameter item: the product, if the purchase has several items.
     private func lineage(of token: String, item: String? = nil) -> SubscriptionID {
-        let suffix = item.map { ":\($0)" } ?? ""
-        return SubscriptionID(store: .playStore, environment: .production, id: PurchaseToken(token).fingerprint + suffix)
+        let name = PurchaseToken(token).fingerprint + (item.map { ":\($0)" } ?? "")
+        return SubscriptionID(store: .playStore, environment: .production, id: name)
     }
 
     @Test("what the store says of items without an event is kept beside the events of others")
     func silentItemsKeepTheirFacts() throws {
-        let main = lineage(of: Vectors.token, item: "premium")
+        let main = lineage(of: Vectors.token, item: "extra")
         let purchase = Vectors.purchase("ACTIVE").with { purchase in
             purchase.items.append(Play.item.with { $0.product = "extra" })
         }
