@@ -34,11 +34,17 @@ struct LongHistoryTests {
                 )
             ]
             if Int.random(in: 0..<12, using: &random) == 0 {
-                let reason: LifecycleEvent.Expired.Reason = [.customer, .refunded, .replaced, .paused]
+                let reason: LifecycleEvent.Expired.Reason =
+                    [.customer, .refunded, .replaced, .paused]
                     .randomElement(using: &random) ?? .customer
                 facts.append(
                     .periodEnded(
-                        Fact.PeriodEnd(start: start, transaction: name, at: end.addingTimeInterval(-3600), reason: reason)
+                        Fact.PeriodEnd(
+                            start: start,
+                            transaction: name,
+                            at: end.addingTimeInterval(-3600),
+                            reason: reason
+                        )
                     )
                 )
             }

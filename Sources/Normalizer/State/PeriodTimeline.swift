@@ -161,7 +161,9 @@ struct PeriodTimeline {
             gather(order.keys(from: bound).compactMap { key in state.periods[key].map { (key, $0) } })
             noteTransactions(before: bound, in: state)
         } else {
-            gather(state.periods.filter { $0.value.fact.item == nil || $0.value.fact.isBeside }.map { ($0.key, $0.value) })
+            gather(
+                state.periods.filter { $0.value.fact.item == nil || $0.value.fact.isBeside }.map { ($0.key, $0.value) }
+            )
             for entry in state.periods.values where entry.fact.item != nil { productsBeside.insert(entry.fact.product) }
             keepMainItems(state.periods)
         }
@@ -169,12 +171,16 @@ struct PeriodTimeline {
         applyRefunds(of: state)
         applyEarlyChanges()
         for (lineage, registers) in state.registers {
-            if let billing = registers.value.charging { applyGrace(billing, lineage: lineage) }
+            if let billing = registers.charging { applyGrace(billing, lineage: lineage) }
         }
         if newestIndex.map({ periods[$0].grace == nil }) ?? false {
-            for (lineage, registers) in state.registers { applyLapsedGrace(registers.value, lineage: lineage) }
+            for (lineage, registers) in state.registers where registers.hadGrace {
+                applyLapsedGrace(registers.value, lineage: lineage)
+            }
         }
-        for (lineage, registers) in state.registers { applyPastGraces(registers.value, lineage: lineage) }
+        for (lineage, registers) in state.registers where registers.hadGrace {
+            applyPastGraces(registers.value, lineage: lineage)
+        }
         applyClosures(of: state)
         applyReplacements()
         applyRemovals()

@@ -321,6 +321,9 @@ public struct SubscriptionState: Hashable, Sendable {
 }
 
 extension SubscriptionState.Registers {
+    /// True if a charge failed and had grace, whatever came of it.
+    var hadGrace: Bool { grace != nil || earlierGraces != nil }
+
     /// Joins a statement about the lineage as a whole; other facts are none.
     mutating func join(_ fact: Fact, by citation: Citation) {
         switch fact {
