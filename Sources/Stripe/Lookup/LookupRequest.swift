@@ -76,7 +76,7 @@ struct LookupRequest: Sendable {
                 row == .invoicePaid ? invoice.needsLinesOncePaid : invoice.needsLines
             else { return nil }
             return lines(of: invoice, notification)
-        case .subscriptionCreated, .subscriptionUpdated, .subscriptionResumed, .subscriptionTold:
+        case .subscriptionCreated, .subscriptionUpdated, .subscriptionResumed, .subscriptionStep:
             return items(of: value, notification)
         case .entitlements:
             return entitlements(of: value, notification)

@@ -58,7 +58,7 @@ final class Mapping {
         case .trialWillEnd: try mapped(value, trialWillEnd)
         case .pendingUpdateApplied: try mapped(value) { statement($0, .reportedElsewhere) }
         case .pendingUpdateExpired: try mapped(value, pendingUpdateExpired)
-        case .subscriptionTold(let told): try mapped(value) { subscriptionTold(told, $0) }
+        case .subscriptionStep(let step): try mapped(value) { subscriptionStep(step, $0) }
         case .invoicePaid: try mapped(value, invoicePaid)
         case .invoicePayment: (try invoicePayment(value), [])
         case .invoiceSettled: try mapped(value, invoiceSettled)

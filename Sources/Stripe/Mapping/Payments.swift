@@ -92,14 +92,14 @@ extension Mapping {
 
     /// True if a charge reports a payment's refunds as soon as they are made. Refunds without a charge are reported by
     /// themselves.
-    private func isToldByCharge(_ payment: Payment) -> Bool { !refundsSpeak && payment.charge != nil }
+    private func isReportedByCharge(_ payment: Payment) -> Bool { !refundsSpeak && payment.charge != nil }
 
     func refund(_ refund: RefundObject, _ payment: Payment) throws(JSONError) -> Outcome {
         switch refund.status {
         case "failed", "canceled": return try refundFailed(refund, payment)
         default: break
         }
-        guard !isToldByCharge(payment) else { return .none(.reportedElsewhere) }
+        guard !isReportedByCharge(payment) else { return .none(.reportedElsewhere) }
         guard let paidBy = paidBy(payment) else { return .none(.unchanged) }
         let before = try notification.previous.map { (value) throws(JSONError) in try ObjectReader(value) }
         let oldStatus = try before?.optionalString("status")
@@ -130,19 +130,19 @@ extension Mapping {
         let before = try notification.previous.map { (value) throws(JSONError) in
             try ObjectReader(value).optionalString("status")
         }
-        let wasTold: Bool
+        let wasReported: Bool
         switch (notification.canonicalType, before) {
         case ("refund.created", _):
-            wasTold = false
+            wasReported = false
         case (_, let status??):
-            wasTold = isToldByCharge(payment) || status == "succeeded"
+            wasReported = isReportedByCharge(payment) || status == "succeeded"
         case ("refund.failed", _), (_, nil):
-            wasTold = true
+            wasReported = true
         case (_, .some(nil)):
             // Something else has changed.
             return .none(.unchanged, lineage: paidBy.lineage)
         }
-        guard wasTold else {
+        guard wasReported else {
             // A charge counts a refund as soon as it is made, and may have said that nothing is left of it.
             return .none(.unchanged, lineage: paidBy.lineage, facts: [reversal(refund.id, paidBy)] + paidBy.names)
         }
@@ -150,7 +150,7 @@ extension Mapping {
     }
 
     func chargeRefundUpdated(_ refund: RefundObject, _ payment: Payment) throws(JSONError) -> Outcome {
-        guard isToldByCharge(payment), refund.status == "failed" || refund.status == "canceled" else {
+        guard isReportedByCharge(payment), refund.status == "failed" || refund.status == "canceled" else {
             return .none(.reportedElsewhere)
         }
         return try refundFailed(refund, payment)

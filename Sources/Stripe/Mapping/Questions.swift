@@ -49,8 +49,8 @@ struct PurchasedSubscription {
     }
 }
 
-// Told are the events whose identity the object itself gives, whatever version it comes in, so that the notification of each is no
-// further news. All else, such as a failed charge or a pause, is stated as facts, and is news when its notification comes.
+// The object itself gives some events their identity, whatever version it comes in, so that the notification of each is no further
+// news: these are identified. All else, such as a failed charge or a pause, is stated as facts, and is news when its notification comes.
 extension Mapping {
     func subscriptionAsked(_ value: JSONValue) throws(JSONError) -> Mapped {
         guard
@@ -105,7 +105,7 @@ extension Mapping {
             stated.subject.facts.append(.owner(buyer))
         }
         guard !subscription.hasMoreItems else { return stated.none(.needsLookup) }
-        var told = told(stated)
+        var identified = identified(stated)
         let change = purchased.schedule.flatMap { schedule in
             schedule.status == "active"
                 ? changeScheduled(
@@ -115,11 +115,11 @@ extension Mapping {
         }
         if let change {
             stated.subject.facts += change.facts
-            told.append(change)
+            identified.append(change)
         } else if purchased.showsSchedule, subscription.pendingItems.isEmpty {
             stated.subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
         }
-        var events = zip(told, stated.subject.facts.assigned(to: told.map(\.event))).map { draft, facts in
+        var events = zip(identified, stated.subject.facts.assigned(to: identified.map(\.event))).map { draft, facts in
             var event = draft
             event.facts = facts
             return event
@@ -130,11 +130,11 @@ extension Mapping {
             return events.isEmpty ? stated.none(.unchanged) : .events(events)
         }
         events.insert(began, at: 0)
-        return .events(events, beside: told.isEmpty ? stated.subject.facts : [])
+        return .events(events, beside: identified.isEmpty ? stated.subject.facts : [])
     }
 
     /// The events of a subscription, apart from the beginning of a period.
-    private func told(_ stated: Stated) -> [NormalizedEvent] {
+    private func identified(_ stated: Stated) -> [NormalizedEvent] {
         var event: NormalizedEvent
         switch stated.subscription.status {
         case .incomplete:
@@ -187,7 +187,7 @@ extension Mapping {
 
     private func renewalOffAsked(_ stated: Stated) -> NormalizedEvent? {
         let subscription = stated.subscription
-        // Told apart by the time of the request, and under a test clock by the notification.
+        // Distinguished by the time of the request, and under a test clock by the notification.
         guard subscription.isEnding, let canceledAt = subscription.canceledAt, !subscription.hasTestClock else {
             return nil
         }

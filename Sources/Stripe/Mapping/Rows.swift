@@ -5,7 +5,7 @@ extension Mapping {
         case subscriptionPaused, subscriptionResumed
         case trialWillEnd, pendingUpdateApplied, pendingUpdateExpired
         /// A change that a thin event names without showing the value before.
-        case subscriptionTold(Told)
+        case subscriptionStep(Step)
         case invoicePaid, invoicePayment, invoiceSettled, invoiceFailed(actionRequired: Bool), invoiceUpcoming,
             invoiceNotice
         case schedule, scheduleEnded
@@ -21,7 +21,7 @@ extension Mapping {
         case unchanged
         case unknown
 
-        enum Told: Hashable {
+        enum Step: Hashable {
             case began, pastDue, unpaid, incompleteExpired, endChanged, itemsChanged, quantityChanged, productSwapped
         }
 
@@ -62,16 +62,16 @@ extension Mapping {
             case "customer.subscription.pending_update_expired": self = .pendingUpdateExpired
 
             // Thin only: each names one change of state.
-            case "customer.subscription.active", "customer.subscription.trialing": self = .subscriptionTold(.began)
-            case "customer.subscription.past_due": self = .subscriptionTold(.pastDue)
-            case "customer.subscription.unpaid": self = .subscriptionTold(.unpaid)
+            case "customer.subscription.active", "customer.subscription.trialing": self = .subscriptionStep(.began)
+            case "customer.subscription.past_due": self = .subscriptionStep(.pastDue)
+            case "customer.subscription.unpaid": self = .subscriptionStep(.unpaid)
             case "customer.subscription.incomplete": self = .subscriptionCreated
-            case "customer.subscription.incomplete_expired": self = .subscriptionTold(.incompleteExpired)
-            case "customer.subscription.cancel_at_changed": self = .subscriptionTold(.endChanged)
+            case "customer.subscription.incomplete_expired": self = .subscriptionStep(.incompleteExpired)
+            case "customer.subscription.cancel_at_changed": self = .subscriptionStep(.endChanged)
             case "customer.subscription.item_added", "customer.subscription.item_removed":
-                self = .subscriptionTold(.itemsChanged)
-            case "customer.subscription.item_price_changed": self = .subscriptionTold(.productSwapped)
-            case "customer.subscription.item_quantity_changed": self = .subscriptionTold(.quantityChanged)
+                self = .subscriptionStep(.itemsChanged)
+            case "customer.subscription.item_price_changed": self = .subscriptionStep(.productSwapped)
+            case "customer.subscription.item_quantity_changed": self = .subscriptionStep(.quantityChanged)
 
             // The truth about money, also for a total of nothing and for payments outside of Stripe.
             case "invoice.paid": self = .invoicePaid

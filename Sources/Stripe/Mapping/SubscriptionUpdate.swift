@@ -243,8 +243,8 @@ extension Mapping {
         state(update, into: &events)
         if !events.isEmpty { return .events(events) }
         // An invoice or an event of its own reports a changed status or period that gave no event here.
-        let isTold = before.status != nil || before.start != nil
-        return update.stated.none(isTold ? .reportedElsewhere : .unchanged)
+        let isReported = before.status != nil || before.start != nil
+        return update.stated.none(isReported ? .reportedElsewhere : .unchanged)
     }
 
     /// The ends of items that were removed from a period that continues.
@@ -511,9 +511,9 @@ extension Mapping {
         if update.rolled || isEarlyConversion {
             // The period's invoice reports its renewal, about an hour from now. If there is none, or it bills usage of
             // the period before, this is the only report.
-            let isToldByInvoice =
+            let isReportedByInvoice =
                 before.hasNewInvoice && !subscription.isMetered && !subscription.isBilledAhead && !isEarlyConversion
-            guard !isToldByInvoice, let product = span.product else { return }
+            guard !isReportedByInvoice, let product = span.product else { return }
             events.append(
                 event(
                     .periodBegan(lineage, product: product, start: span.start.date),

@@ -152,11 +152,11 @@ extension Mapping {
 
     /// A thin event that names one change. Its object shows the present: if it no longer shows the change, the event is
     /// stale, and a later notification reports the present state.
-    func subscriptionTold(_ told: Row.Told, _ shown: SubscriptionObject) -> Outcome {
+    func subscriptionStep(_ step: Row.Step, _ shown: SubscriptionObject) -> Outcome {
         guard let subscription = completed(shown) else { return statement(shown, .needsLookup) }
-        let stated = stated(subscription, begins: told == .began)
+        let stated = stated(subscription, begins: step == .began)
         let stale = stated.none(.stale)
-        switch told {
+        switch step {
         case .began:
             guard subscription.status == .active || subscription.status == .trialing else { return stale }
             // Also sent after recovery and conversion, which the invoice reports.
@@ -185,7 +185,7 @@ extension Mapping {
         case .itemsChanged, .quantityChanged, .productSwapped:
             guard let product = subscription.product else { return stale }
             let direction: LifecycleEvent.ProductChange.Direction =
-                switch told {
+                switch step {
                 case .itemsChanged: .addOns
                 case .quantityChanged: .quantity
                 default: .unknown
