@@ -180,9 +180,9 @@ let package = Package(
         // Stories of the simulator, taken in by the adapters in any order.
         .target(
             name: "StoryReceiving",
-            dependencies: [
-                "ConformanceVectors", "HTTPTransport", "Normalizer", "NotificationSimulator", "ReceiverConfiguration",
-                "SignatureCore", "WireJSON",
+            dependencies: adapterTargets + [
+                "AppStoreServer", "ConformanceVectors", "HTTPTransport", "Normalizer", "NotificationSimulator",
+                "ReceiverConfiguration", "SignatureCore", "WireJSON",
             ],
             swiftSettings: strict
         ),

@@ -88,6 +88,8 @@ extension Journal {
             guard case .stated(let results) = answer else { continue }
             try await write { transaction in
                 for result in results { _ = try await apply(result, in: transaction, at: time, isNews: false) }
+                let lineages = results.flatMap(\.lineages)
+                _ = try await reportUnknownChanges(of: lineages, in: transaction, at: time, isNews: false)
             }
             report.purchases += 1
             report.found += 1

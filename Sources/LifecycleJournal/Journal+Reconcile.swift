@@ -37,6 +37,9 @@ extension Journal {
     /// a failed charge in days. An answer that cannot be used settles nothing either. A question that is given up is
     /// reported to the observer, and is in ``exhaustedQuestions(limit:)``.
     ///
+    /// What an answer shows and no event has reported becomes an event, see `SubscriptionState.untold(receivedAt:)`. Its
+    /// origin has the mapper `untold/1`.
+    ///
     /// Any number of processes may run this at once. No answer ends access by leaving a fact out, and a failed question
     /// changes no state.
     ///
@@ -86,8 +89,27 @@ extension Journal {
         return try await write { transaction in
             var applied: [AppliedEvent] = []
             for result in results { applied += try await apply(result, in: transaction, at: time).applied }
-            return applied
+            let lineages = [lineage] + results.flatMap(\.lineages)
+            return applied + (try await reportUnknownChanges(of: lineages, in: transaction, at: time).applied)
         }
+    }
+
+    /// Reports what no event has reported of purchases that a provider was asked about. Their notifications had time to arrive; if
+    /// they come after all, they are duplicates.
+    ///
+    /// - Parameter isNews: false for what happened before there was a journal.
+    func reportUnknownChanges(
+        of lineages: [SubscriptionID],
+        in transaction: any JournalTransaction,
+        at time: Date,
+        isNews: Bool = true
+    ) async throws -> JournalUpdate {
+        let ledger = AccountLedger(try await StateRows(linkedTo: Set(lineages), transaction).states)
+        let states = Set(lineages.compactMap { ledger[$0]?.subscription }).compactMap { ledger[$0] }
+        let events = states.sorted { $0.subscription.description < $1.subscription.description }
+            .flatMap { $0.untold(receivedAt: time) }
+        guard !events.isEmpty else { return JournalUpdate() }
+        return try await apply(Normalization(events), in: transaction, at: time, isNews: isNews)
     }
 
     fileprivate func question(about lineage: SubscriptionID, at time: Date) async throws(JournalError)
@@ -178,6 +200,11 @@ private struct Round {
             var outcome = Outcome()
             for result in results ?? [] {
                 outcome.newEvents += try await journal.apply(result, in: transaction, at: time).newEvents.count
+            }
+            if let results {
+                let lineages = [lineage] + results.flatMap(\.lineages)
+                let update = try await journal.reportUnknownChanges(of: lineages, in: transaction, at: time)
+                outcome.newEvents += update.newEvents.count
             }
             var row = try await QuestionRow(of: lineage, transaction)
             guard row.detail.question.map(DueItem.init) == item else { return outcome }

@@ -1,11 +1,13 @@
-import FoundationEssentials
-import Normalizer
+package import FoundationEssentials
+package import Normalizer
 
 /// The allowances of a story's products. Each gives credits, and most give different numbers.
-struct StoryCredits: Sendable {
+package struct StoryCredits: Sendable {
     private var policy = CreditPolicy([:])
 
-    mutating func learn(_ facts: [Fact]) {
+    package init() {}
+
+    package mutating func learn(_ facts: [Fact]) {
         for fact in facts {
             let product: String
             switch fact {
@@ -19,7 +21,7 @@ struct StoryCredits: Sendable {
     }
 
     /// The balance at a time, if a third was used each week.
-    func statement(of ledger: AccountLedger, at time: Date) -> CreditStatement {
+    package func statement(of ledger: AccountLedger, at time: Date) -> CreditStatement {
         let uses = (0..<12).map { week in
             CreditUse(id: "\(week)", credits: 100, at: time.addingTimeInterval(-604_800 * Double(week)))
         }

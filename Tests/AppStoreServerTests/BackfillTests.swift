@@ -26,11 +26,13 @@ import Testing
         var states: [SubscriptionState] = []
         var events: Set<EventID> = []
         var news: [EventID: Int] = [:]
+        var order: [EventID] = []
 
         init(_ journal: Journal) async throws {
             let feed = try await journal.events(limit: 10_000)
             events = Set(feed.map(\.event.event.id))
             for event in feed where event.event.isNews { news[event.event.event.id, default: 0] += 1 }
+            order = feed.filter(\.event.isNews).map(\.event.event.id)
             for lineage in Set(feed.compactMap(\.event.event.subscription)).sorted(by: { "\($0)" < "\($1)" }) {
                 if let state = try await journal.state(of: lineage) { states.append(state) }
             }
@@ -41,13 +43,15 @@ import Testing
     func losses() async throws {
         let (world, deliveries) = try world()
         let adapter = try world.adapter()
-        let history = try world.client().history(in: .production)
+        var history = try world.client().history(in: .production)
         let whole = Journal(MemoryJournal(), now: { World.start })
         for delivery in deliveries { #expect(await whole.receive(delivery, with: adapter).status == 200) }
         let expected = try await Outcome(whole)
         #expect(expected.events.count > 10)
 
         for round in 0..<12 {
+            history.maximumPages = round % 3 + 1
+            world.state.withLock { $0.production.listsNewestFirst = round % 2 == 0 }
             // All are lost in the first round, and none in the second.
             let kept = deliveries.enumerated().filter { index, _ in
                 round == 1 || round > 1 && (index + 1) * (round + 3) % 11 < 5
@@ -60,6 +64,8 @@ import Testing
             #expect(report.unreadable == 0 && report.gap == nil && report.through == World.start)
             let healed = try await Outcome(journal)
             #expect(healed.events == expected.events)
+            // Read in the order in which the App Store sent them, the same is news.
+            if round == 0 { #expect(healed.order == expected.order) }
             #expect(healed.news.values.allSatisfy { $0 == 1 })
             for state in expected.states {
                 let stored = try #require(healed.states.first { $0.subscription == state.subscription })
@@ -80,7 +86,8 @@ import Testing
     @Test("goes on where it was broken off, and notes nothing that is not kept")
     func interruption() async throws {
         let (world, deliveries) = try world()
-        let history = try world.client().history(in: .production)
+        var history = try world.client().history(in: .production)
+        history.maximumPages = 1
         let storage = MemoryJournal()
         for failing in 0..<2 {
             let broken = Interrupted(base: history, pages: failing)
@@ -101,7 +108,8 @@ import Testing
     @Test("says what Apple had forgotten, and begins with the present where it was never read")
     func gap() async throws {
         let (world, _) = try world()
-        let history = try world.client().history(in: .production)
+        var history = try world.client().history(in: .production)
+        history.maximumPages = 1
         let fresh = Journal(MemoryJournal(), now: { World.start })
         let report = try await fresh.backfill(from: history)
         #expect(report.pages == 0 && report.deliveries == 0 && report.through == World.start)

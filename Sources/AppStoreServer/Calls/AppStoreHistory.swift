@@ -21,44 +21,129 @@ public struct AppStoreHistory: DeliveryHistory {
     /// 180 days in Production and 30 in Sandbox, less an hour, since Apple refuses an earlier start.
     public var reach: Duration { .seconds((environment == .production ? 180 : 30) * 86_400 - 3600) }
 
-    /// Reads a page of twenty. Every notification on it is verified as one that a webhook brings.
+    /// How many of Apple's pages of twenty one page has at most, unless more were sent in one millisecond.
+    package var maximumPages = 10
+
+    /// Reads a stretch of the window from the oldest notification to the newest, and verifies each as one that a webhook
+    /// brings.
+    ///
+    /// Apple's documentation promises no order within the history, and news has to come in the order in which it happened. So
+    /// a page is all of a stretch of time that is short enough to be sorted.
     public func page(
         of window: Range<Date>,
         at position: String?
     ) async throws(DeliveryError) -> DeliveryHistoryPage {
-        let answer: NotificationHistoryPage
-        do throws(AppStoreServerError) {
-            answer = try await server.notificationHistory(
-                NotificationHistoryQuery(from: window.lowerBound, to: window.upperBound),
-                page: position,
-                in: environment
-            )
-        } catch {
-            // Apple calls a token that has expired so, and one that it does not know.
-            let isTokenRefused = position != nil && [4_000_014, 4_000_017].contains(error.number)
-            guard !isTokenRefused else {
-                throw DeliveryError(.stale, "the notification history: the page token has expired", underlying: error)
+        guard var stretch = Stretch(position, in: window) else {
+            throw DeliveryError(.stale, "the notification history: the position is of another kind")
+        }
+        while true {
+            guard let listed = try await notifications(in: stretch) else {
+                stretch.halve()
+                continue
             }
-            throw error.asDeliveryError("the notification history")
+            var entries = listed.map(entry)
+            let isUndecided = entries.contains { entry in
+                if case .failure(let error) = entry.1.outcome { error.code.isRetryable } else { false }
+            }
+            if isUndecided {
+                // The revocation of a certificate that was not met before; its issuer is being asked.
+                await server.adapter.settleRevocation()
+                entries = listed.map(entry)
+            }
+            let sorted = entries.enumerated().sorted { ($0.element.0, $0.offset) < ($1.element.0, $1.offset) }
+            return DeliveryHistoryPage(
+                sorted.map(\.element.1),
+                next: stretch.next(in: window, isQuiet: listed.count <= Self.pageSize * maximumPages / 4)
+            )
         }
-        let page = DeliveryHistoryPage(answer.entries.map(entry), next: answer.next)
-        let isUndecided = page.entries.contains { entry in
-            if case .failure(let error) = entry.outcome { error.code.isRetryable } else { false }
-        }
-        guard isUndecided else { return page }
-        // The revocation of a certificate that was not met before; its issuer is being asked.
-        await server.adapter.settleRevocation()
-        return DeliveryHistoryPage(answer.entries.map(entry), next: answer.next)
     }
 
-    private func entry(_ entry: NotificationHistoryPage.Entry) -> DeliveryHistoryPage.Entry {
+    private static let pageSize = 20
+
+    /// All notifications of a stretch; nil if there are too many to be sorted.
+    private func notifications(in stretch: Stretch) async throws(DeliveryError) -> [NotificationHistoryPage.Entry]? {
+        // A token may expire while the pages are read. They are read once more then.
+        var mayBeginAgain = true
+        while true {
+            do throws(AppStoreServerError) {
+                return try await pages(of: stretch)
+            } catch {
+                // Apple calls a token that has expired so, and one that it does not know.
+                let isTokenRefused = [4_000_014, 4_000_017].contains(error.number)
+                guard isTokenRefused, mayBeginAgain else { throw error.asDeliveryError("the notification history") }
+                mayBeginAgain = false
+            }
+        }
+    }
+
+    private func pages(of stretch: Stretch) async throws(AppStoreServerError) -> [NotificationHistoryPage.Entry]? {
+        let query = NotificationHistoryQuery(from: stretch.start, to: stretch.end)
+        var entries: [NotificationHistoryPage.Entry] = []
+        var token: String?
+        var count = 0
+        repeat {
+            guard count < maximumPages || !stretch.canBeHalved else { return nil }
+            let answer = try await server.notificationHistory(query, page: token, in: environment)
+            entries += answer.entries
+            count += 1
+            // A page that leads to itself would be asked for again and again.
+            token = answer.next == token ? nil : answer.next
+        } while token != nil
+        return entries
+    }
+
+    /// A notification with the time by which it is sorted.
+    private func entry(_ entry: NotificationHistoryPage.Entry) -> (Date, DeliveryHistoryPage.Entry) {
         let adapter = server.adapter
+        let attempt = entry.attempts.map(\.date).min() ?? .distantFuture
         do throws(DeliveryError) {
             let notification = try adapter.authenticate(entry.delivery, channel: .history)
-            return .init(entry.delivery, .success(try adapter.normalize(notification)))
+            let date = notification.value.signedDate
+            do throws(DeliveryError) {
+                return (date, .init(entry.delivery, .success(try adapter.normalize(notification))))
+            } catch {
+                return (date, .init(entry.delivery, .failure(error)))
+            }
         } catch {
-            return .init(entry.delivery, .failure(error))
+            return (attempt, .init(entry.delivery, .failure(error)))
         }
+    }
+}
+
+/// A part of the time that a history is read for, in milliseconds.
+private struct Stretch {
+    private var from: Int64
+    private var length: Int64
+
+    /// Begins where a position says, or at the beginning of the window; nil if there is no such place in it.
+    init?(_ position: String?, in window: Range<Date>) {
+        let first = window.lowerBound.millisecondsSince1970
+        let last = window.upperBound.millisecondsSince1970
+        guard let position else {
+            (from, length) = (first, max(1, last - first))
+            return
+        }
+        let parts = position.split(separator: "+").map { Int64($0) }
+        guard parts.count == 2, let start = parts[0], let length = parts[1], (first...max(first, last)).contains(start),
+            length > 0
+        else { return nil }
+        (from, self.length) = (start, max(1, min(length, last - start)))
+    }
+
+    var start: Date { Date(millisecondsSince1970: from) }
+    var end: Date { Date(millisecondsSince1970: from + length) }
+    var canBeHalved: Bool { length > 1 }
+
+    mutating func halve() { length = max(1, length / 2) }
+
+    /// The position of the following stretch; nil behind the end of the window. The end of one is the start of the next: Apple
+    /// does not say to which of them a notification of that millisecond belongs.
+    ///
+    /// - Parameter isQuiet: true if the following one may be longer.
+    func next(in window: Range<Date>, isQuiet: Bool) -> String? {
+        let (start, last) = (from + length, window.upperBound.millisecondsSince1970)
+        guard start < last else { return nil }
+        return "\(start)+\(isQuiet ? min(2 * length, last - start) : length)"
     }
 }
 

@@ -13,10 +13,11 @@ extension SubscriptionState {
     public func untold(receivedAt: Date) -> [NormalizedEvent] {
         let situation = Situation(self)
         var told = self
-        return amounts(situation, receivedAt: receivedAt).filter { event in
+        return amounts(situation, receivedAt: receivedAt, moot: false).filter { event in
             guard let report = Report(event) else { return false }
             // Renewal is on unless it was turned off.
             if event.kind == .autoRenewEnabled, !wasTurnedOff(report, situation) { return false }
+            if event.kind == .autoRenewDisabled, isOff(report) { return false }
             if let refund = event.refund, told.wasReported(refund, of: nil) { return false }
             if told.wasReported(report, prior: situation, now: situation) { return false }
             // One of these may be a part of another, as of refunds.
@@ -25,24 +26,35 @@ extension SubscriptionState {
         }
     }
 
+    /// True if the last report about renewal, of whichever period, says off: a charge may have been under way when the customer
+    /// turned it off, and another period begin.
+    private func isOff(_ report: Report) -> Bool {
+        reports.marks(of: report.subject, where: { _ in true }).max()?.value == Report.Value.off
+    }
+
     private func wasTurnedOff(_ report: Report, _ situation: Situation) -> Bool {
         reported(on: report.subject, situation.timeline).contains { $0.value == Report.Value.off }
     }
 
     /// Marks statements of notifications as reported, in a state that was stored before reports were kept.
     mutating func reportNotifications() {
-        for event in amounts(Situation(self), receivedAt: .distantPast) where event.origin.isNotified {
+        for event in amounts(Situation(self), receivedAt: .distantPast, moot: true) where event.origin.isNotified {
             for report in [Report(event)].compactMap(\.self) + Report.beside(event) { reports.insert(report) }
         }
     }
 
     /// The events that the facts known now amount to.
-    private func amounts(_ situation: Situation, receivedAt: Date) -> [NormalizedEvent] {
+    ///
+    /// - Parameter moot: true with those that say nothing to a host which learns of them only now.
+    private func amounts(_ situation: Situation, receivedAt: Date, moot: Bool) -> [NormalizedEvent] {
         let timeline = situation.timeline
         let newest = timeline.newest
         let current = newest.flatMap(\.lineages.inOrder.first) ?? subscription
         var amounts = Amounts(receivedAt: receivedAt)
-        for (index, period) in timeline.periods.enumerated() where !period.fact.isProvisional && !period.isForestalled {
+        for (index, period) in timeline.periods.enumerated() where timeline.begins(at: index) {
+            let isCharged =
+                index != timeline.newestIndex || situation.billing.map { $0.value.status == .settled } ?? true
+            guard moot || timeline.isWorthTelling(at: index, isCharged: isCharged) else { continue }
             amounts.add(period, isFirst: index == 0, of: period.lineages.inOrder.first ?? current)
         }
         for register in ends.values {
@@ -53,14 +65,49 @@ extension SubscriptionState {
         }
         for register in refunds.values { amounts.add(register.latest, of: current) }
         for register in purchases.values { amounts.add(register.latest, of: current) }
-        if let intent = situation.intent { amounts.add(intent.latest, newest?.fact, of: current) }
+        // Settings are about what comes next. The report of an end, or of a pause, says that nothing does.
+        if moot || newest?.cut == nil { addSettings(situation, of: current, moot: moot, to: &amounts) }
+        return amounts.events.sorted { ($0.effectiveAt, $0.id.description) < ($1.effectiveAt, $1.id.description) }
+    }
+
+    private func addSettings(
+        _ situation: Situation,
+        of current: SubscriptionID,
+        moot: Bool,
+        to amounts: inout Amounts
+    ) {
+        let timeline = situation.timeline
+        let newest = timeline.newest
+        // A plan that never renews is not turned off.
+        let neverRenews = newest.map { [.prepaid, .promotional].contains($0.fact.phase) } ?? false
+        if let intent = situation.intent, moot || intent.value.isOn || !neverRenews {
+            amounts.add(intent.latest, newest?.fact, of: current)
+        }
         if let next = situation.nextProduct, let product = situation.pendingProduct {
             amounts.add(next.latest, to: product, from: newest?.fact, of: current)
         }
         if let billing = situation.billing { amounts.add(billing.latest, newest?.fact, of: current) }
         if let pause = situation.pause { amounts.add(pause.latest, newest?.fact, of: current) }
         if let change = priceChange(timeline) { amounts.add(change.latest, newest?.fact, of: current) }
-        return amounts.events.sorted { ($0.effectiveAt, $0.id.description) < ($1.effectiveAt, $1.id.description) }
+    }
+}
+
+extension PeriodTimeline {
+    /// True if the period at an index is stated and has a beginning of its own.
+    fileprivate func begins(at index: Int) -> Bool {
+        !periods[index].fact.isProvisional && !periods[index].isForestalled
+    }
+
+    /// True if the customer got the period at an index: it is paid for, and not the rest of the one before under another
+    /// name, as under the token of a change that waits for its end.
+    fileprivate func isWorthTelling(at index: Int, isCharged: Bool) -> Bool {
+        let period = periods[index]
+        guard period.accessEnd > period.start,
+            isCharged || !period.lineages.contains(where: \.store.rules.statesUnpaidPeriods)
+        else { return false }
+        guard index > 0 else { return true }
+        let before = periods[index - 1]
+        return before.end != period.end || before.fact.product != period.fact.product
     }
 }
 

@@ -94,6 +94,8 @@ public struct AppStoreServerSimulator: Sendable {
     public var hasNotificationURL = true
     /// The sent notifications, the oldest first.
     public var sent: [Sent] = []
+    /// True if the history begins with the newest notification. Apple documents no order.
+    public var listsNewestFirst = false
     /// The purchases.
     public var purchases: [Purchase] = []
     private let publicPoint: [UInt8]
@@ -199,7 +201,7 @@ extension AppStoreServerSimulator {
             return Self.error(400, 4_000_019, "Invalid request. Supply either a transaction id or a notification type.")
         }
         let onlyFailures = (try? reader.optionalBool("onlyFailures")) ?? false
-        let matching = sent.filter { entry in
+        let matching = (listsNewestFirst ? sent.reversed() : sent).filter { entry in
             let signed = entry.notification.signedDate.millisecondsSince1970
             let wants = !onlyFailures || !entry.attempts.contains("SUCCESS")
             let isOfType = type.map { $0 == entry.notification.notificationType } ?? true

@@ -1,0 +1,48 @@
+package import FoundationEssentials
+import LifecycleEvents
+
+extension AppStoreServerSimulator {
+    /// The App Store's notifications of a story, before they are signed.
+    package func notifications(
+        _ story: Story,
+        from start: Date
+    ) throws(SimulatorError) -> [AppleSimulator.Notification] {
+        try AppleStory.told(
+            try Plot.scenes(story, from: start, at: .apple),
+            named: "\(apple.seed)/\(story.id)",
+            from: start
+        )
+    }
+
+    /// Knows of stories what the App Store knows at a moment: the notifications until then, and the purchases that they
+    /// are about.
+    package mutating func stand(at time: Date, in notifications: [AppleSimulator.Notification]) {
+        let made = notifications.filter { $0.signedDate <= time }.sorted { $0.signedDate < $1.signedDate }
+        sent = made.map { Sent($0) }
+        purchases = []
+        for notification in made {
+            guard case .data(let data) = notification.content, let transaction = data.transactionInfo else { continue }
+            take(transaction, data, isUpgrade: notification.subtype == "UPGRADE")
+        }
+    }
+
+    private mutating func take(
+        _ transaction: AppleSimulator.Transaction,
+        _ data: AppleSimulator.PurchaseData,
+        isUpgrade: Bool
+    ) {
+        let known = purchases.firstIndex { purchase in
+            purchase.transactions.contains { $0.originalTransactionId == transaction.originalTransactionId }
+        }
+        // A member of the family is a customer of their own.
+        let customer = transaction.appTransactionId ?? transaction.originalTransactionId
+        var purchase = known.map { purchases[$0] } ?? Purchase([], customer: customer)
+        if isUpgrade, !purchase.transactions.isEmpty { purchase.transactions[0].isUpgraded = true }
+        purchase.transactions.removeAll { $0.transactionId == transaction.transactionId }
+        purchase.transactions.append(transaction)
+        purchase.transactions.sort { ($0.purchaseDate, $0.transactionId) > ($1.purchaseDate, $1.transactionId) }
+        purchase.renewalInfo = data.renewalInfo ?? purchase.renewalInfo
+        purchase.status = data.status ?? purchase.status
+        if let known { purchases[known] = purchase } else { purchases.append(purchase) }
+    }
+}

@@ -1,0 +1,141 @@
+package import FoundationEssentials
+package import HTTPTransport
+package import NotificationSimulator
+
+/// A provider's API in a story, which answers as of a moment: look-ups, lists of purchases, and the memory of what the
+/// provider has sent.
+package struct StoryAPI: Sendable {
+    /// A request as it arrives.
+    package struct Request: Sendable {
+        package var method: String
+        /// The encoded path, and the query behind `?`.
+        package var target: String
+        package var authorization: String?
+        package var body: [UInt8]
+
+        package init(_ method: String, target: String, authorization: String? = nil, body: [UInt8] = []) {
+            self.method = method
+            self.target = target
+            self.authorization = authorization
+            self.body = body
+        }
+
+        /// The path without the query.
+        var path: String { String(target.prefix { $0 != "?" }) }
+
+        /// The decoded value of a parameter of the query.
+        subscript(name: String) -> String? {
+            let query = target.drop { $0 != "?" }.dropFirst().split(separator: "&")
+            let item = query.map { $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false) }
+                .first { Self.decoded($0[0]) == name }
+            return item.flatMap { $0.count > 1 ? Self.decoded($0[1]) : nil }
+        }
+
+        private static func decoded(_ text: Substring) -> String {
+            var octets: [UInt8] = []
+            var rest = Array(text.utf8)[...]
+            while let octet = rest.popFirst() {
+                guard octet == UInt8(ascii: "%"), rest.count > 1,
+                    let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+                else {
+                    octets.append(octet)
+                    continue
+                }
+                octets.append(value)
+                rest = rest.dropFirst(2)
+            }
+            return String(decoding: octets, as: UTF8.self)
+        }
+    }
+
+    /// An answer in JSON.
+    package struct Answer: Sendable {
+        package var status: Int
+        package var body: [UInt8]
+
+        package init(_ status: Int, _ body: [UInt8]) { (self.status, self.body) = (status, body) }
+    }
+
+    /// The provider's notifications, in the order in which it makes them.
+    package let notifications: [SimulatedNotification]
+    /// The key that Apple's API is asked with; nil for other providers.
+    package let appStoreServer: AppStoreServerSimulator?
+    private let lists: any StoryLists
+
+    /// Plays stories of several customers, which begin at one time.
+    ///
+    /// - Throws: `SimulatorError` if the provider has no such story.
+    package init(_ stories: [Story], by simulator: any StorySimulator, from start: Date) throws(SimulatorError) {
+        var made: [SimulatedNotification] = []
+        for story in stories { made += try simulator.notifications(story, from: start) }
+        // One story's keep their order.
+        notifications = made.enumerated()
+            .sorted { ($0.element.occurredAt, $0.offset) < ($1.element.occurredAt, $1.offset) }
+            .map(\.element)
+        switch simulator {
+        case let apple as AppleSimulator:
+            let server = try AppStoreServerSimulator(apple)
+            var signed: [AppleSimulator.Notification] = []
+            for story in stories { signed += try server.notifications(story, from: start) }
+            (appStoreServer, lists) = (server, AppleLists(server: server, notifications: signed))
+        case is GoogleSimulator: (appStoreServer, lists) = (nil, GoogleLists())
+        case is RevenueCatSimulator: (appStoreServer, lists) = (nil, RevenueCatLists())
+        default: (appStoreServer, lists) = (nil, StripeLists())
+        }
+    }
+
+    /// The provider's answer at `now`.
+    ///
+    /// - Throws: `SimulatorError` if it cannot be signed.
+    package func answer(_ request: Request, at now: Date) throws -> Answer {
+        let made = notifications.prefix { $0.occurredAt <= now }
+        if let answer = try lists.answer(request, after: Array(made), at: now) { return answer }
+        let resources = made.isEmpty ? [] : notifications.resources(upTo: made.count - 1)
+        guard request.method == "GET", let resource = resources.first(where: { $0.path == request.target }) else {
+            return lists.notFound
+        }
+        return Answer(resource.status, resource.body)
+    }
+}
+
+/// The part of a provider's API that does not stand in a story's notifications.
+protocol StoryLists: Sendable {
+    /// The answer to a request that it knows; nil for a resource.
+    func answer(
+        _ request: StoryAPI.Request,
+        after made: [SimulatedNotification],
+        at now: Date
+    ) throws -> StoryAPI.Answer?
+
+    /// The answer to any other request.
+    var notFound: StoryAPI.Answer { get }
+}
+
+extension StoryAPI {
+    /// A transport that reaches the provider alone, at the time that a clock shows.
+    package func transport(now: @escaping @Sendable () -> Date) -> any HTTPTransport {
+        Transport(api: self, now: now)
+    }
+
+    private struct Transport: HTTPTransport {
+        let api: StoryAPI
+        let now: @Sendable () -> Date
+
+        func send(_ request: HTTPTransportRequest) async throws(HTTPTransportError) -> HTTPTransportResponse {
+            let time = now()
+            let asked = Request(
+                request.method.name,
+                target: request.url.path + (request.url.query.map { "?\($0)" } ?? ""),
+                authorization: request.headers["Authorization"],
+                body: request.body
+            )
+            guard let answer = try? api.answer(asked, at: time) else {
+                throw HTTPTransportError(.connectionLost, "the simulator could not answer")
+            }
+            var headers = HTTPTransportHeaders()
+            headers.add("Content-Type", "application/json; charset=UTF-8")
+            headers.add("Date", HTTPDateText.text(time))
+            return HTTPTransportResponse(status: answer.status, headers: headers, body: answer.body)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import NotificationSimulator
+import Normalizer
+import StoryReceiving
+import Testing
+
+/// Every story at every provider, with any of its deliveries lost. After backfill and reconciliation, the host knows what one
+/// knows that has lost nothing, except for what ``Unhealable`` lists.
+@Suite("A loss of deliveries", .timeLimit(.minutes(30)))
+struct LossTests {
+    private static let isLong = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1"
+
+    /// The deliveries that are lost: of each single one, and of a few at random, only one story in so many tests all.
+    private static func losses(of story: Story, _ count: Int) -> [(LossyHost.Loss, lost: Set<Int>)] {
+        let all = Set(0..<count)
+        var generator = SplitMix64(state: UInt64(story.id.utf8.count))
+        let random = (0..<3).map { _ in all.filter { _ in generator.next() % 2 == 0 } }
+        let single = isLong ? Array(all) : [Int(generator.next() % UInt64(max(count, 1)))]
+        return [(.none, []), (.all, all)] + single.map { (.one, [$0]) }
+            + random.prefix(isLong ? 3 : 1).map { (.some, $0) }
+    }
+
+    @Test("is healed, except for what the provider cannot say", arguments: Story.providers)
+    func losses(_ provider: Provider) async throws {
+        let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
+        var found: Set<String> = []
+        for story in Story.all where simulator.absence(of: story) == nil {
+            let host = try await LossyHost(story, by: simulator)
+            let all = Set(host.results.indices)
+            let whole = try await host.outcome(keeping: all, heals: false)
+            for (loss, lost) in Self.losses(of: story, all.count) {
+                let outcome = try await host.outcome(
+                    keeping: all.subtracting(lost),
+                    imports: loss == .all && !host.remembers
+                )
+                for difference in outcome.differences(from: whole) {
+                    found.insert(difference)
+                    // Healing where nothing was lost changes nothing.
+                    let isExcused =
+                        Unhealable.rows.contains { $0.covers(difference, at: provider) }
+                        && (loss != .none || difference == "another auto_renew_disabled" && provider == .revenuecat)
+                    let types = lost.sorted().map { host.api.notifications[$0].type }
+                    #expect(isExcused, "\(story.id): \(difference) without \(loss == .all ? ["all"] : types)")
+                }
+            }
+        }
+        guard Self.isLong else { return }
+        // An excuse that nothing needs is taken off the list.
+        for row in Unhealable.rows where row.providers.contains(provider) {
+            let unused = row.differences.filter { pattern in !found.contains { Unhealable.matches(pattern, $0) } }
+            #expect(unused.count < row.differences.count, "\(provider): \(row.reason)")
+        }
+    }
+}
