@@ -110,13 +110,13 @@ public struct SubscriptionState: Hashable, Sendable {
     /// The steps by which access to periods stopped and came back.
     package internal(set) var interruptions: Set<Assertion<Fact.Interruption>> = []
     package internal(set) var refunds: [RefundKey: Register<Fact.RefundState>] = [:]
-    /// The first statement of each refund that took access away. It counts for the past of a refund that was undone.
-    package internal(set) var withdrawals: [RefundKey: Assertion<Fact.RefundState>] = [:]
+    /// The steps of refunds: when each took access away, and when it was undone. They count for the past.
+    package internal(set) var refundSteps: [RefundStep.Key: RefundStep] = [:]
     package internal(set) var charges: [String: Register<Fact.Charge>] = [:]
     package internal(set) var purchases: [String: Register<Fact.OneTimePurchase>] = [:]
     package internal(set) var switches: [SwitchKey: Register<Fact.ProductSwitch>] = [:]
-    /// When each transaction was last stated by a snapshot, in milliseconds since 1970.
-    package internal(set) var snapshots: [String: Int64] = [:]
+    /// When snapshots stated each transaction.
+    package internal(set) var snapshots: [String: SnapshotTimes] = [:]
     package internal(set) var claims: [Account.Identifier: AccountClaim] = [:]
     package internal(set) var transfer: Register<LifecycleEvent.Transfer>?
     /// The reports of all events. A fact that no event has reported is still news.
@@ -183,11 +183,11 @@ public struct SubscriptionState: Hashable, Sendable {
         ends.merge(other.ends)
         interruptions.formUnion(other.interruptions)
         refunds.merge(other.refunds)
-        for withdrawal in other.withdrawals.values { note(withdrawal) }
+        for step in other.refundSteps.values { note(step) }
         charges.merge(other.charges)
         purchases.merge(other.purchases)
         switches.merge(other.switches)
-        snapshots.merge(other.snapshots) { max($0, $1) }
+        for (transaction, times) in other.snapshots { noteSnapshot(of: transaction, at: times) }
         for (identifier, claim) in other.claims {
             if claims[identifier]?.merge(claim) == nil { claims[identifier] = claim }
         }
