@@ -25,6 +25,8 @@ public struct SubscriptionState: Hashable, Sendable {
         package var pause: Register<Fact.PauseState>?
         /// The purchase as a whole is over or withheld, or open again.
         package var closure: Register<Fact.Closure>?
+        /// The last closure that ends the items of the purchase, too.
+        package internal(set) var closureOfItems: Register<Fact.Closure>?
         package var priceChange: Register<Fact.PriceChangeState>?
 
         package mutating func merge(_ other: Registers) {
@@ -36,12 +38,14 @@ public struct SubscriptionState: Hashable, Sendable {
             mergeRetries(other.retries)
             pause.merge(other.pause)
             closure.merge(other.closure)
+            closureOfItems.merge(other.closureOfItems)
             priceChange.merge(other.priceChange)
         }
 
         private enum CodingKeys: String, CodingKey {
             case billing, grace, retries, pause, closure
             case intent = "renewal_intent"
+            case closureOfItems = "closure_of_items"
             case longestGrace = "longest_grace"
             case nextProduct = "next_product"
             case earlierGraces = "earlier_graces"
@@ -254,6 +258,7 @@ public struct SubscriptionState: Hashable, Sendable {
             registers[lineage]?.pause.insert(Assertion(pause, by: citation))
         case .closure(let closure):
             registers[lineage]?.closure.insert(Assertion(closure, by: citation))
+            if closure.coversItems { registers[lineage]?.closureOfItems.insert(Assertion(closure, by: citation)) }
         case .priceChange(let change):
             registers[lineage]?.priceChange.insert(Assertion(change, by: citation))
         case .charge(let charge):
