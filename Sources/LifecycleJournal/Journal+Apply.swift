@@ -64,6 +64,10 @@ extension Journal {
                 try await Self.link(statement.subscription, other, transaction)
             }
         }
+        // The end of a purchase ends its items, so that they are read together.
+        for item in result.lineages {
+            if let purchase = item.purchaseOfItem { try await Self.link(item, purchase, transaction) }
+        }
         var rows = try await StateRows(linkedTo: result.lineages, transaction)
         let siblings = try await rows.readSiblings(of: result.statements, transaction)
         var ledger = AccountLedger(rows.states)
@@ -83,10 +87,11 @@ extension Journal {
                 try await Self.link(lineage, sibling, transaction)
             }
         }
-        try await rows.write(ledger, of: result.lineages, transaction)
+        let lineages = result.lineages + result.lineages.flatMap { ledger.items(of: $0) }
+        try await rows.write(ledger, of: lineages, transaction)
         // Whose state is written has its names to itself: two transactions never wait for each other here.
         for line in newLines { try await Self.indexNames(of: line, transaction) }
-        try await writeQuestions(of: result.lineages, in: ledger, handles: result.handles, transaction)
+        try await writeQuestions(of: lineages, in: ledger, handles: result.handles, transaction)
         for transfer in ledger.transfers { try await Self.insert(transfer, transaction) }
         return update
     }

@@ -275,6 +275,10 @@ extension Journal {
                     related.append(other)
                 }
             }
+            if let purchase = current.purchaseOfItem {
+                if isRepairing { try await Self.link(current, purchase, transaction) }
+                related.append(purchase)
+            }
             related += try await StateRows.lineages(in: .link, of: JournalKey.text(current), transaction)
             for other in related where !other.id.isEmpty && known.insert(other).inserted { lineages.append(other) }
         }

@@ -119,6 +119,82 @@ struct ApplePastAccessTests {
         )
     }
 
+    private func refunded(at days: Double) throws -> Normalization {
+        let members = ["revocationDate": "@\(days)", "revocationReason": "0"]
+        let revoked = cases.transaction(members: members)
+        return try cases.notified("REFUND", of: revoked, with: cases.renewal(), status: 5, at: days + 0.01)
+    }
+
+    private func stated(at days: Double) throws -> Normalization {
+        try cases.notified("RENEWAL_EXTENDED", of: cases.transaction(), with: cases.renewal(), at: days)
+    }
+
+    @Test("a refund that a snapshot left out is denied until then, however many snapshots there are")
+    func leftOut() throws {
+        let expected: [(day: Double, isGranted: Bool)] = [
+            (9, true), (11, false), (19, false), (21, true), (26, true), (29, true), (31, false),
+        ]
+        for others in [[], [25], [4, 9.99, 21, 22, 23, 24, 25, 26, 27, 28]] {
+            try check(
+                [begun(), refunded(at: 10), stated(at: 20)] + others.map { try stated(at: $0) },
+                expected
+            )
+        }
+        // A copy that lags behind the refund undoes nothing, and neither does one that repeats it.
+        let lagging = try cases.uploaded(cases.transaction(), at: 10.01 + AppleReportedCases.minutes(9))
+        let members = ["revocationDate": "@10.0", "revocationReason": "0"]
+        let repeated = try cases.uploaded(cases.transaction(members: members), at: 12)
+        try check([begun(), refunded(at: 10), lagging, repeated, stated(at: 20)], expected)
+    }
+
+    @Test("of refunds that were undone each leaves its own time without access, also before one that stands")
+    func refundedAgain() throws {
+        let first: [(day: Double, isGranted: Bool)] = [(4, true), (6, false), (9, false), (11, true), (14, true)]
+        try check(
+            [begun(), refunded(at: 5), stated(at: 10), refunded(at: 15)],
+            first + [(day: 16, isGranted: false), (day: 29, isGranted: false)]
+        )
+        try check(
+            [begun(), refunded(at: 5), stated(at: 10), refunded(at: 15), stated(at: 20), stated(at: 25)],
+            first + [
+                (day: 16, isGranted: false), (day: 19, isGranted: false), (day: 21, isGranted: true),
+                (day: 29, isGranted: true),
+            ]
+        )
+        let reversed = try cases.notified(
+            "REFUND_REVERSED",
+            of: cases.transaction(),
+            with: cases.renewal(),
+            at: 10
+        )
+        try check([begun(), refunded(at: 5), reversed, refunded(at: 15)], first + [(day: 16, isGranted: false)])
+    }
+
+    @Test("what was bought once, or shared, is denied until a snapshot gives it back")
+    func givenBack() throws {
+        let bought = try cases.notified("ONE_TIME_CHARGE", of: pass(), status: nil, at: 0)
+        let gone = pass(["revocationDate": "@10", "revocationReason": "0"])
+        let refunded = try cases.notified("REFUND", of: gone, status: nil, at: 10.01)
+        try check(
+            [bought, refunded, try cases.uploaded(pass(), at: 20), try cases.uploaded(pass(), at: 30)],
+            [(9, true), (11, false), (19, false), (21, true), (400, true)]
+        )
+        let family = ["inAppOwnershipType": #""FAMILY_SHARED""#]
+        let ended = family.merging(["revocationDate": "@10", "revocationType": #""FAMILY_REVOKE""#]) { $1 }
+        for (shared, revoked) in [
+            (cases.transaction(members: family), cases.transaction(members: ended)), (pass(family), pass(ended)),
+        ] {
+            try check(
+                [
+                    try cases.uploaded(shared, at: 0),
+                    try cases.notified("REVOKE", of: revoked, status: 5, at: 10.01),
+                    try cases.uploaded(shared, at: 20), try cases.uploaded(shared, at: 25),
+                ],
+                [(9, true), (11, false), (19, false), (21, true), (26, true), (29, true)]
+            )
+        }
+    }
+
     private func pass(_ members: [String: String] = [:]) -> [String: String] {
         cases.transaction(members: ["type": #""Non-Consumable""#, "expiresDate": ""].merging(members) { $1 })
     }

@@ -57,6 +57,33 @@ struct AppleSnapshotTests {
         #expect(!(try cases.state([begun(), refund(), settled, refund(at: 9)]).access(at: cases.day(16)).isGranted))
     }
 
+    @Test("a copy that lags behind the store's refund does so behind a relay's word of it, too")
+    func laggingBehindRelay() throws {
+        let relay = StoreStatement(
+            subscription: SubscriptionID(store: .appStore, environment: .production, id: "1"),
+            provider: .revenuecat,
+            assertedAt: cases.day(5 + AppleReportedCases.minutes(1)),
+            facts: [
+                .refund(
+                    .init(
+                        transaction: "1",
+                        scope: .full,
+                        at: cases.day(5),
+                        periodStart: cases.day(0),
+                        endsAccess: true
+                    )
+                )
+            ],
+            origin: Origin(type: "R", channel: .webhook, evidence: .init(.unchecked), digest: "r", mapper: "test/1")
+        )
+        let relayed = Normalization(noChange: .init(.unchanged, statement: relay))
+        for (minutes, isGranted) in [(3.0, false), (10.9, false), (11.1, true)] {
+            let copy = try cases.uploaded(cases.transaction(), at: 5 + AppleReportedCases.minutes(minutes))
+            let state = try cases.state([begun(), refund(), relayed, copy])
+            #expect(state.access(at: cases.day(16)).isGranted == isGranted, "\(minutes)")
+        }
+    }
+
     @Test("a relay that speaks of the period afterwards does not bring the refund back")
     func relayed() throws {
         let relay = StoreStatement(
@@ -82,7 +109,10 @@ struct AppleSnapshotTests {
         let state = try cases.state(results)
         #expect(state.access(at: cases.day(18)).isGranted)
         let stored = String(decoding: try CanonicalJSON.bytes(state), as: UTF8.self)
-        #expect(stored.contains(#""snapshots":[{"at":"2026-01-16T00:00:00.000Z","transaction":"1"}]"#))
+        let times = #""earlier":["2026-01-01T00:00:00.000Z","2026-01-06T00:00:00.000Z"]"#
+        #expect(
+            stored.contains(#""snapshots":[{"at":"2026-01-16T00:00:00.000Z",\#(times),"transaction":"1"}]"#)
+        )
     }
 
     @Test(

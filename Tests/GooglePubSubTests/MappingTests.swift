@@ -268,7 +268,7 @@ struct MappingTests {
             #expect(result.kinds == (number == 12 ? ["revoked"] : number == 13 ? ["expired"] : []))
             #expect(result.events.allSatisfy { $0.origin.channel == .webhook && $0.environment == .production })
             // An end is what the notification itself says.
-            let closure = Fact.Closure(at: Play.date(Vectors.event), reason: .unknown)
+            let closure = Fact.Closure(at: Play.date(Vectors.event), reason: .unknown, coversItems: true)
             #expect(result.events.allSatisfy { $0.facts == [.closure(closure)] })
         }
     }

@@ -109,6 +109,40 @@ struct PastAccessTests {
         )
     }
 
+    @Test("support reads paused until the hold was stated, then a charge that is tried, then what became of it")
+    func statuses() throws {
+        let bought = try Play.map(4, Self.purchase("ACTIVE", until: 30), at: Self.start)
+        let paused = try Play.map(10, Self.purchase("PAUSED", until: 30), at: Self.start + 30 * Self.day)
+        let hold = try Play.map(5, Self.purchase("ON_HOLD", until: 30), at: Self.start + 60 * Self.day)
+        let expired = try Play.map(13, Self.purchase("EXPIRED", until: 30), at: Self.start + 90 * Self.day)
+        let recovered = try Play.map(
+            1,
+            Self.purchase("ACTIVE", until: 100, order: Vectors.order + "..0"),
+            at: Self.start + 70 * Self.day
+        )
+        let within = try Play.map(1, Self.purchase("ACTIVE", until: 100), at: Self.start + 70 * Self.day)
+        typealias Expected = [(day: Int64, status: SubscriptionSnapshot.Status)]
+        let then: Expected = [(10, .active), (31, .paused), (59, .paused), (61, .billingRetry), (69, .billingRetry)]
+        for (rest, expected) in [
+            ([], then + [(day: 89, status: .billingRetry)]),
+            ([expired], then + [(day: 89, status: .billingRetry), (day: 91, status: .expired)]),
+            ([recovered], then + [(day: 71, status: .active)]),
+            ([within], then + [(day: 71, status: .active)]),
+        ] as [([Normalization], Expected)] {
+            let chapters = [bought, paused, hold] + rest
+            for order in [
+                chapters, chapters.reversed(), [hold, bought, paused] + rest, rest + [paused, hold, bought],
+            ] {
+                var ledger = AccountLedger()
+                for chapter in order { _ = ledger.apply(chapter) }
+                let state = try #require(ledger.states.first)
+                for (day, status) in expected {
+                    #expect(state.snapshot(at: Play.date(Self.start + day * Self.day)).status == status, "day \(day)")
+                }
+            }
+        }
+    }
+
     @Test("a hold that is not recovered from ends access, as it was then")
     func holdThatEnds() throws {
         try Self.check(

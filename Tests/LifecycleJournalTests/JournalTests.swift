@@ -132,6 +132,63 @@ struct JournalTests {
         #expect(lines.contains { if case .statement = $0.line { true } else { false } })
     }
 
+    @Test("The end of a purchase ends the items that are stored under names of their own", arguments: [false, true])
+    func items(_ endFirst: Bool) async throws {
+        func result(_ id: String, at days: Double, _ facts: [Fact]) -> Normalization {
+            let statement = StoreStatement(
+                subscription: SubscriptionID(store: .playStore, environment: .production, id: id),
+                provider: .google,
+                assertedAt: StripeLife.start.addingTimeInterval(days * 86_400),
+                facts: facts,
+                origin: Origin(
+                    type: "T",
+                    channel: .webhook,
+                    evidence: .init(.unchecked),
+                    digest: "\(id) \(days)",
+                    mapper: "test/1"
+                )
+            )
+            return Normalization(noChange: .init(.unchanged, statement: statement))
+        }
+        let start = StripeLife.start
+        let items = ["P:a", "P:b"].map { id in
+            result(
+                id,
+                at: 0,
+                [
+                    .closure(.open), .owner(Account("u1", .appUserID)),
+                    .period(
+                        .init(
+                            ServicePeriod(start: start, end: start.addingTimeInterval(30 * 86_400)),
+                            product: id,
+                            phase: .regular,
+                            transaction: id
+                        )
+                    ),
+                ]
+            )
+        }
+        let over = start.addingTimeInterval(5 * 86_400)
+        let end = result("P", at: 5, [.closure(.init(at: over, reason: .unknown, coversItems: true))])
+        let storage = MemoryJournal()
+        let journal = journal(storage)
+        for result in endFirst ? [end] + items : items + [end] { _ = try await journal.apply(result) }
+        let account = Account.Identifier("u1", .appUserID)
+        func check() async throws {
+            #expect(try await journal.access(of: [account], at: over.addingTimeInterval(-60)).decision.isGranted)
+            #expect(try await !journal.access(of: [account], at: over.addingTimeInterval(60)).decision.isGranted)
+            #expect(try await journal.rebuild().differing == [])
+        }
+        try await check()
+        try await storage.write { transaction in
+            for record in try await transaction.records(JournalSelection(limit: 10), in: .state) {
+                _ = try await transaction.delete(record, from: .state)
+            }
+        }
+        _ = try await journal.rebuild(repairing: true)
+        try await check()
+    }
+
     @Test("What cannot be kept is answered with 503, and is taken in when it comes again")
     func notKept() async throws {
         let life = try StripeLife()

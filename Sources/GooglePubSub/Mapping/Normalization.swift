@@ -185,8 +185,8 @@ extension ResolutionMapping {
             return Normalization(noChange: .init(.needsLookup))
         }
         guard answer.outcome == .found else {
-            // Nothing of the purchase gives access any more, though its product is not stated.
-            let closure = Fact.Closure(at: min(eventTime, assertedAt(answer)), reason: .unknown)
+            // Nothing of the purchase gives access any more, though its products are not stated.
+            let closure = Fact.Closure(at: min(eventTime, assertedAt(answer)), reason: .unknown, coversItems: true)
             return try unanswered(answer, token: token, facts: [.closure(closure)]) {
                 switch reason {
                 case .notification(.expired): .expired(.init(reason: .unknown))

@@ -23,6 +23,11 @@ extension String {
     /// The lineage of a further item of the purchase with this name.
     package func lineage(ofItem product: String) -> String { "\(self):\(product)" }
 
+    /// The purchase whose item has a lineage of this name; nil for the name of a purchase.
+    package var purchaseOfItem: String? {
+        utf8.firstIndex(of: UInt8(ascii: ":")).map { String(self[..<$0]) }
+    }
+
     /// The transaction of a further item with this order, which all items share.
     package func transaction(ofItem product: String) -> String { "\(self)/\(product)" }
 

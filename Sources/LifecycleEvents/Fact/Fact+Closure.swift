@@ -13,22 +13,38 @@ extension Fact {
         public var reason: LifecycleEvent.Expired.Reason?
         /// Further lineages that end with it: purchases that it replaced, and a relay's names of it.
         public var covers: [SubscriptionID]
+        /// True if it also ends the items of the purchase that have lineages of their own, whichever they are.
+        public var coversItems: Bool
 
         /// The purchase is neither over nor withheld: its periods decide about access.
-        public static let open = Closure(at: nil, reason: nil, covers: [])
+        public static let open = Closure(at: nil, reason: nil, covers: [], coversItems: false)
 
         /// Makes the fact that the purchase gives no access from a moment on.
-        public init(at: Date, reason: LifecycleEvent.Expired.Reason, covering covers: [SubscriptionID] = []) {
-            self.init(at: at as Date?, reason: reason, covers: covers)
+        public init(
+            at: Date,
+            reason: LifecycleEvent.Expired.Reason,
+            covering covers: [SubscriptionID] = [],
+            coversItems: Bool = false
+        ) {
+            self.init(at: at as Date?, reason: reason, covers: covers, coversItems: coversItems)
         }
 
-        private init(at: Date?, reason: LifecycleEvent.Expired.Reason?, covers: [SubscriptionID]) {
+        private init(
+            at: Date?,
+            reason: LifecycleEvent.Expired.Reason?,
+            covers: [SubscriptionID],
+            coversItems: Bool
+        ) {
             self.at = at
             self.reason = reason
             self.covers = covers
+            self.coversItems = coversItems
         }
 
-        private enum CodingKeys: String, CodingKey { case at, reason, covers }
+        private enum CodingKeys: String, CodingKey {
+            case at, reason, covers
+            case coversItems = "covers_items"
+        }
 
         /// Reads the fact; an empty object says that the purchase is open.
         public init(from decoder: any Decoder) throws {
@@ -39,7 +55,8 @@ extension Fact {
                 reason: at == nil
                     ? nil
                     : try container.decodeIfPresent(LifecycleEvent.Expired.Reason.self, forKey: .reason) ?? .unknown,
-                covers: at == nil ? [] : try container.decodeIfPresent([SubscriptionID].self, forKey: .covers) ?? []
+                covers: at == nil ? [] : try container.decodeIfPresent([SubscriptionID].self, forKey: .covers) ?? [],
+                coversItems: at == nil ? false : try container.decodeIfPresent(Bool.self, forKey: .coversItems) ?? false
             )
         }
 
@@ -49,6 +66,7 @@ extension Fact {
             try container.encode(_at, forKey: .at)
             try container.encodeIfPresent(reason, forKey: .reason)
             if !covers.isEmpty { try container.encode(covers, forKey: .covers) }
+            if coversItems { try container.encode(true, forKey: .coversItems) }
         }
     }
 }

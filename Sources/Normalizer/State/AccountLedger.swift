@@ -20,6 +20,8 @@ public struct AccountLedger: Hashable, Sendable {
     private var moved: Set<SubscriptionID> = []
     /// The transfers that name an identifier.
     private var transfersByName: [Account.Identifier: Set<AccountTransfer>] = [:]
+    /// The items that have lineages of their own, by their purchases.
+    private var itemsByPurchase: [SubscriptionID: Set<SubscriptionID>] = [:]
 
     /// Makes an empty ledger.
     public init() {}
@@ -49,6 +51,7 @@ public struct AccountLedger: Hashable, Sendable {
         if let statement = event.statement { joinSuccessors(of: lineage, stating: statement) }
         var applied = AppliedEvent(disposition: .unrelated, event: event, nextCheckAt: nil)
         update(lineage) { applied = $0.apply(event, catalog: catalog) }
+        closeItems(of: lineage)
         if applied.disposition == .applied { refineReturn(&applied, catalog: catalog) }
         return applied
     }
@@ -115,6 +118,7 @@ public struct AccountLedger: Hashable, Sendable {
         guard !statement.subscription.id.isEmpty else { return }
         joinSuccessors(of: statement.subscription, stating: statement)
         update(statement.subscription) { $0.apply(statement) }
+        closeItems(of: statement.subscription)
     }
 
     /// Joins the whole result of a delivery: the facts of its events, and its further statements.
@@ -172,6 +176,7 @@ public struct AccountLedger: Hashable, Sendable {
     public mutating func insert(_ state: SubscriptionState) {
         join(state)
         joinSuccessors(of: state.subscription)
+        for lineage in state.lineages { closeItems(of: lineage) }
     }
 
     /// Joins a state with those of its lineages and links. The largest takes in the others, so that one more lineage of
@@ -213,6 +218,24 @@ public struct AccountLedger: Hashable, Sendable {
         index(state, named: name)
         for lineage in renamed { names[lineage] = name == lineage ? nil : name }
         statesByName[name] = state
+    }
+
+    /// The known items of a purchase that have lineages of their own, in order.
+    package func items(of purchase: SubscriptionID) -> [SubscriptionID] { (itemsByPurchase[purchase] ?? []).inOrder }
+
+    /// Has the end of a whole purchase end its items, whichever of the two is stated first.
+    private mutating func closeItems(of lineage: SubscriptionID) {
+        let purchase = lineage.purchaseOfItem
+        if let purchase { itemsByPurchase[purchase, default: []].insert(lineage) }
+        let closing = purchase ?? lineage
+        guard let closure = self[closing]?.registers[closing]?.closureOfItems else { return }
+        for item in purchase == nil ? items(of: closing) : [lineage] {
+            // One that nothing was stated of has no end, and no name by it.
+            guard let known = self[item]?.registers[item]?.value, known != .init() else { continue }
+            var closed = SubscriptionState.Registers()
+            closed.closure.merge(closure)
+            statesByName[names[item] ?? item]?.merge(closed, of: item)
+        }
     }
 
     /// Joins another ledger's knowledge.
@@ -348,4 +371,12 @@ extension SubscriptionState {
     fileprivate var size: Int { registers.count + periods.count }
 
     fileprivate mutating func apply(_ change: (inout SubscriptionState) -> Void) { change(&self) }
+}
+
+extension SubscriptionID {
+    /// The purchase that this lineage is an item of; nil for that of a purchase.
+    package var purchaseOfItem: SubscriptionID? {
+        guard store.rules.namesItemsByPurchase, let purchase = id.purchaseOfItem, !purchase.isEmpty else { return nil }
+        return SubscriptionID(store: store, environment: environment, id: purchase)
+    }
 }

@@ -48,19 +48,23 @@ extension PeriodTimeline {
         }
     }
 
-    /// The time between a refund and its reversal.
+    /// The time between a refund and its reversal, and the time until a snapshot left out an end.
     mutating func applyWithdrawals(of state: SubscriptionState) {
-        for (_, refund) in state.withdrawals.sorted(by: { $0.key < $1.key }) {
-            guard let withdrawal = state.withdrawal(refund),
+        for withdrawal in state.withdrawals {
+            let refund = withdrawal.refund
+            guard
                 let index = index(
-                    transaction: state.transaction(named: refund.value.transaction),
-                    start: refund.value.periodStart?.millisecondsSince1970
-                        ?? state.chargedStart(of: refund.value.transaction)
+                    transaction: state.transaction(named: refund.transaction),
+                    start: refund.periodStart?.millisecondsSince1970 ?? state.chargedStart(of: refund.transaction)
                 )
             else { continue }
-            periods[index].gaps.append(
-                Gap(from: withdrawal.from, until: withdrawal.until, reason: .refunded, by: withdrawal.by)
-            )
+            periods[index].gaps.append(withdrawal.gap)
+        }
+        for index in periods.indices {
+            guard let cut = periods[index].liftedCut, let transaction = periods[index].transaction,
+                let gap = cut.gap(of: transaction, statedBy: periods[index].by, in: state)
+            else { continue }
+            periods[index].gaps.append(gap)
         }
     }
 

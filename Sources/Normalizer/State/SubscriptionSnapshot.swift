@@ -127,6 +127,7 @@ extension SubscriptionState {
             case .paused: return .paused
             case .refunded: return .refunded
             case .billing:
+                if wasTried(at: time, timeline) { return .billingRetry }
                 // A charge that failed at the end of a pause, or with which the store withholds the purchase, is tried again.
                 let isOver = timeline.newest?.cut.map { !$0.isOfPurchase && $0.reason != .paused } ?? false
                 guard !isOver, let charge = billing(timeline)?.value, charge.status != .settled else { return .expired }

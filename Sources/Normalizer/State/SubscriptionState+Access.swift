@@ -84,7 +84,7 @@ extension SubscriptionState {
     /// product of unknown type may be a consumable, but its buyer must not be locked out. So it gives access until the
     /// store has it consumed, or the host's catalogue names its type.
     var ownedPurchases: [OwnedPurchase] {
-        let withdrawals = undoneWithdrawals
+        let gaps = gapsOfPurchases
         return purchases.values.flatMap { register -> [OwnedPurchase] in
             let purchase = register.value
             let start = purchase.at.millisecondsSince1970
@@ -98,16 +98,29 @@ extension SubscriptionState {
             if let revoked = revocation(of: purchase, statedBy: register.by) {
                 end = min(end, revoked.value.at.millisecondsSince1970)
             }
-            let withdrawal = withdrawals.isEmpty ? nil : withdrawals[transaction(named: purchase.transaction)]
-            let times = withdrawal.map { [(start, min(end, $0.from)), (max(start, $0.until), end)] } ?? [(start, end)]
-            return times.compactMap { start, end in
-                end > start ? OwnedPurchase(start: start, end: end, register: register) : nil
-            }
+            return Self.times(from: start, until: end, without: gaps[transaction(named: purchase.transaction)] ?? [])
+                .map { OwnedPurchase(start: $0.start, end: $0.end, register: register) }
         }
         .sorted {
             $0.start == $1.start
                 ? $0.register.value.transaction < $1.register.value.transaction : $0.start < $1.start
         }
+    }
+
+    /// - Parameter gaps: in the order of their beginnings.
+    private static func times(
+        from start: Int64,
+        until end: Int64,
+        without gaps: [PeriodTimeline.Gap]
+    ) -> [(start: Int64, end: Int64)] {
+        var times: [(start: Int64, end: Int64)] = []
+        var from = start
+        for gap in gaps {
+            if from < min(gap.from, end) { times.append((from, min(gap.from, end))) }
+            from = max(from, gap.until)
+        }
+        if from < end { times.append((from, end)) }
+        return times
     }
 
     private func endingRefund(of purchase: Fact.OneTimePurchase) -> Register<Fact.RefundState>? {
@@ -231,12 +244,13 @@ extension SubscriptionState {
                 )
             )
         }
-        let begun = timeline.periods.prefix { $0.start <= time }.filter { !$0.neverGave }
+        let begun = timeline.begun(by: time)
         if let last = begun.last, let gap = last.gap(at: time) {
-            return denied(since: gap.from, .init(gap.reason), product: last.product(at: time), [gap.by, last.by])
+            let (reason, by) = reason(for: gap, of: last, timeline, at: time)
+            return denied(since: gap.from, reason, product: last.product(at: time), [by, last.by])
         }
         if let last = begun.last(where: { !$0.isForestalled }) ?? begun.last {
-            let (reason, by) = endReason(of: last, timeline)
+            let (reason, by) = endReason(of: last, timeline, at: time)
             let since = begun.compactMap { period in
                 period.isRestored(by: time) ? period.accessEnd : period.given.last { $0.start <= time }?.end
             }
@@ -255,17 +269,11 @@ extension SubscriptionState {
             .compactMap { purchase in endingRefund(of: purchase.value).map { (purchase, $0) } }
             .filter { $0.1.value.at.millisecondsSince1970 <= time }
             .max { $0.1.latest.precedes($1.1.latest) }
-        let withdrawals = undoneWithdrawals
-        for purchase in withdrawals.isEmpty ? [] : purchases.valuesInOrder {
-            guard let withdrawal = withdrawals[transaction(named: purchase.value.transaction)],
-                withdrawal.from <= time, time < withdrawal.until
-            else { continue }
-            return denied(
-                since: withdrawal.from,
-                .refunded,
-                product: purchase.value.product,
-                [withdrawal.by, purchase.by]
-            )
+        let gaps = gapsOfPurchases
+        for purchase in gaps.isEmpty ? [] : purchases.valuesInOrder {
+            let ofPurchase = gaps[transaction(named: purchase.value.transaction)] ?? []
+            guard let gap = ofPurchase.first(where: { $0.from <= time && time < $0.until }) else { continue }
+            return denied(since: gap.from, .init(gap.reason), product: purchase.value.product, [gap.by, purchase.by])
         }
         let ranOut = owned.filter { $0.end <= time }.max { $0.end < $1.end }
         if let (purchase, refund) = refunded, (ranOut?.end ?? .min) <= refund.value.at.millisecondsSince1970 {
@@ -288,6 +296,15 @@ extension SubscriptionState {
     }
 
     private func endReason(
+        of period: PeriodTimeline.Period,
+        _ timeline: PeriodTimeline,
+        at time: Int64
+    ) -> (AccessDecision.Denial.Reason, Citation?) {
+        let known = endReason(of: period, timeline)
+        return pastReason(of: period, timeline, at: time, unless: known.1) ?? known
+    }
+
+    func endReason(
         of period: PeriodTimeline.Period,
         _ timeline: PeriodTimeline
     ) -> (AccessDecision.Denial.Reason, Citation?) {

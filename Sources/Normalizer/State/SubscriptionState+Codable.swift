@@ -84,8 +84,9 @@ extension SubscriptionState: Codable {
         interruptions = Set(try list(.interruptions) as [Assertion<Fact.Interruption>])
         for register in try list(.refunds) as [Register<Fact.RefundState>] {
             refunds.merge(register, at: RefundKey(register.value))
+            note(register.latest)
         }
-        for withdrawal in try list(.withdrawals) as [Assertion<Fact.RefundState>] { note(withdrawal) }
+        for step in try list(.withdrawals) as [RefundStep] { note(step) }
         for register in try list(.charges) as [Register<Fact.Charge>] {
             charges.merge(register, at: register.value.transaction)
         }
@@ -94,8 +95,7 @@ extension SubscriptionState: Codable {
             noteSnapshot(of: register.value.transaction, by: register.by)
         }
         for stored in try list(.snapshots) as [StoredSnapshot] {
-            let at = stored.at.millisecondsSince1970
-            snapshots[stored.transaction] = max(snapshots[stored.transaction] ?? .min, at)
+            noteSnapshot(of: stored.transaction, at: stored.times)
         }
         for register in try list(.switches) as [Register<Fact.ProductSwitch>] {
             switches.merge(register, at: SwitchKey(register.value))
@@ -130,13 +130,13 @@ extension SubscriptionState: Codable {
         try write(ends.valuesInOrder, .ends)
         try write(interruptions.sorted { $0.precedes($1) }, .interruptions)
         try write(refunds.valuesInOrder, .refunds)
-        try write(withdrawals.sorted { $0.key < $1.key }.map(\.value), .withdrawals)
+        try write(unstatedRefundSteps, .withdrawals)
         try write(charges.valuesInOrder, .charges)
         try write(purchases.valuesInOrder, .purchases)
         try write(switches.valuesInOrder, .switches)
         try write(
             unstatedSnapshots.sorted { $0.key < $1.key }.map {
-                StoredSnapshot(transaction: $0.key, at: Date(millisecondsSince1970: $0.value))
+                StoredSnapshot(transaction: $0.key, times: $0.value)
             },
             .snapshots
         )

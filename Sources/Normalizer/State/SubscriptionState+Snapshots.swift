@@ -11,9 +11,14 @@ extension SubscriptionState {
     @discardableResult
     mutating func noteSnapshot(of transaction: String?, by citation: Citation) -> Bool {
         guard citation.isSnapshot, let transaction, !transaction.isEmpty else { return false }
-        if let known = snapshots[transaction], known >= citation.milliseconds { return false }
-        snapshots[transaction] = citation.milliseconds
-        return true
+        return noteSnapshot(of: transaction, at: SnapshotTimes(citation.milliseconds))
+    }
+
+    @discardableResult
+    mutating func noteSnapshot(of transaction: String, at times: SnapshotTimes) -> Bool {
+        let known = snapshots[transaction]
+        if snapshots[transaction]?.merge(times) == nil { snapshots[transaction] = times }
+        return snapshots[transaction] != known
     }
 
     /// True if a snapshot that was signed after a refund had settled leaves it out. The refund was then undone.
@@ -24,29 +29,33 @@ extension SubscriptionState {
 
     /// True if a transaction was stated as a whole after another statement about it, and after that had settled.
     func isStated(_ transaction: String, wholeAfter statement: Citation, _ moment: Date = .distantPast) -> Bool {
-        guard let snapshot = snapshots[transaction] else { return false }
-        let stated = max(statement.milliseconds, moment.millisecondsSince1970)
-        return snapshot > stated.addingClamped(statement.provider.rules.settling)
+        guard let last = snapshots[transaction]?.last else { return false }
+        return last > settled(max(statement.milliseconds, moment.millisecondsSince1970))
+    }
+
+    /// The first time after a statement, and after that had settled, at which a transaction was stated as a whole.
+    func snapshot(of transaction: String, after milliseconds: Int64) -> Int64? {
+        snapshots[transaction]?.first(after: settled(milliseconds))
+    }
+
+    /// When the store's servers agree on a change. The snapshots are the store's, also if a relay reported the change.
+    private func settled(_ milliseconds: Int64) -> Int64 {
+        milliseconds.addingClamped(registers.keys.lazy.map(\.store.rules.settling).max() ?? 0)
     }
 
     /// The snapshots that the kept statements of their transactions do not show by themselves.
-    var unstatedSnapshots: [String: Int64] {
+    var unstatedSnapshots: [String: SnapshotTimes] {
         guard !snapshots.isEmpty else { return [:] }
-        var shown: [String: Int64] = [:]
+        var shown: [String: SnapshotTimes] = [:]
         func note(_ transaction: String?, _ citation: Citation) {
             guard citation.isSnapshot, let transaction else { return }
-            shown[transaction] = max(shown[transaction] ?? .min, citation.milliseconds)
+            let times = SnapshotTimes(citation.milliseconds)
+            if shown[transaction]?.merge(times) == nil { shown[transaction] = times }
         }
         for entry in periods.values where !entry.fact.isProvisional { note(entry.fact.transaction, entry.by) }
         for purchase in purchases.values { note(purchase.value.transaction, purchase.by) }
         return snapshots.filter { shown[$0.key] != $0.value }
     }
-}
-
-/// When a transaction was last stated as a whole, as a stored state has it.
-struct StoredSnapshot: Codable {
-    var transaction: String
-    @EventTime var at: Date
 }
 
 extension Citation {
@@ -60,6 +69,6 @@ extension Citation {
     func takesBack(_ end: Citation, mayLag: Bool) -> Bool {
         guard takesBack(end) else { return false }
         return !mayLag || !isSnapshot
-            || milliseconds > end.milliseconds.addingClamped(end.provider.rules.settling)
+            || milliseconds > end.milliseconds.addingClamped(provider.rules.settling)
     }
 }

@@ -25,6 +25,8 @@ public struct SubscriptionState: Hashable, Sendable {
         package var pause: Register<Fact.PauseState>?
         /// The purchase as a whole is over or withheld, or open again.
         package var closure: Register<Fact.Closure>?
+        /// The last closure that ends the items of the purchase, too.
+        package internal(set) var closureOfItems: Register<Fact.Closure>?
         package var priceChange: Register<Fact.PriceChangeState>?
 
         package mutating func merge(_ other: Registers) {
@@ -36,12 +38,14 @@ public struct SubscriptionState: Hashable, Sendable {
             mergeRetries(other.retries)
             pause.merge(other.pause)
             closure.merge(other.closure)
+            closureOfItems.merge(other.closureOfItems)
             priceChange.merge(other.priceChange)
         }
 
         private enum CodingKeys: String, CodingKey {
             case billing, grace, retries, pause, closure
             case intent = "renewal_intent"
+            case closureOfItems = "closure_of_items"
             case longestGrace = "longest_grace"
             case nextProduct = "next_product"
             case earlierGraces = "earlier_graces"
@@ -113,13 +117,13 @@ public struct SubscriptionState: Hashable, Sendable {
     /// The steps by which access to periods stopped and came back.
     package internal(set) var interruptions: Set<Assertion<Fact.Interruption>> = []
     package internal(set) var refunds: [RefundKey: Register<Fact.RefundState>] = [:]
-    /// The first statement of each refund that took access away. It counts for the past of a refund that was undone.
-    package internal(set) var withdrawals: [RefundKey: Assertion<Fact.RefundState>] = [:]
+    /// The steps of refunds: when each took access away, and when it was undone. They count for the past.
+    package internal(set) var refundSteps: [RefundStep.Key: RefundStep] = [:]
     package internal(set) var charges: [String: Register<Fact.Charge>] = [:]
     package internal(set) var purchases: [String: Register<Fact.OneTimePurchase>] = [:]
     package internal(set) var switches: [SwitchKey: Register<Fact.ProductSwitch>] = [:]
-    /// When each transaction was last stated by a snapshot, in milliseconds since 1970.
-    package internal(set) var snapshots: [String: Int64] = [:]
+    /// When snapshots stated each transaction.
+    package internal(set) var snapshots: [String: SnapshotTimes] = [:]
     package internal(set) var claims: [Account.Identifier: AccountClaim] = [:]
     package internal(set) var transfer: Register<LifecycleEvent.Transfer>?
     /// The reports of all events. A fact that no event has reported is still news.
@@ -180,11 +184,11 @@ public struct SubscriptionState: Hashable, Sendable {
         ends.merge(other.ends)
         interruptions.formUnion(other.interruptions)
         refunds.merge(other.refunds)
-        for withdrawal in other.withdrawals.values { note(withdrawal) }
+        for step in other.refundSteps.values { note(step) }
         charges.merge(other.charges)
         purchases.merge(other.purchases)
         switches.merge(other.switches)
-        snapshots.merge(other.snapshots) { max($0, $1) }
+        for (transaction, times) in other.snapshots { noteSnapshot(of: transaction, at: times) }
         for (identifier, claim) in other.claims {
             if claims[identifier]?.merge(claim) == nil { claims[identifier] = claim }
         }
@@ -283,8 +287,8 @@ public struct SubscriptionState: Hashable, Sendable {
             return charges.insert(Assertion(charge, by: citation), at: charge.transaction)
         case .refund(let refund):
             let assertion = Assertion(refund, by: citation)
-            let isWithdrawal = note(assertion)
-            return refunds.insert(assertion, at: RefundKey(refund)) || isWithdrawal
+            let isNewStep = note(assertion)
+            return refunds.insert(assertion, at: RefundKey(refund)) || isNewStep
         case .purchase(let purchase):
             let isNew = purchases.insert(Assertion(purchase, by: citation), at: purchase.transaction)
             return noteSnapshot(of: purchase.transaction, by: citation) || isNew
@@ -346,6 +350,7 @@ extension SubscriptionState.Registers {
             pause.insert(Assertion(stated, by: citation))
         case .closure(let stated):
             closure.insert(Assertion(stated, by: citation))
+            if stated.coversItems { closureOfItems.insert(Assertion(stated, by: citation)) }
         case .priceChange(let stated):
             priceChange.insert(Assertion(stated, by: citation))
         case .period, .periodEnded, .interruption, .productSwitch, .charge, .refund, .purchase, .owner, .transfer,

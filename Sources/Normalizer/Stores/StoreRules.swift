@@ -72,6 +72,9 @@ package struct StoreRules: Hashable, Sendable {
     /// True if one order can pay for time that continues under another name, as after a change that is paid with time.
     package var ordersSpanNames = false
 
+    /// True if the items of a purchase may have lineages of their own, with the name of the purchase in theirs.
+    package var namesItemsByPurchase = false
+
     /// True if relays may state a product without its plan.
     package var relaysOmitPlans = false
 
@@ -130,6 +133,8 @@ extension StoreRules {
     ///   https://developer.android.com/google/play/billing/subscriptions#change
     /// - `ordersSpanNames`: a change that is paid with time has no order of its own.
     ///   https://developer.android.com/google/play/billing/subscriptions#change
+    /// - `namesItemsByPurchase`: a purchase is a list of items, which end one by one or all at once.
+    ///   https://developer.android.com/google/play/billing/subscription-with-addons
     /// - `relaysOmitPlans`: a base plan is another member of the purchase than the product.
     ///   https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2
     /// - `relaysOmitReplacedPurchase`: the purchase that was replaced is `linkedPurchaseToken`, a token that relays do not state.
@@ -142,6 +147,7 @@ extension StoreRules {
         guessesStarts: true,
         changesUnderNewName: true,
         ordersSpanNames: true,
+        namesItemsByPurchase: true,
         relaysOmitPlans: true,
         namesReturnAnew: true,
         relaysOmitReplacedPurchase: true,
