@@ -66,12 +66,20 @@ extension SubscriptionState {
         var gap: PeriodTimeline.Gap
     }
 
-    mutating func note(_ refund: Assertion<Fact.RefundState>) {
-        if let step = RefundStep(refund) { note(step) }
-    }
+    /// Keeps the step of a refund, if it is one.
+    ///
+    /// - Returns: true if that is news to the state.
+    @discardableResult
+    mutating func note(_ refund: Assertion<Fact.RefundState>) -> Bool { RefundStep(refund).map { note($0) } ?? false }
 
-    mutating func note(_ step: RefundStep) {
-        if refundSteps[step.key]?.merge(step) == nil { refundSteps[step.key] = step }
+    @discardableResult
+    mutating func note(_ step: RefundStep) -> Bool {
+        let known = refundSteps[step.key]
+        var joined = known ?? step
+        joined.merge(step)
+        guard joined != known else { return false }
+        refundSteps[step.key] = joined
+        return true
     }
 
     /// The steps that the kept statements of refunds do not show by themselves.

@@ -6,13 +6,22 @@ import FoundationEssentials
 // withdraw them.
 extension SubscriptionState {
     /// Notes when a transaction was last stated as a whole.
-    mutating func noteSnapshot(of transaction: String?, by citation: Citation) {
-        guard citation.isSnapshot, let transaction, !transaction.isEmpty else { return }
-        noteSnapshot(of: transaction, at: SnapshotTimes(citation.milliseconds))
+    ///
+    /// - Returns: true if that is news to the state.
+    @discardableResult
+    mutating func noteSnapshot(of transaction: String?, by citation: Citation) -> Bool {
+        guard citation.isSnapshot, let transaction, !transaction.isEmpty else { return false }
+        return noteSnapshot(of: transaction, at: SnapshotTimes(citation.milliseconds))
     }
 
-    mutating func noteSnapshot(of transaction: String, at times: SnapshotTimes) {
-        if snapshots[transaction]?.merge(times) == nil { snapshots[transaction] = times }
+    @discardableResult
+    mutating func noteSnapshot(of transaction: String, at times: SnapshotTimes) -> Bool {
+        let known = snapshots[transaction]
+        var joined = known ?? times
+        joined.merge(times)
+        guard joined != known else { return false }
+        snapshots[transaction] = joined
+        return true
     }
 
     /// True if a snapshot that was signed after a refund had settled leaves it out. The refund was then undone.
