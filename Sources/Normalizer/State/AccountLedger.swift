@@ -176,7 +176,7 @@ public struct AccountLedger: Hashable, Sendable {
     public mutating func insert(_ state: SubscriptionState) {
         join(state)
         joinSuccessors(of: state.subscription)
-        for lineage in state.lineages { closeItems(of: lineage) }
+        for lineage in state.registers.keys { closeItems(of: lineage) }
     }
 
     /// Joins a state with those of its lineages and links. The largest takes in the others, so that one more lineage of

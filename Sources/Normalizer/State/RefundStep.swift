@@ -92,11 +92,12 @@ extension SubscriptionState {
     var withdrawals: [Withdrawal] {
         guard !refundSteps.isEmpty else { return [] }
         let takesBack = registers.keys.contains(where: \.store.rules.takesBackRefundedSales)
+        let undoings = Dictionary(grouping: refundSteps.filter(\.key.isUndone), by: \.key.refund)
         return refundSteps.sorted { $0.key < $1.key }.compactMap { key, step in
             let refund = step.first.value
             // A part of a payment may leave the access.
-            guard !key.isUndone, refund.scope?.money == nil || !takesBack, let until = end(of: step, key),
-                key.at < until
+            guard !key.isUndone, refund.scope?.money == nil || !takesBack,
+                let until = end(of: step, undoneBy: (undoings[key.refund] ?? []).map(\.value)), key.at < until
             else { return nil }
             let gap = PeriodTimeline.Gap(from: key.at, until: until, reason: .refunded, by: step.first.by)
             return Withdrawal(refund: refund, gap: gap)
@@ -104,13 +105,10 @@ extension SubscriptionState {
     }
 
     /// When a refund was undone: by a statement of its own, or by the first snapshot of its transaction that left it out.
-    private func end(of step: RefundStep, _ key: RefundStep.Key) -> Int64? {
-        let undone = refundSteps.lazy.filter {
-            $0.key.isUndone && $0.key.refund == key.refund
-                && $0.value.first.by.milliseconds > step.first.by.milliseconds
-        }
-        let leftOut = snapshot(of: key.refund.transaction, after: max(step.lastStated, key.at))
-        return (undone.map(\.key.at) + [leftOut].compactMap(\.self)).min()
+    private func end(of step: RefundStep, undoneBy undoings: [RefundStep]) -> Int64? {
+        let later = undoings.filter { $0.first.by.milliseconds > step.first.by.milliseconds }
+        let leftOut = snapshot(of: step.key.refund.transaction, after: max(step.lastStated, step.key.at))
+        return (later.map(\.key.at) + [leftOut].compactMap(\.self)).min()
     }
 
     /// The times in which one-time purchases were taken back, by the one name of the transaction of each.
