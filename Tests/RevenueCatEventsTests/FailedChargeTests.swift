@@ -32,6 +32,36 @@ struct FailedChargeTests {
         traps.event("CANCELLATION", at, Period(t0, end, "O1"), ["cancel_reason": "BILLING_ERROR"])
     }
 
+    @Test("a pause whose end brings a failed charge reads as a pause until then, and as a charge that is tried since")
+    func failedResumption() throws {
+        let paused = traps.event(
+            "EXPIRATION",
+            t1 + 1000,
+            Period(t0, t1, "O1"),
+            ["expiration_reason": "SUBSCRIPTION_PAUSED"]
+        )
+        let failed = issue(t2, end: t1, grace: nil)
+        let over = traps.event(
+            "EXPIRATION",
+            t2 + 30 * day,
+            Period(t0, t1, "O1"),
+            ["expiration_reason": "BILLING_ERROR"]
+        )
+        for (rest, last) in [([], .billingRetry), ([over], .expired)]
+            as [([TrapTests.Event], SubscriptionSnapshot.Status)]
+        {
+            for order in StoryTests.permutations([traps.purchase, paused, failed] + rest) {
+                var ledger = AccountLedger()
+                for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
+                let state = try #require(ledger[TrapTests.lineage])
+                let statuses = [t1 - 1, t1 + day, t2 - 1, t2 + day, t2 + 31 * day].map {
+                    state.snapshot(at: date($0)).status
+                }
+                #expect(statuses == [.active, .paused, .paused, .billingRetry, last])
+            }
+        }
+    }
+
     @Test("of the two webhooks of one failed charge, the later end of grace counts, in any order")
     func laterEnd() throws {
         let at = t1 + 2000

@@ -176,7 +176,7 @@ public struct AccountLedger: Hashable, Sendable {
     public mutating func insert(_ state: SubscriptionState) {
         join(state)
         joinSuccessors(of: state.subscription)
-        for lineage in state.lineages { closeItems(of: lineage) }
+        for lineage in state.registers.keys { closeItems(of: lineage) }
     }
 
     /// Joins a state with those of its lineages and links. The largest takes in the others, so that one more lineage of
@@ -229,12 +229,12 @@ public struct AccountLedger: Hashable, Sendable {
         if let purchase { itemsByPurchase[purchase, default: []].insert(lineage) }
         let closing = purchase ?? lineage
         guard let closure = self[closing]?.registers[closing]?.closureOfItems else { return }
+        var end = SubscriptionState.Registers()
+        end.closure = closure
         for item in purchase == nil ? items(of: closing) : [lineage] {
             // One that nothing was stated of has no end, and no name by it.
-            guard let known = self[item]?.registers[item]?.value, known != .init() else { continue }
-            var closed = SubscriptionState.Registers()
-            closed.closure.merge(closure)
-            statesByName[names[item] ?? item]?.merge(closed, of: item)
+            guard let registers = self[item]?.registers[item]?.value, registers != .init() else { continue }
+            statesByName[names[item] ?? item]?.merge(end, of: item)
         }
     }
 

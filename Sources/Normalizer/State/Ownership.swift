@@ -127,7 +127,7 @@ public struct AccountTransfer: Hashable, Sendable, Codable {
         switch event.event {
         case .transferred(let transfer):
             // A relay finds out by a receipt, which knows the purchases of one store.
-            let store: Store? = event.store == .unknown ? nil : event.store.rules.lineageStore ?? event.store
+            let store = event.store.ofLineages
             self.init(environment: event.environment, store: store, transfer: transfer, by: Citation(event))
         case .notice(let notice) where notice.kind == .accountsLinked:
             // A customer's purchases, in any store. Identifiers of different sources make no account one.

@@ -20,7 +20,7 @@ extension PeriodTimeline {
             return Step(reason: step.value.reason, at: at, by: step.by)
         }
         for (lineage, registers) in state.registers {
-            for retry in registers.retries?.assertions.values.map(\.self) ?? []
+            for retry in registers.retries?.inOrder ?? []
             where subject(of: retry, lineage: lineage).map({ periods[$0].start }) == period.start {
                 steps.append(Step(reason: .billing, at: retry.by.milliseconds, by: retry.by))
             }
@@ -45,9 +45,11 @@ extension SubscriptionState {
         guard let step = timeline.step(of: period, at: time, in: self), let reason = step.reason,
             period.accessEnd <= max(step.at, step.by.milliseconds)
         else { return nil }
-        if let known, known.milliseconds <= max(time, step.by.milliseconds), known.milliseconds >= step.by.milliseconds
-        {
-            return nil
+        // Of two statements that were known then, the last counts; of two that were not, the first.
+        if let known {
+            let (isKnown, isStepKnown) = (known.milliseconds <= time, step.by.milliseconds <= time)
+            if isKnown != isStepKnown { return isKnown ? nil : (.init(reason), step.by) }
+            if isKnown == (known.milliseconds >= step.by.milliseconds) { return nil }
         }
         return (.init(reason), step.by)
     }
@@ -72,6 +74,7 @@ extension SubscriptionState {
             return reason(for: gap, of: last, timeline, at: time).0 == .billing
         }
         guard let last = begun.last(where: { !$0.isForestalled }) ?? begun.last else { return false }
-        return pastReason(of: last, timeline, at: time, unless: endReason(of: last, timeline).1)?.0 == .billing
+        return pastReason(of: last, timeline, at: time, unless: presentReason(of: last, timeline, at: time).1)?.0
+            == .billing
     }
 }

@@ -44,9 +44,10 @@ extension PeriodTimeline.Period {
 }
 
 extension Register<Fact.Billing> {
-    /// True if the charge failed that was to end a pause. Since then the failed charge keeps access away.
-    func takesOver(from pause: PeriodTimeline.Cut) -> Bool {
+    /// True if the charge had failed by a moment that was to end a pause. Since then the failed charge keeps access away.
+    func takesOver(from pause: PeriodTimeline.Cut, by time: Int64 = .max) -> Bool {
         pause.reason == .paused && value.status == .suspended && by.milliseconds > pause.by.milliseconds
+            && by.milliseconds <= time
     }
 }
 

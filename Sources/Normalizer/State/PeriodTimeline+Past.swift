@@ -34,7 +34,7 @@ extension PeriodTimeline {
     mutating func applyRetries(of state: SubscriptionState) {
         for lineage in state.registers.filter({ $0.value.retries != nil }).keys.inOrder {
             guard let registers = state.registers[lineage], let retries = registers.retries else { continue }
-            for (_, retry) in retries.assertions.sorted(by: { $0.key < $1.key }) {
+            for retry in retries.inOrder {
                 guard let index = subject(of: retry, lineage: lineage),
                     let next = periods[(index + 1)...].firstIndex(where: { !$0.fact.isProvisional && !$0.isForestalled }
                     ),

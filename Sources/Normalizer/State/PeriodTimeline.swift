@@ -413,7 +413,7 @@ struct PeriodTimeline {
 
     // Grace of a period that another one has followed gave access until that began.
     private mutating func applyPastGraces(_ registers: SubscriptionState.Registers, lineage: SubscriptionID) {
-        let earlier = registers.earlierGraces.map { Array($0.assertions.values) } ?? []
+        let earlier = registers.earlierGraces?.inOrder ?? []
         for grace in earlier + [registers.grace?.latest].compactMap(\.self) {
             guard let index = subject(of: grace, lineage: lineage), index != newestIndex,
                 let next = periods[(index + 1)...].first(where: { !$0.fact.isProvisional && !$0.isForestalled })

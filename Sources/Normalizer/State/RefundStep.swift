@@ -66,18 +66,20 @@ extension SubscriptionState {
         var gap: PeriodTimeline.Gap
     }
 
-    /// - Returns: true if the step is news to the state.
+    /// Keeps the step of a refund, if it is one.
+    ///
+    /// - Returns: true if that is news to the state.
     @discardableResult
-    mutating func note(_ refund: Assertion<Fact.RefundState>) -> Bool {
-        guard let step = RefundStep(refund) else { return false }
-        return note(step)
-    }
+    mutating func note(_ refund: Assertion<Fact.RefundState>) -> Bool { RefundStep(refund).map { note($0) } ?? false }
 
     @discardableResult
     mutating func note(_ step: RefundStep) -> Bool {
         let known = refundSteps[step.key]
-        if refundSteps[step.key]?.merge(step) == nil { refundSteps[step.key] = step }
-        return refundSteps[step.key] != known
+        var joined = known ?? step
+        joined.merge(step)
+        guard joined != known else { return false }
+        refundSteps[step.key] = joined
+        return true
     }
 
     /// The steps that the kept statements of refunds do not show by themselves.
@@ -90,11 +92,12 @@ extension SubscriptionState {
     var withdrawals: [Withdrawal] {
         guard !refundSteps.isEmpty else { return [] }
         let takesBack = registers.keys.contains(where: \.store.rules.takesBackRefundedSales)
+        let undoings = Dictionary(grouping: refundSteps.filter(\.key.isUndone), by: \.key.refund)
         return refundSteps.sorted { $0.key < $1.key }.compactMap { key, step in
             let refund = step.first.value
             // A part of a payment may leave the access.
-            guard !key.isUndone, refund.scope?.money == nil || !takesBack, let until = end(of: step, key),
-                key.at < until
+            guard !key.isUndone, refund.scope?.money == nil || !takesBack,
+                let until = end(of: step, undoneBy: (undoings[key.refund] ?? []).map(\.value)), key.at < until
             else { return nil }
             let gap = PeriodTimeline.Gap(from: key.at, until: until, reason: .refunded, by: step.first.by)
             return Withdrawal(refund: refund, gap: gap)
@@ -102,13 +105,10 @@ extension SubscriptionState {
     }
 
     /// When a refund was undone: by a statement of its own, or by the first snapshot of its transaction that left it out.
-    private func end(of step: RefundStep, _ key: RefundStep.Key) -> Int64? {
-        let undone = refundSteps.lazy.filter {
-            $0.key.isUndone && $0.key.refund == key.refund
-                && $0.value.first.by.milliseconds > step.first.by.milliseconds
-        }
-        let leftOut = snapshot(of: key.refund.transaction, after: max(step.lastStated, key.at))
-        return (undone.map(\.key.at) + [leftOut].compactMap(\.self)).min()
+    private func end(of step: RefundStep, undoneBy undoings: [RefundStep]) -> Int64? {
+        let later = undoings.filter { $0.first.by.milliseconds > step.first.by.milliseconds }
+        let leftOut = snapshot(of: step.key.refund.transaction, after: max(step.lastStated, step.key.at))
+        return (later.map(\.key.at) + [leftOut].compactMap(\.self)).min()
     }
 
     /// The times in which one-time purchases were taken back, by the one name of the transaction of each.

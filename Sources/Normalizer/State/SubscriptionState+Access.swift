@@ -300,18 +300,22 @@ extension SubscriptionState {
         _ timeline: PeriodTimeline,
         at time: Int64
     ) -> (AccessDecision.Denial.Reason, Citation?) {
-        let known = endReason(of: period, timeline)
+        let known = presentReason(of: period, timeline, at: time)
         return pastReason(of: period, timeline, at: time, unless: known.1) ?? known
     }
 
-    func endReason(
+    /// The reason that the last statements give.
+    func presentReason(
         of period: PeriodTimeline.Period,
-        _ timeline: PeriodTimeline
+        _ timeline: PeriodTimeline,
+        at time: Int64
     ) -> (AccessDecision.Denial.Reason, Citation?) {
         if let replacement = period.replacement, replacement.at <= period.accessEnd {
             return (.replaced, replacement.by)
         }
-        if let cut = period.cut, billing(timeline)?.takesOver(from: cut) != true { return (.init(cut.reason), cut.by) }
+        if let cut = period.cut, billing(timeline)?.takesOver(from: cut, by: time) != true {
+            return (.init(cut.reason), cut.by)
+        }
         if let grace = period.grace, !grace.isTakenBack { return (.billing, grace.by) }
         if let billing = billing(timeline), billing.value.status != .settled { return (.billing, billing.by) }
         if let pause = pause(timeline), pause.value.status == .paused { return (.paused, pause.by) }

@@ -17,8 +17,11 @@ extension SubscriptionState {
     @discardableResult
     mutating func noteSnapshot(of transaction: String, at times: SnapshotTimes) -> Bool {
         let known = snapshots[transaction]
-        if snapshots[transaction]?.merge(times) == nil { snapshots[transaction] = times }
-        return snapshots[transaction] != known
+        var joined = known ?? times
+        joined.merge(times)
+        guard joined != known else { return false }
+        snapshots[transaction] = joined
+        return true
     }
 
     /// True if a snapshot that was signed after a refund had settled leaves it out. The refund was then undone.

@@ -5,9 +5,6 @@ import FoundationEssentials
 // back, so the order of arrival does not matter.
 
 extension SubscriptionState {
-    /// How far from the stated moment the purchase begins that is meant: a relay may hear of either first.
-    private static let window: UInt64 = 900_000
-
     /// True if another state is this purchase, continued: this one is stated as replaced when the other begins, or the
     /// other is a product that an account has only once.
     func isSucceeded(by other: SubscriptionState) -> Bool {
@@ -16,14 +13,14 @@ extension SubscriptionState {
             guard let store = entry.relayedStore, registers.keys.contains(where: { $0.store == store }) else {
                 return false
             }
-            return entry.mayBegin && (isAnnounced(entry.fact) || isOfOtherPlan(entry.fact))
+            return entry.mayBegin && (isAnnounced(entry.fact, in: store) || isOfOtherPlan(entry.fact))
         }
     }
 
-    private func isAnnounced(_ period: Fact.Period) -> Bool {
+    private func isAnnounced(_ period: Fact.Period, in store: Store) -> Bool {
         successions.contains { succession in
             let distance = period.period.startMilliseconds - succession.at.millisecondsSince1970
-            return distance.magnitude <= Self.window && period.product != succession.from
+            return distance.magnitude <= store.rules.replacementWindow.magnitude && period.product != succession.from
                 && (succession.to == nil || succession.to == period.product)
         }
     }

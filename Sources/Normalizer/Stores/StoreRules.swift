@@ -84,6 +84,9 @@ package struct StoreRules: Hashable, Sendable {
     /// True if relays report such a new purchase without the purchase that it replaces.
     package var relaysOmitReplacedPurchase = false
 
+    /// How far from the reported moment of a replacement the new purchase begins, in milliseconds, if relays do not name it.
+    package var replacementWindow: Int64 = 0
+
     /// True if the host's catalogue knows the direction of a change better than the store.
     package var catalogDecidesDirection = false
 
@@ -139,6 +142,9 @@ extension StoreRules {
     ///   https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2
     /// - `relaysOmitReplacedPurchase`: the purchase that was replaced is `linkedPurchaseToken`, a token that relays do not state.
     ///   https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2
+    /// - `replacementWindow`: a change that takes effect at once begins when it was made, and a relay may report it some minutes later. A
+    ///   quarter of an hour is ours, since neither Google nor a relay documents one.
+    ///   https://www.revenuecat.com/docs/integrations/webhooks/event-types-and-fields
     /// - `namesReturnAnew`: a customer who comes back once a purchase has expired gets a new token.
     ///   https://developer.android.com/google/play/billing/lifecycle/subscriptions#resubscribe
     /// - `troubleWithoutGrace`: an account hold follows a failed charge.
@@ -151,6 +157,7 @@ extension StoreRules {
         relaysOmitPlans: true,
         namesReturnAnew: true,
         relaysOmitReplacedPurchase: true,
+        replacementWindow: 900_000,
         troubleWithoutGrace: .hold
     )
 
@@ -186,6 +193,9 @@ extension StoreRules {
 }
 
 extension Store {
+    /// The store whose name lineages have; nil if no store is known, as where a relay reports about accounts alone.
+    package var ofLineages: Store? { self == .unknown ? nil : rules.lineageStore ?? self }
+
     /// How this store differs from the others.
     package var rules: StoreRules {
         switch self {

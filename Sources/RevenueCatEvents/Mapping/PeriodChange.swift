@@ -122,7 +122,11 @@ extension Mapping {
                     ? .paused(.init(resumesAt: event.autoResumeAt)) : .expired(.init(reason: reason)),
                 occurredAt: at
             ),
-            about: subject(purchase, facts: purchase.provisional + purchase.cut(at: at, reason) + purchase.owner)
+            about: subject(
+                purchase,
+                facts: purchase.provisional + purchase.cut(at: at, reason)
+                    + (reason == .paused ? purchase.pauseBegan(at: at) : []) + purchase.owner
+            )
         )
     }
 

@@ -169,6 +169,11 @@ struct PurchaseStatement {
         } ?? []
     }
 
+    /// That a pause stopped access. The end of the period says so as well, until a later webhook states another end of it.
+    func pauseBegan(at date: Date) -> [Fact] {
+        event.purchasedAt.map { [.interruption(.init(start: $0, at: date, reason: .paused))] } ?? []
+    }
+
     /// A failed charge, which two webhooks report at once. The end of the transaction may hold the grace period, in either
     /// of them or in one alone.
     func failedCharge(at date: Date, graceUntil: Date?) -> Fact {
