@@ -35,10 +35,8 @@ extension AccountAccess {
         var intervals: [(start: Int64, end: Int64)] = []
         var transitions: [Int64] = []
         for state in states where state.environment == environment {
-            let timeline = PeriodTimeline(state)
-            contributions.append(
-                Contribution(subscription: state.subscription, decision: state.access(at: moment, timeline))
-            )
+            let (decision, timeline) = state.reading(at: moment)
+            contributions.append(Contribution(subscription: state.subscription, decision: decision))
             intervals += state.intervals(timeline, state.ownedPurchases)
             if let next = state.nextTransition(after: moment, timeline) { transitions.append(next) }
         }

@@ -62,7 +62,7 @@ public struct AccountLedger: Hashable, Sendable {
             guard (names[other] ?? other) != name, self[other] != nil else { continue }
             state.links.insert(other)
         }
-        if !state.links.isEmpty { insert(state) }
+        if !state.links.isEmpty { join(state) }
     }
 
     /// Joins a lineage with its predecessors and successors, under a name that has no link to it: the statement is
@@ -89,7 +89,7 @@ public struct AccountLedger: Hashable, Sendable {
             guard let other else { return }
             var link = SubscriptionState(lineage)
             link.links = [other]
-            insert(link, replacing: [])
+            join(link)
         }
     }
 
@@ -134,33 +134,33 @@ public struct AccountLedger: Hashable, Sendable {
         return applied
     }
 
-    /// Changes the state of a lineage in place; only a new link, or a lineage without a state, needs more.
+    /// Changes the state of a lineage in place; only a new link, a new name, or a lineage without a state needs more.
     private mutating func update(_ lineage: SubscriptionID, _ change: (inout SubscriptionState) -> Void) {
         let name = names[lineage] ?? lineage
-        if let known = statesByName[name].map({ ($0.links, $0.claims.count) }),
-            let wasStated = statesByName[name]?.registers[lineage].map({ $0 != SubscriptionState.Registers() })
-        {
-            statesByName[name, default: SubscriptionState(lineage)].apply(change)
-            // The first word on a lineage as a whole may give the state its name.
-            let isNamed = wasStated || statesByName[name]?.subscription == name
-            if isNamed, statesByName[name]?.links == known.0 {
-                if let state = statesByName[name], state.claims.count != known.1 || state.transfer != nil {
-                    index(state, named: name)
-                }
-                return
-            }
-        } else if statesByName[name] == nil {
+        // A copy of the state must not live while it changes, or all of it would be copied.
+        guard
+            let (links, claimCount, isMember) = statesByName[name].map({
+                ($0.links, $0.claims.count, $0.registers[lineage] != nil)
+            })
+        else {
             var state = SubscriptionState(lineage)
             change(&state)
-            insert(state)
+            join(state)
             return
         }
-        guard var state = statesByName.removeValue(forKey: name) else { return }
-        if state.registers[lineage] == nil {
-            state.merge(SubscriptionState(lineage))
-            change(&state)
+        if !isMember { statesByName[name]?.merge(SubscriptionState(lineage)) }
+        statesByName[name]?.apply(change)
+        if let state = statesByName[name], state.claims.count != claimCount || state.transfer != nil {
+            index(state, named: name)
         }
-        insert(state, replacing: [name])
+        // The first word on a lineage as a whole may give the state its name.
+        if statesByName[name]?.subscription != name, let moved = statesByName.removeValue(forKey: name) {
+            keep(moved, insteadOf: [name], renaming: Array(moved.registers.keys) + Array(moved.links))
+        }
+        guard let linked = self[lineage]?.links.subtracting(links), !linked.isEmpty else { return }
+        var link = SubscriptionState(lineage)
+        link.links = linked
+        join(link)
     }
 
     private mutating func index(_ state: SubscriptionState, named name: SubscriptionID) {
@@ -170,32 +170,49 @@ public struct AccountLedger: Hashable, Sendable {
 
     /// Joins a state, and with it the states that it is linked to.
     public mutating func insert(_ state: SubscriptionState) {
-        insert(state, replacing: [])
+        join(state)
         joinSuccessors(of: state.subscription)
     }
 
-    /// - Parameter replaced: the names of states that were taken out, and are known to `state`.
-    private mutating func insert(_ state: SubscriptionState, replacing replaced: Set<SubscriptionID>) {
+    /// Joins a state with those of its lineages and links. The largest takes in the others, so that one more lineage of
+    /// many costs what is known of that one.
+    private mutating func join(_ state: SubscriptionState) {
         guard !state.subscription.id.isEmpty else { return }
-        var joined = state
-        var replaced = replaced
-        // Each round may bring links of its own.
-        while true {
-            let related = Set((joined.lineages + joined.links).map { names[$0] ?? $0 })
-            let others = related.compactMap { statesByName.removeValue(forKey: $0) }
-            if others.isEmpty { break }
-            for other in others { joined.merge(other) }
-            replaced.formUnion(others.map(\.subscription))
+        let related = Set((Array(state.registers.keys) + Array(state.links)).map { names[$0] ?? $0 })
+        var group: [(name: SubscriptionID?, state: SubscriptionState)] = [(nil, state)]
+        for name in related {
+            if let known = statesByName.removeValue(forKey: name) { group.append((name, known)) }
         }
-        let name = joined.subscription
-        replaced.remove(name)
+        let largest = group.indices.max { group[$0].state.size < group[$1].state.size } ?? 0
+        let taken = group.remove(at: largest)
+        let base = taken.name
+        var joined = taken.state
+        for other in group { joined.merge(other.state) }
+        var renamed = group.flatMap { Array($0.state.registers.keys) + Array($0.state.links) }
+        if base != joined.subscription { renamed += Array(joined.registers.keys) + Array(joined.links) }
+        keep(joined, insteadOf: (group.map(\.name) + [base]).compactMap(\.self), renaming: renamed)
+    }
+
+    /// Keeps a state under its name.
+    ///
+    /// - Parameters:
+    ///   - state: the state.
+    ///   - replaced: the names of the states that were taken out for it.
+    ///   - renamed: the lineages that may have had another name, or none.
+    private mutating func keep(
+        _ state: SubscriptionState,
+        insteadOf replaced: [SubscriptionID],
+        renaming renamed: [SubscriptionID]
+    ) {
+        let name = state.subscription
+        let replaced = Set(replaced).subtracting([name])
         if !replaced.isEmpty {
-            for identifier in joined.claims.keys { claimed[identifier.name]?.subtract(replaced) }
+            for identifier in state.claims.keys { claimed[identifier.name]?.subtract(replaced) }
             moved.subtract(replaced)
         }
-        index(joined, named: name)
-        for lineage in joined.lineages + joined.links { names[lineage] = name == lineage ? nil : name }
-        statesByName[name] = joined
+        index(state, named: name)
+        for lineage in renamed { names[lineage] = name == lineage ? nil : name }
+        statesByName[name] = state
     }
 
     /// Joins another ledger's knowledge.
@@ -328,5 +345,7 @@ extension AccountLedger {
 }
 
 extension SubscriptionState {
+    fileprivate var size: Int { registers.count + periods.count }
+
     fileprivate mutating func apply(_ change: (inout SubscriptionState) -> Void) { change(&self) }
 }

@@ -120,6 +120,11 @@ extension SubscriptionState {
     ///   - catalog: the host's products. They distinguish an upgrade from a downgrade if the store does not, and give
     ///     the type of one-time purchases.
     public mutating func apply(_ event: NormalizedEvent, catalog: ProductCatalog? = nil) -> AppliedEvent {
+        apply(event, catalog: catalog, from: bound(of: event))
+    }
+
+    /// - Parameter bound: the start of the first periods to read the event with; nil to read all of them, which tells the same.
+    mutating func apply(_ event: NormalizedEvent, catalog: ProductCatalog?, from bound: Int64?) -> AppliedEvent {
         let event = catalog.map(event.described) ?? event
         guard let statement = event.statement, !statement.subscription.id.isEmpty,
             registers[statement.subscription] != nil
@@ -127,7 +132,7 @@ extension SubscriptionState {
             return AppliedEvent(disposition: .unrelated, event: event, nextCheckAt: nil)
         }
         let citation = Citation(statement)
-        let prior = Situation(self)
+        let prior = Situation(self, from: bound)
         let owners = event.statedTransfer == nil ? [] : ownership.accounts
         let priorRefund = event.refund.flatMap { refunds[RefundKey($0)] ?? refund(of: $0.transaction) }
         let paidBy = event.refund?.transaction ?? event.transaction ?? ""
@@ -135,10 +140,8 @@ extension SubscriptionState {
         let isPaid =
             event.isPending && charges.values.contains { $0.value.at.millisecondsSince1970 >= citation.milliseconds }
         let isCovered = event.refund.map { wasReported($0, of: event.price?.money) } ?? false
-        let before = self
-        apply(statement)
         // Reading the periods costs the most, and an event that adds nothing changes none of them.
-        let now = self == before ? prior : Situation(self)
+        let now = join(statement) ? Situation(self, from: bound) : prior
         let report = Report(event)
         let isReported = report.map { isCovered || wasReported($0, prior: prior, now: now) } ?? false
         let hadRefund =
@@ -177,7 +180,9 @@ extension SubscriptionState {
 /// A state at one point of its history, read once.
 struct Situation {
     let timeline: PeriodTimeline
-    let registers: [SubscriptionID: SubscriptionState.Registers]
+    /// The outstanding charges of each lineage. A situation keeps no copy of a state, which would be copied as it changes.
+    let failedCharges: [(lineage: SubscriptionID, billing: Register<Fact.Billing>)]
+    let priceChanges: [SubscriptionID: Register<Fact.PriceChangeState>]
     let intent: Register<Fact.RenewalIntent>?
     let billing: Register<Fact.Billing>?
     let pause: Register<Fact.PauseState>?
@@ -185,10 +190,15 @@ struct Situation {
     let nextProduct: Register<Fact.NextProduct>?
     let transfer: Register<LifecycleEvent.Transfer>?
 
-    init(_ state: SubscriptionState) {
-        let timeline = PeriodTimeline(state)
+    /// - Parameter bound: the start of the first periods to read, see `SubscriptionState.bound(of:)`.
+    init(_ state: SubscriptionState, from bound: Int64? = nil) {
+        let timeline = PeriodTimeline(state, from: bound)
         self.timeline = timeline
-        registers = state.registers
+        failedCharges = state.registers.compactMap { lineage, registers in
+            guard let billing = registers.charging, billing.value.status != .settled else { return nil }
+            return (lineage, billing)
+        }
+        priceChanges = state.registers.compactMapValues(\.priceChange)
         intent = state.renewalIntent(timeline)
         billing = state.billing(timeline)
         pause = state.pause(timeline)

@@ -32,7 +32,7 @@ extension PeriodTimeline {
     /// The time in which a charge was tried again without access, if the period that was paid for in the end is dated back to before
     /// that was known.
     mutating func applyRetries(of state: SubscriptionState) {
-        for lineage in state.lineages {
+        for lineage in state.registers.filter({ $0.value.retries != nil }).keys.inOrder {
             guard let registers = state.registers[lineage], let retries = registers.retries else { continue }
             for (_, retry) in retries.assertions.sorted(by: { $0.key < $1.key }) {
                 guard let index = subject(of: retry, lineage: lineage),
@@ -40,7 +40,7 @@ extension PeriodTimeline {
                     ),
                     let paid = periods[next].firstStated, paid > retry.by.milliseconds
                 else { continue }
-                let graceEnd = registers.graceEnd(after: retry.value.periodStart) ?? .min
+                let graceEnd = registers.value.graceEnd(after: retry.value.periodStart) ?? .min
                 let from = max(periods[next].start, periods[index].end, graceEnd)
                 guard from < paid else { continue }
                 periods[next].gaps.append(Gap(from: from, until: paid, reason: .billing, by: retry.by))

@@ -146,12 +146,27 @@ struct PeriodTimeline {
     private let isIndexed: Bool
     /// Transactions of periods that were billed again from the same start.
     private var furtherTransactions: [(name: String, index: Int)] = []
+    /// True if all periods of the state are read.
+    let isWhole: Bool
+    /// Transactions that statements name, of periods that are not read.
+    var transactionsBefore: [String: (start: Int64, namesItsLineage: Bool)] = [:]
 
-    init(_ state: SubscriptionState) {
+    /// - Parameters:
+    ///   - state: the state to read.
+    ///   - bound: the start of the first periods to read, see `SubscriptionState.bound(of:)`; nil to read all of them.
+    init(_ state: SubscriptionState, from bound: Int64? = nil) {
         isIndexed = state.ends.count + state.refunds.count > 8
-        gather(state.periods.filter { $0.value.fact.item == nil || $0.value.fact.isBeside })
-        for entry in state.periods.values where entry.fact.item != nil { productsBeside.insert(entry.fact.product) }
-        keepMainItems(state.periods)
+        isWhole = bound == nil || state.periodOrder == nil
+        if let bound, let order = state.periodOrder {
+            gather(order.keys(from: bound).compactMap { key in state.periods[key].map { (key, $0) } })
+            noteTransactions(before: bound, in: state)
+        } else {
+            gather(
+                state.periods.filter { $0.value.fact.item == nil || $0.value.fact.isBeside }.map { ($0.key, $0.value) }
+            )
+            for entry in state.periods.values where entry.fact.item != nil { productsBeside.insert(entry.fact.product) }
+            keepMainItems(state.periods)
+        }
         applyEnds(of: state)
         applyRefunds(of: state)
         applyEarlyChanges()
@@ -159,13 +174,17 @@ struct PeriodTimeline {
             if let billing = registers.charging { applyGrace(billing, lineage: lineage) }
         }
         if newestIndex.map({ periods[$0].grace == nil }) ?? false {
-            for (lineage, registers) in state.registers { applyLapsedGrace(registers, lineage: lineage) }
+            for (lineage, registers) in state.registers where registers.hadGrace {
+                applyLapsedGrace(registers.value, lineage: lineage)
+            }
         }
-        for (lineage, registers) in state.registers { applyPastGraces(registers, lineage: lineage) }
+        for (lineage, registers) in state.registers where registers.hadGrace {
+            applyPastGraces(registers.value, lineage: lineage)
+        }
         applyClosures(of: state)
         applyReplacements()
         applyRemovals()
-        gatherItems(of: state)
+        if isWhole { gatherItems(of: state) }
         applyEndsOfMainItems(of: state)
         applyInterruptions(of: state)
         applyRetries(of: state)
@@ -211,6 +230,10 @@ struct PeriodTimeline {
                 else { return named }
                 return begun
             }
+            if let before = transactionsBefore[transaction] {
+                guard let start, abs(start - before.start) > ServicePeriod.startTolerance else { return nil }
+                return beginning(at: start, named: !before.namesItsLineage)
+            }
         }
         guard let start else { return nil }
         let next = periods.partitioningIndex { $0.start > start }
@@ -245,8 +268,9 @@ struct PeriodTimeline {
 
     // Statements of one transaction are one entry already. Entries of one start are one period too: a store may bill a
     // period again when its product changes, and some channels name no transaction.
-    private mutating func gather(_ entries: [SubscriptionState.PeriodKey: SubscriptionState.PeriodEntry]) {
-        let listed = Array(entries)
+    private mutating func gather(
+        _ listed: [(key: SubscriptionState.PeriodKey, value: SubscriptionState.PeriodEntry)]
+    ) {
         let order = listed.indices.map { (listed[$0].value.fact.period.startMilliseconds, $0) }
             .sorted { one, other in
                 if one.0 != other.0 { return one.0 < other.0 }

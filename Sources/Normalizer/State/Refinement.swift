@@ -230,9 +230,8 @@ struct Refinement {
         _ period: Fact.Period
     ) -> LifecycleEvent.Renewed.BillingTrouble? {
         var isTroubled = before.cut?.reason == .billing
-        for (lineage, registers) in prior.registers {
-            guard let billing = registers.charging, billing.value.status != .settled,
-                let subject = prior.timeline.subject(of: billing, lineage: lineage),
+        for (lineage, billing) in prior.failedCharges {
+            guard let subject = prior.timeline.subject(of: billing, lineage: lineage),
                 prior.timeline.periods[subject].start == before.start
             else { continue }
             let grace = billing.value.graceUntil

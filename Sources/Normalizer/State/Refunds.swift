@@ -16,10 +16,15 @@ extension SubscriptionState {
         }
     }
 
-    mutating func note(_ name: String, of transaction: String) {
-        guard !name.isEmpty, !transaction.isEmpty, name != transaction else { return }
+    ///
+    /// - Returns: true if that is news to the state.
+    @discardableResult
+    mutating func note(_ name: String, of transaction: String) -> Bool {
+        guard !name.isEmpty, !transaction.isEmpty, name != transaction else { return false }
         // Of two transactions that claim a name, always the same one has it.
-        transactionNames[name] = transactionNames[name].map { min($0, transaction) } ?? transaction
+        if let known = transactionNames[name], known <= transaction { return false }
+        transactionNames[name] = transaction
+        return true
     }
 
     /// The one name of a transaction.

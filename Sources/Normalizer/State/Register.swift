@@ -300,10 +300,14 @@ extension Register: Codable {
 }
 
 extension Optional {
+    /// - Returns: true if the statement is news to the register.
+    @discardableResult
     package mutating func insert<Value: Assertable>(
         _ assertion: Assertion<Value>
-    ) where Wrapped == Register<Value> {
+    ) -> Bool where Wrapped == Register<Value> {
+        let known = self
         if self?.insert(assertion) == nil { self = Register(assertion) }
+        return self != known
     }
 
     package mutating func merge<Value: Assertable>(_ other: Register<Value>?) where Wrapped == Register<Value> {
@@ -321,11 +325,15 @@ extension Dictionary {
         if self[key]?.merge(register) == nil { self[key] = register }
     }
 
+    /// - Returns: true if the statement is news to the register.
+    @discardableResult
     package mutating func insert<V: Assertable>(
         _ assertion: Assertion<V>,
         at key: Key
-    ) where Value == Register<V> {
+    ) -> Bool where Value == Register<V> {
+        let known = self[key]
         if self[key]?.insert(assertion) == nil { self[key] = Register(assertion) }
+        return self[key] != known
     }
 }
 

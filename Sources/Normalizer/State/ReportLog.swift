@@ -8,7 +8,11 @@ package struct ReportLog: Hashable, Sendable {
     /// More often than a customer changes their mind in one period.
     private static let maximumMarks = 16
 
+    private static let leastPlaces = 128
+
     private var marks: [Report.Subject: [Report.Mark]] = [:]
+    /// The places of the subjects, kept once there are many.
+    private var places: ReportPlaces?
 
     var isEmpty: Bool { marks.isEmpty }
 
@@ -24,24 +28,37 @@ package struct ReportLog: Hashable, Sendable {
         var known = marks[subject] ?? []
         let index = known.partitioningIndex { !($0 < mark) }
         if index < known.count, known[index] == mark { return }
+        if known.isEmpty { places?.insert(subject) }
         known.insert(mark, at: index)
         marks[subject] = known.suffix(Self.maximumMarks)
+        if places == nil, marks.count >= Self.leastPlaces { places = ReportPlaces(marks.keys) }
     }
 
     /// True if the refund was reported, even if it was undone since.
     func hasRefund(_ key: SubscriptionState.RefundKey) -> Bool {
-        marks.contains { subject, marks in
-            subject.topic == .refund && subject.transaction == key.transaction && subject.refund == key.refund
-                && marks.contains { $0.value.hasPrefix(Report.Value.refunded) }
+        subjects(of: .refund, in: nil).contains { subject in
+            subject.transaction == key.transaction && subject.refund == key.refund
+                && marks[subject]?.contains { $0.value.hasPrefix(Report.Value.refunded) } == true
         }
     }
 
     /// All reports about a subject, under any of its names.
-    func marks(of subject: Report.Subject, where isSame: (Report.Subject) -> Bool) -> [Report.Mark] {
-        marks.reduce(into: []) { found, entry in
-            guard entry.key.topic == subject.topic, entry.key == subject || isSame(entry.key) else { return }
-            found += entry.value
-        }
+    ///
+    /// - Parameters:
+    ///   - subject: the subject.
+    ///   - vicinity: where subjects may be the same; nil for anywhere.
+    ///   - isSame: true for a subject that is the same.
+    func marks(
+        of subject: Report.Subject,
+        in vicinity: ReportPlaces.Vicinity?,
+        where isSame: (Report.Subject) -> Bool
+    ) -> [Report.Mark] {
+        subjects(of: subject.topic, in: vicinity).filter { $0 == subject || isSame($0) }.flatMap { marks[$0] ?? [] }
+    }
+
+    private func subjects(of topic: Report.Topic, in vicinity: ReportPlaces.Vicinity?) -> [Report.Subject] {
+        guard let places else { return marks.keys.filter { $0.topic == topic } }
+        return vicinity.map { Array(places.subjects(of: topic, in: $0)) } ?? places.subjects(of: topic)
     }
 }
 

@@ -5,8 +5,23 @@ extension SubscriptionState {
     ///
     /// Time passing needs no notification: a period ends at its end, grace at the end of grace. For a past moment the
     /// answer is what held then, as far as statements report that: between a refund and its reversal it is denied.
+    ///
+    /// The periods around the moment are found by a binary search: a long history costs no more than a short one while
+    /// access is granted.
     public func access(at time: Date) -> AccessDecision {
-        access(at: time.millisecondsSince1970, PeriodTimeline(self))
+        reading(at: time.millisecondsSince1970).decision
+    }
+
+    /// The decision at a moment, with the periods that it was read from. A grant and what follows it depend only on the
+    /// periods around the moment; a denial may depend on all.
+    func reading(at time: Int64) -> (decision: AccessDecision, timeline: PeriodTimeline) {
+        if let order = periodOrder, !order.hasItems, let bound = order.bound(around: time) {
+            let timeline = PeriodTimeline(self, from: bound)
+            let decision = access(at: time, timeline)
+            if decision.isGranted { return (decision, timeline) }
+        }
+        let timeline = PeriodTimeline(self)
+        return (access(at: time, timeline), timeline)
     }
 
     /// The first moment after `time` at which the decision, or its basis, changes by itself; nil if no change is known.
@@ -296,8 +311,8 @@ extension SubscriptionState {
     // Linked lineages keep registers of their own, for the end of a replaced purchase says nothing of its successor.
     // Those count that the newest period was stated for.
     private func newestRegisters(_ timeline: PeriodTimeline) -> [Registers] {
-        guard let newest = timeline.newest else { return Array(registers.values) }
-        return newest.lineages.compactMap { registers[$0] }
+        guard let newest = timeline.newest else { return registers.values.map(\.value) }
+        return newest.lineages.compactMap { registers[$0]?.value }
     }
 
     func renewalIntent(_ timeline: PeriodTimeline) -> Register<Fact.RenewalIntent>? {

@@ -71,12 +71,11 @@ extension SubscriptionState: Codable {
             try container.decodeIfPresent([Element].self, forKey: key) ?? []
         }
         for lineage in lineages {
-            registers[lineage.subscription, default: Registers()].merge(lineage.registers)
+            merge(lineage.registers, of: lineage.subscription)
         }
         for entry in try list(.periods) as [PeriodEntry] {
             let period = entry.statement.value
-            let key = PeriodKey(period)
-            if periods[key]?.merge(entry) == nil { periods[key] = entry }
+            note(entry, at: PeriodKey(period))
             if !period.isProvisional { noteSnapshot(of: period.transaction, by: entry.by) }
         }
         for register in try list(.ends) as [Register<Fact.PeriodEnd>] {
@@ -124,7 +123,7 @@ extension SubscriptionState: Codable {
             if !elements.isEmpty { try container.encode(elements, forKey: key) }
         }
         try container.encode(
-            lineages.map { Lineage(subscription: $0, registers: registers[$0] ?? Registers()) },
+            lineages.map { Lineage(subscription: $0, registers: registers[$0]?.value ?? Registers()) },
             forKey: .lineages
         )
         try write(periods.valuesInOrder, .periods)

@@ -18,8 +18,9 @@ extension SubscriptionState {
         let period = subject.isOfPeriod ? timeline.index(of: subject) : nil
         let names = period.map(timeline.transactions) ?? []
         let payment = transaction(named: subject.transaction ?? "")
-        return reports.marks(of: subject) { other in
-            if subject.topic == .refund || subject.topic == .purchase {
+        let vicinity = subject.isOfPayment || timeline.isWhole ? nil : timeline.vicinity(of: subject, at: period)
+        return reports.marks(of: subject, in: vicinity) { other in
+            if subject.isOfPayment {
                 return other.refund == subject.refund && transaction(named: other.transaction ?? "") == payment
                     && other.mayStart(with: subject)
             }
@@ -40,7 +41,9 @@ extension SubscriptionState {
 
 extension Report.Subject {
     /// True if it names a period, or nothing; a payment is named by its transaction alone.
-    fileprivate var isOfPeriod: Bool { topic != .refund && topic != .purchase && topic != .owner }
+    fileprivate var isOfPeriod: Bool { !isOfPayment && topic != .owner }
+
+    fileprivate var isOfPayment: Bool { topic == .refund || topic == .purchase }
 
     fileprivate func isSamePeriod(as other: Self) -> Bool {
         if let transaction, let name = other.transaction { return transaction == name }
@@ -61,6 +64,27 @@ extension PeriodTimeline {
         guard subject.topic.isOfBeginning, let start = subject.start else { return index }
         let isNamed = subject.transaction.map { transactions(of: index).contains($0) } ?? false
         return isNamed || periods[index].start + ServicePeriod.startTolerance >= start ? index : nil
+    }
+
+    /// The names and starts of the subjects that may be the same as one.
+    ///
+    /// - Parameter index: the period of the subject; nil if it is unknown.
+    fileprivate func vicinity(of subject: Report.Subject, at index: Int?) -> ReportPlaces.Vicinity {
+        let tolerance = ServicePeriod.startTolerance
+        let names = [subject.transaction].compactMap(\.self)
+        guard let index else {
+            let starts = subject.start.map { $0.addingClamped(-tolerance)...$0.addingClamped(tolerance) }
+            return ReportPlaces.Vicinity(names: names, starts: starts)
+        }
+        // A step that falls into a period with the same end counts as well.
+        let together = periods.indices.filter { $0 == index || periods[$0].end == periods[index].end }
+        let first = periods[together.first ?? index].start
+        let next = (together.last ?? index) + 1
+        let last = next < periods.count ? periods[next].start.addingClamped(tolerance) : .max
+        return ReportPlaces.Vicinity(
+            names: names + transactions(of: index),
+            starts: first.addingClamped(-tolerance)...max(first, last)
+        )
     }
 
     /// True if a subject is the period at an index by its start, or is about a later step and falls into it.
@@ -100,7 +124,7 @@ extension Situation {
                 $0.status == .scheduled ? Report.Value.pause($0.resumesAt) : Report.Value.none
             }
         case .price:
-            return registers.values.compactMap(\.priceChange).flatMap { register in
+            return priceChanges.values.flatMap { register in
                 mark(register) { $0.change.map(Report.Value.price) ?? Report.Value.none }
             }
         case .payment, .failedCharge, .end, .refund, .purchase, .owner: return []

@@ -6,9 +6,14 @@ import FoundationEssentials
 // withdraw them.
 extension SubscriptionState {
     /// Notes when a transaction was last stated as a whole.
-    mutating func noteSnapshot(of transaction: String?, by citation: Citation) {
-        guard citation.isSnapshot, let transaction, !transaction.isEmpty else { return }
-        snapshots[transaction] = max(snapshots[transaction] ?? .min, citation.milliseconds)
+    ///
+    /// - Returns: true if that is news to the state.
+    @discardableResult
+    mutating func noteSnapshot(of transaction: String?, by citation: Citation) -> Bool {
+        guard citation.isSnapshot, let transaction, !transaction.isEmpty else { return false }
+        if let known = snapshots[transaction], known >= citation.milliseconds { return false }
+        snapshots[transaction] = citation.milliseconds
+        return true
     }
 
     /// True if a snapshot that was signed after a refund had settled leaves it out. The refund was then undone.

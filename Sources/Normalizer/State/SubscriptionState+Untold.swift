@@ -29,7 +29,7 @@ extension SubscriptionState {
     /// True if the last report about renewal, of whichever period, says off: a charge may have been under way when the customer
     /// turned it off, and another period begin.
     private func isOff(_ report: Report) -> Bool {
-        reports.marks(of: report.subject, where: { _ in true }).max()?.value == Report.Value.off
+        reports.marks(of: report.subject, in: nil, where: { _ in true }).max()?.value == Report.Value.off
     }
 
     private func wasTurnedOff(_ report: Report, _ situation: Situation) -> Bool {

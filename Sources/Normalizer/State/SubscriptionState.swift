@@ -104,8 +104,11 @@ public struct SubscriptionState: Hashable, Sendable {
         }
     }
 
-    package internal(set) var registers: [SubscriptionID: Registers] = [:]
-    package internal(set) var periods: [PeriodKey: PeriodEntry] = [:]
+    package private(set) var registers: [SubscriptionID: Shared<Registers>] = [:]
+    private var name = StateName()
+    package private(set) var periods: [PeriodKey: PeriodEntry] = [:]
+    /// The order of ``periods``, kept once there are many.
+    private(set) var periodOrder: PeriodOrder?
     package internal(set) var ends: [PeriodKey: Register<Fact.PeriodEnd>] = [:]
     /// The steps by which access to periods stopped and came back.
     package internal(set) var interruptions: Set<Assertion<Fact.Interruption>> = []
@@ -135,11 +138,11 @@ public struct SubscriptionState: Hashable, Sendable {
 
     /// The state of an unknown lineage.
     public init(_ subscription: SubscriptionID) {
-        registers[subscription] = Registers()
+        merge(Registers(), of: subscription)
     }
 
     package init(members: some Sequence<SubscriptionID>) {
-        for member in members { registers[member] = Registers() }
+        for member in members { merge(Registers(), of: member) }
     }
 
     /// The lineages whose facts are joined here, in the order of their names; one unless linked states were merged.
@@ -148,12 +151,8 @@ public struct SubscriptionState: Hashable, Sendable {
     /// The name of the state: the first of ``lineages`` that a store has stated something of as a whole, such as its renewal.
     /// The name of a payment is a lineage, too, and names the state only until its purchase is known.
     public var subscription: SubscriptionID {
-        let first = registers.min { lhs, rhs in
-            let (left, right) = (lhs.value == Registers(), rhs.value == Registers())
-            return left == right ? lhs.key.description < rhs.key.description : right
-        }
         // A state is made with one lineage and loses none.
-        return first?.key ?? SubscriptionID(store: .unknown, environment: .unknown, id: "")
+        name.subscription ?? SubscriptionID(store: .unknown, environment: .unknown, id: "")
     }
 
     /// The store's world that the purchase lives in.
@@ -165,7 +164,7 @@ public struct SubscriptionState: Hashable, Sendable {
             && switches.isEmpty && interruptions.isEmpty
             && transfer == nil && reports.isEmpty && successions.isEmpty && links.isEmpty && foreignLinks.isEmpty
             && transactionNames.isEmpty
-            && registers.values.allSatisfy { $0 == Registers() }
+            && registers.values.allSatisfy { $0.value == Registers() }
     }
 
     /// Joins the knowledge of another state into this one.
@@ -176,10 +175,8 @@ public struct SubscriptionState: Hashable, Sendable {
     @discardableResult
     public mutating func merge(_ other: SubscriptionState) -> Bool {
         guard other.environment == environment else { return false }
-        for (lineage, theirs) in other.registers { registers[lineage, default: Registers()].merge(theirs) }
-        for (key, entry) in other.periods {
-            if periods[key]?.merge(entry) == nil { periods[key] = entry }
-        }
+        for (lineage, theirs) in other.registers { merge(theirs.value, of: lineage) }
+        mergePeriods(of: other)
         ends.merge(other.ends)
         interruptions.formUnion(other.interruptions)
         refunds.merge(other.refunds)
@@ -210,79 +207,150 @@ public struct SubscriptionState: Hashable, Sendable {
         return joined.merge(other) ? joined : nil
     }
 
+    mutating func merge(_ theirs: Registers, of lineage: SubscriptionID) {
+        var merged = registers[lineage]?.value ?? Registers()
+        merged.merge(theirs)
+        if registers[lineage]?.value != merged { registers[lineage] = Shared(merged) }
+        name.note(lineage, isStated: merged != Registers())
+    }
+
+    /// Joins a period at its key.
+    ///
+    /// - Returns: true if that is news to the state.
+    @discardableResult
+    mutating func note(_ entry: PeriodEntry, at key: PeriodKey) -> Bool {
+        let known = periods[key]
+        if periods[key]?.merge(entry) == nil { periods[key] = entry }
+        guard periods[key] != known else { return false }
+        if periodOrder == nil {
+            keepPeriodOrder()
+        } else {
+            periodOrder?.note(key, from: known, in: periods)
+        }
+        return true
+    }
+
+    private mutating func mergePeriods(of other: SubscriptionState) {
+        if periodOrder != nil, other.periods.count < PeriodOrder.leastCount {
+            for (key, entry) in other.periods { note(entry, at: key) }
+            return
+        }
+        for (key, entry) in other.periods {
+            if periods[key]?.merge(entry) == nil { periods[key] = entry }
+        }
+        keepPeriodOrder()
+    }
+
+    private mutating func keepPeriodOrder() {
+        guard periods.count >= PeriodOrder.leastCount else { return }
+        periodOrder = PeriodOrder(periods)
+    }
+
     /// Joins a statement's facts.
     ///
     /// - Returns: false, with nothing changed, for a statement about another lineage.
     @discardableResult
     public mutating func apply(_ statement: StoreStatement) -> Bool {
         guard !statement.subscription.id.isEmpty, registers[statement.subscription] != nil else { return false }
-        let citation = Citation(statement)
-        for fact in statement.facts { apply(fact, to: statement.subscription, by: citation) }
+        join(statement)
         return true
     }
 
-    private mutating func apply(_ fact: Fact, to lineage: SubscriptionID, by citation: Citation) {
+    /// Joins the facts of a statement about one of the state's lineages.
+    ///
+    /// - Returns: true if one of them is news to the state.
+    @discardableResult
+    mutating func join(_ statement: StoreStatement) -> Bool {
+        let citation = Citation(statement)
+        var isChanged = false
+        for fact in statement.facts where join(fact, of: statement.subscription, by: citation) { isChanged = true }
+        return isChanged
+    }
+
+    private mutating func join(_ fact: Fact, of lineage: SubscriptionID, by citation: Citation) -> Bool {
         switch fact {
         case .period(let period):
-            let key = PeriodKey(period)
             let entry = PeriodEntry(Assertion(period, by: citation), lineage: lineage)
-            if periods[key]?.merge(entry) == nil { periods[key] = entry }
-            if !period.isProvisional { noteSnapshot(of: period.transaction, by: citation) }
+            let isNew = note(entry, at: PeriodKey(period))
+            return (!period.isProvisional && noteSnapshot(of: period.transaction, by: citation)) || isNew
         case .periodEnded(let end):
-            ends.insert(Assertion(end, by: citation), at: PeriodKey(end))
+            return ends.insert(Assertion(end, by: citation), at: PeriodKey(end))
         case .interruption(let step):
-            interruptions.insert(Assertion(step, by: citation))
-        case .renewalIntent(let intent):
-            registers[lineage]?.intent.insert(Assertion(intent, by: citation))
-            if let product = intent.terms.nextProduct {
-                registers[lineage]?.nextProduct.insert(Assertion(Fact.NextProduct(product), by: citation))
-            }
-        case .nextProduct(let product):
-            registers[lineage]?.nextProduct.insert(Assertion(product, by: citation))
+            return interruptions.insert(Assertion(step, by: citation)).inserted
         case .productSwitch(let change):
-            switches.insert(Assertion(change, by: citation), at: SwitchKey(change))
-        case .billing(let billing):
-            registers[lineage]?.billing.insert(Assertion(billing, by: citation))
-            if billing.status == .suspended { registers[lineage]?.noteRetry(Assertion(billing, by: citation)) }
-            if billing.status != .settled, billing.graceUntil != nil {
-                registers[lineage]?.noteGrace(Assertion(billing, by: citation))
-                if billing.isPartial {
-                    registers[lineage]?.longestGrace.insert(Assertion(LongestGrace(billing), by: citation))
-                }
-            }
-        case .pause(let pause):
-            registers[lineage]?.pause.insert(Assertion(pause, by: citation))
-        case .closure(let closure):
-            registers[lineage]?.closure.insert(Assertion(closure, by: citation))
-        case .priceChange(let change):
-            registers[lineage]?.priceChange.insert(Assertion(change, by: citation))
+            return switches.insert(Assertion(change, by: citation), at: SwitchKey(change))
         case .charge(let charge):
-            charges.insert(Assertion(charge, by: citation), at: charge.transaction)
+            return charges.insert(Assertion(charge, by: citation), at: charge.transaction)
         case .refund(let refund):
-            refunds.insert(Assertion(refund, by: citation), at: RefundKey(refund))
-            note(Assertion(refund, by: citation))
+            let assertion = Assertion(refund, by: citation)
+            let isWithdrawal = note(assertion)
+            return refunds.insert(assertion, at: RefundKey(refund)) || isWithdrawal
         case .purchase(let purchase):
-            purchases.insert(Assertion(purchase, by: citation), at: purchase.transaction)
-            noteSnapshot(of: purchase.transaction, by: citation)
+            let isNew = purchases.insert(Assertion(purchase, by: citation), at: purchase.transaction)
+            return noteSnapshot(of: purchase.transaction, by: citation) || isNew
         case .owner(let account):
+            let known = claims
             claim(account, by: citation)
+            return claims != known
         case .transfer(let move):
-            transfer.insert(Assertion(move, by: citation))
+            return transfer.insert(Assertion(move, by: citation))
         case .link(let other):
-            link(to: other)
+            return link(to: other)
         case .transactionName(let name):
-            note(name.name, of: name.transaction)
+            return note(name.name, of: name.transaction)
         case .succession(let succession):
-            successions.insert(succession)
+            return successions.insert(succession).inserted
+        case .renewalIntent, .nextProduct, .billing, .pause, .closure, .priceChange:
+            guard let known = registers[lineage]?.value else { return false }
+            var joined = known
+            joined.join(fact, by: citation)
+            guard joined != known else { return false }
+            registers[lineage] = Shared(joined)
+            name.note(lineage, isStated: true)
+            return true
         }
     }
 
-    mutating func link(to other: SubscriptionID) {
-        guard !other.id.isEmpty, registers[other] == nil else { return }
-        if other.environment == environment {
-            links.insert(other)
-        } else {
-            foreignLinks.insert(other)
+    /// - Returns: true if the link is news to the state.
+    @discardableResult
+    mutating func link(to other: SubscriptionID) -> Bool {
+        guard !other.id.isEmpty, registers[other] == nil else { return false }
+        return other.environment == environment
+            ? links.insert(other).inserted : foreignLinks.insert(other).inserted
+    }
+}
+
+extension SubscriptionState.Registers {
+    /// True if a charge failed and had grace, whatever came of it.
+    var hadGrace: Bool { grace != nil || earlierGraces != nil }
+
+    /// Joins a statement about the lineage as a whole; other facts are none.
+    mutating func join(_ fact: Fact, by citation: Citation) {
+        switch fact {
+        case .renewalIntent(let stated):
+            intent.insert(Assertion(stated, by: citation))
+            if let product = stated.terms.nextProduct {
+                nextProduct.insert(Assertion(Fact.NextProduct(product), by: citation))
+            }
+        case .nextProduct(let product):
+            nextProduct.insert(Assertion(product, by: citation))
+        case .billing(let stated):
+            let assertion = Assertion(stated, by: citation)
+            billing.insert(assertion)
+            if stated.status == .suspended { noteRetry(assertion) }
+            if stated.status != .settled, stated.graceUntil != nil {
+                noteGrace(assertion)
+                if stated.isPartial { longestGrace.insert(Assertion(LongestGrace(stated), by: citation)) }
+            }
+        case .pause(let stated):
+            pause.insert(Assertion(stated, by: citation))
+        case .closure(let stated):
+            closure.insert(Assertion(stated, by: citation))
+        case .priceChange(let stated):
+            priceChange.insert(Assertion(stated, by: citation))
+        case .period, .periodEnded, .interruption, .productSwitch, .charge, .refund, .purchase, .owner, .transfer,
+            .link, .transactionName, .succession:
+            break
         }
     }
 }

@@ -10,11 +10,15 @@ extension SubscriptionState {
     }
 
     /// Keeps the first statement of a refund that took access away.
-    mutating func note(_ refund: Assertion<Fact.RefundState>) {
-        guard refund.value.scope != nil, refund.value.endsAccess else { return }
+    ///
+    /// - Returns: true if that is news to the state.
+    @discardableResult
+    mutating func note(_ refund: Assertion<Fact.RefundState>) -> Bool {
+        guard refund.value.scope != nil, refund.value.endsAccess else { return false }
         let key = RefundKey(refund.value)
-        if let known = withdrawals[key], known.precedes(refund) { return }
+        if let known = withdrawals[key], known.precedes(refund) || known == refund { return false }
         withdrawals[key] = refund
+        return true
     }
 
     /// The time without access before a refund was undone; nil for one that was not undone by a statement of its own. A part of a
