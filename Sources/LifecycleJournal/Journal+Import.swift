@@ -53,6 +53,8 @@ extension Journal {
         while !mark.report.isComplete {
             let time = now()
             let page = try await list.page(at: mark.position, askedAt: time)
+            mark.report.purchases += page.unnamed.count
+            mark.report.missing += page.unnamed.prefix(max(0, 1000 - mark.report.missing.count))
             for question in page.questions {
                 try await take(over: question, from: sources, at: time, into: &mark.report)
             }

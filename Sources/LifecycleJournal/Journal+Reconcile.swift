@@ -37,7 +37,7 @@ extension Journal {
     /// a failed charge in days. An answer that cannot be used settles nothing either. A question that is given up is
     /// reported to the observer, and is in ``exhaustedQuestions(limit:)``.
     ///
-    /// What an answer shows and no event has reported becomes an event, see `SubscriptionState.untold(receivedAt:)`. Its
+    /// A change that an answer shows and no event has reported becomes an event, see `SubscriptionState.untold(receivedAt:)`. Its
     /// origin has the mapper `untold/1`.
     ///
     /// Any number of processes may run this at once. No answer ends access by leaving a fact out, and a failed question

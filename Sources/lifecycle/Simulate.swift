@@ -93,7 +93,7 @@ struct Simulate: AsyncParsableCommand {
         let api =
             serve
             ? try SimulatedAPI(
-                try simulators.map { ($0, try $0.notifications(story, from: start)) },
+                try simulators.map { ($0, try StoryAPI([story], by: $0, from: start)) },
                 files: files
             ) : nil
         if let api { try StandardOutput.write(line: api.description) }

@@ -15,7 +15,7 @@ final class SimulatedAPI: Sendable {
     /// Where everything is and how a receiver is configured, in JSON.
     let description: [UInt8]
 
-    init(_ stories: [(any StorySimulator, [SimulatedNotification])], files folder: String?) throws {
+    init(_ stories: [(any StorySimulator, StoryAPI)], files folder: String?) throws {
         let stage = Stage(stories, accessToken: "ya29.\(UUID().uuidString)")
         self.stage = stage
         let script: LoopbackServer.Script = { exchange in stage.serve(&exchange) }
@@ -69,18 +69,20 @@ final class SimulatedAPI: Sendable {
 private final class Stage: Sendable {
     private struct PlayedStory: Sendable {
         var simulator: any StorySimulator
-        var notifications: [SimulatedNotification]
-        /// How many of them the provider has made.
+        var api: StoryAPI
+        /// How many of its notifications the provider has made.
         var position: Int
 
-        mutating func advance(to position: Int) { self.position = min(max(position, 0), notifications.count) }
+        mutating func advance(to position: Int) { self.position = min(max(position, 0), api.notifications.count) }
     }
 
     private let stories: Locked<[PlayedStory]>
     let accessToken: String
 
-    init(_ stories: [(any StorySimulator, [SimulatedNotification])], accessToken: String) {
-        self.stories = Locked(stories.map { PlayedStory(simulator: $0, notifications: $1, position: $1.count) })
+    init(_ stories: [(any StorySimulator, StoryAPI)], accessToken: String) {
+        self.stories = Locked(
+            stories.map { PlayedStory(simulator: $0, api: $1, position: $1.notifications.count) }
+        )
         self.accessToken = accessToken
     }
 
@@ -123,11 +125,12 @@ extension Stage {
                 exchange.respond(401, [json], body: Self.error(401, "authError"))
                 return
             }
-            for story in stories where story.position > 0 {
-                let made = story.notifications.resources(upTo: story.position - 1)
-                guard let resource = made.first(where: { $0.path == target }) else { continue }
-                let now = story.notifications[story.position - 1].occurredAt.addingTimeInterval(1)
-                exchange.respond(resource.status, [json, ("Date", HTTPDateText.text(now))], body: resource.body)
+            for story in stories where story.position > 0 && story.simulator.provider != .apple {
+                let now = story.api.notifications[story.position - 1].occurredAt.addingTimeInterval(1)
+                let asked = StoryAPI.Request("GET", target: target)
+                guard let answer = try? story.api.answer(asked, after: story.position, at: now), answer.status != 404
+                else { continue }
+                exchange.respond(answer.status, [json, ("Date", HTTPDateText.text(now))], body: answer.body)
                 return
             }
             exchange.respond(404, [json], body: Self.error(404, "purchaseTokenNotFound"))
@@ -136,7 +139,7 @@ extension Stage {
         }
     }
 
-    /// Google's API takes its own token, Stripe's any key that is one of its.
+    /// Google's API takes its own token, the others any key that is one of theirs.
     private func isAllowed(_ request: LoopbackServer.Request) -> Bool {
         let credentials = request.values("Authorization")
         guard credentials.count == 1, let credential = credentials.first, credential.hasPrefix("Bearer ") else {

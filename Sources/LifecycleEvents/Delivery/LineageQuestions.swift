@@ -30,6 +30,8 @@ public struct LineageQuestion: Hashable, Sendable {
     public var isSubscription = true
     /// When the newest known period began; older ones are known already.
     public var since: Date?
+    /// True if the name is any transaction of the purchase, so that only the store itself can tell which purchase it is of.
+    public var namesOnlyTransaction = false
     /// How the store has to be asked, if a name does not suffice.
     public var handle: PurchaseHandle?
     /// The present.

@@ -18,6 +18,8 @@ public protocol PurchaseList: Sendable {
 public struct PurchaseListPage: Sendable {
     /// The purchases to ask about.
     public var questions: [LineageQuestion]
+    /// Purchases that the list has and cannot name as their notifications do, so that nothing can be asked about them.
+    public var unnamed: [SubscriptionID] = []
     /// Where the next page begins; nil behind the last.
     public var next: String?
 

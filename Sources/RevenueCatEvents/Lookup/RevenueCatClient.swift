@@ -304,7 +304,7 @@ public struct RevenueCatClient: Sendable {
         return url
     }
 
-    private func get(
+    func get(
         _ path: [HTTPSURL.PathSegment],
         query: [HTTPSURL.QueryItem] = []
     ) async throws(DeliveryError) -> HTTPTransportResponse {
@@ -336,7 +336,7 @@ public struct RevenueCatClient: Sendable {
         }
     }
 
-    private func read<Value>(
+    func read<Value>(
         _ body: [UInt8],
         _ read: ([UInt8]) throws(JSONError) -> Value
     ) throws(DeliveryError) -> Value {

@@ -23,7 +23,7 @@ extension RevenueCatClient: LineageQuestions {
     }
 
     private func answer(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer {
-        guard let lineage = question.names.first(where: isName) else { return .unknown }
+        guard !question.namesOnlyTransaction, let lineage = question.names.first(where: isName) else { return .unknown }
         if question.isSubscription {
             let found = try await subscriptions(question, lineage).max {
                 ($0.period?.start ?? .distantPast) < ($1.period?.start ?? .distantPast)

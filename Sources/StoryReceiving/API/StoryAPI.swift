@@ -88,7 +88,14 @@ package struct StoryAPI: Sendable {
     ///
     /// - Throws: `SimulatorError` if it cannot be signed.
     package func answer(_ request: Request, at now: Date) throws -> Answer {
-        let made = notifications.prefix { $0.occurredAt <= now }
+        try answer(request, after: notifications.prefix { $0.occurredAt <= now }.count, at: now)
+    }
+
+    /// The provider's answer at `now`, when it has made so many notifications.
+    ///
+    /// - Throws: as ``answer(_:at:)``.
+    package func answer(_ request: Request, after count: Int, at now: Date) throws -> Answer {
+        let made = notifications.prefix(count)
         if let answer = try lists.answer(request, after: Array(made), at: now) { return answer }
         let resources = made.isEmpty ? [] : notifications.resources(upTo: made.count - 1)
         guard request.method == "GET", let resource = resources.first(where: { $0.path == request.target }) else {

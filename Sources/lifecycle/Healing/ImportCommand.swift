@@ -11,7 +11,9 @@ struct ImportCommand: AsyncParsableCommand {
         commandName: "import",
         abstract: "Imports the purchases that you had before you had a journal. None of them is news.",
         discussion: """
-            Stripe lists its subscriptions itself. For Apple and Google, give a file with one purchase on each line:
+            Stripe lists its subscriptions itself, and RevenueCat its customers, with a `project` in the configuration. Of RevenueCat's \
+            purchases, those of Google Play and those that were bought once are imported; App Store subscriptions with an \
+            `appStoreFile`; others are `missing`. For Apple and Google, give a file with one purchase on each line:
 
               apple    TRANSACTION, or TRANSACTION,sandbox for a test purchase
               google   TOKEN,subscription or TOKEN,product; with several apps TOKEN,subscription,PACKAGE

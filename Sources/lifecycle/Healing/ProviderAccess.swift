@@ -18,7 +18,7 @@ struct ProviderAccess {
     private static let members: [Provider: Set<String>] = [
         .apple: ["bundleIds", "appAppleId", "environments", "rootsFile", "issuerId", "keyId", "keyFile", "isReleased"],
         .google: ["packageNames", "serviceAccountFile"],
-        .revenuecat: ["apiKeyFile", "project"],
+        .revenuecat: ["apiKeyFile", "project", "appStoreFile"],
         .stripe: ["apiKeyFile", "livemode", "account"],
     ]
     static let help = """
@@ -27,7 +27,8 @@ struct ProviderAccess {
           apple       bundleIds, appAppleId, environments (production, sandbox), rootsFile (Apple's root certificates, PEM),
                       issuerId, keyId, keyFile (the .p8 file), isReleased (false before the first release)
           google      packageNames, serviceAccountFile
-          revenuecat  apiKeyFile, project (of version 2 of the API)
+          revenuecat  apiKeyFile, project (of version 2 of the API), appStoreFile (a configuration of apple: App Store
+                      purchases are asked about there)
           stripe      apiKeyFile, livemode, account (a connected one)
           any         trustRootsFile (PEM certificates to trust instead of the system's),
                       emulator (a port of this host, where a simulator plays the provider)
@@ -38,12 +39,14 @@ struct ProviderAccess {
     private(set) var questions: [any LineageQuestions] = []
     private(set) var adapter: (any ProviderAdapter)?
     /// The purchases that the provider lists itself.
-    private(set) var purchases: StripeSubscriptionList?
+    private(set) var purchases: (any PurchaseList)?
     /// The apps, in the provider's words.
     private(set) var apps: [String] = []
     /// Checks the credentials, and gives advice.
     private(set) var check: @Sendable () async -> [Finding] = { [] }
     private let transport: CurlTransport
+    /// The App Store's own API behind a relay, if it is configured.
+    private var appStore: [ProviderAccess] = []
 
     /// The outcome of a check of the credentials.
     struct Finding: Encodable {
@@ -102,7 +105,10 @@ struct ProviderAccess {
     }
 
     /// Ends the connections.
-    func close() async { await transport.shutdown() }
+    func close() async {
+        for access in appStore { await access.close() }
+        await transport.shutdown()
+    }
 
     // MARK: Providers
 
@@ -207,7 +213,9 @@ struct ProviderAccess {
             apiKey: try Self.secret(reader, "apiKeyFile"),
             api: project.map { .v2(project: $0) } ?? .v1
         )
-        questions = [client]
+        if let path = try reader.optionalString("appStoreFile") { appStore = [try ProviderAccess(.apple, path: path)] }
+        questions = appStore.flatMap(\.questions) + [client]
+        purchases = client.purchases(askingAppStore: !appStore.isEmpty)
         check = {
             let name = "revenuecat" + (project.map { "/\($0)" } ?? "")
             guard project != nil else {
