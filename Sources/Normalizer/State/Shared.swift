@@ -1,21 +1,24 @@
 /// A large value behind a reference: copies share it, so that to walk through a table of many copies no more than
-/// references.
+/// references. A change copies it only while it is shared.
 @dynamicMemberLookup
 package struct Shared<Value: Hashable & Sendable>: Hashable, Sendable {
-    private final class Box: Sendable {
-        let value: Value
+    // Changed only while one copy alone refers to it.
+    private final class Box: @unchecked Sendable {
+        var value: Value
 
         init(_ value: Value) { self.value = value }
     }
 
     private var box: Box
 
-    package var value: Value {
-        get { box.value }
-        set { box = Box(newValue) }
-    }
+    package var value: Value { box.value }
 
     package init(_ value: Value) { box = Box(value) }
+
+    package mutating func change<Result>(_ body: (inout Value) -> Result) -> Result {
+        if !isKnownUniquelyReferenced(&box) { box = Box(box.value) }
+        return body(&box.value)
+    }
 
     package subscript<Member>(dynamicMember path: KeyPath<Value, Member>) -> Member { box.value[keyPath: path] }
 

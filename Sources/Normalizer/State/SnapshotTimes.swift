@@ -18,7 +18,7 @@ package struct SnapshotTimes: Hashable, Sendable {
     init(_ time: Int64) { last = time }
 
     mutating func merge(_ other: Self) {
-        guard self != other else { return }
+        if other.earlier.isEmpty, other.exponent <= exponent, other.last == last { return }
         exponent = max(exponent, other.exponent)
         let times = (earlier + [last] + other.earlier + [other.last]).sorted()
         last = max(last, other.last)

@@ -212,10 +212,8 @@ public struct SubscriptionState: Hashable, Sendable {
     }
 
     mutating func merge(_ theirs: Registers, of lineage: SubscriptionID) {
-        var merged = registers[lineage]?.value ?? Registers()
-        merged.merge(theirs)
-        if registers[lineage]?.value != merged { registers[lineage] = Shared(merged) }
-        name.note(lineage, isStated: merged != Registers())
+        registers[lineage, default: Shared(Registers())].change { $0.merge(theirs) }
+        name.note(lineage, isStated: registers[lineage]?.value != Registers())
     }
 
     /// Joins a period at its key.
@@ -305,11 +303,7 @@ public struct SubscriptionState: Hashable, Sendable {
         case .succession(let succession):
             return successions.insert(succession).inserted
         case .renewalIntent, .nextProduct, .billing, .pause, .closure, .priceChange:
-            guard let known = registers[lineage]?.value else { return false }
-            var joined = known
-            joined.join(fact, by: citation)
-            guard joined != known else { return false }
-            registers[lineage] = Shared(joined)
+            guard registers[lineage]?.change({ $0.join(fact, by: citation) }) == true else { return false }
             name.note(lineage, isStated: true)
             return true
         }
@@ -329,33 +323,44 @@ extension SubscriptionState.Registers {
     var hadGrace: Bool { grace != nil || earlierGraces != nil }
 
     /// Joins a statement about the lineage as a whole; other facts are none.
-    mutating func join(_ fact: Fact, by citation: Citation) {
+    ///
+    /// - Returns: true if it is news to the registers.
+    mutating func join(_ fact: Fact, by citation: Citation) -> Bool {
         switch fact {
         case .renewalIntent(let stated):
-            intent.insert(Assertion(stated, by: citation))
-            if let product = stated.terms.nextProduct {
-                nextProduct.insert(Assertion(Fact.NextProduct(product), by: citation))
-            }
+            let isNew = intent.insert(Assertion(stated, by: citation))
+            guard let product = stated.terms.nextProduct else { return isNew }
+            return nextProduct.insert(Assertion(Fact.NextProduct(product), by: citation)) || isNew
         case .nextProduct(let product):
-            nextProduct.insert(Assertion(product, by: citation))
+            return nextProduct.insert(Assertion(product, by: citation))
         case .billing(let stated):
-            let assertion = Assertion(stated, by: citation)
-            billing.insert(assertion)
-            if stated.status == .suspended { noteRetry(assertion) }
-            if stated.status != .settled, stated.graceUntil != nil {
-                noteGrace(assertion)
-                if stated.isPartial { longestGrace.insert(Assertion(LongestGrace(stated), by: citation)) }
-            }
+            return join(Assertion(stated, by: citation))
         case .pause(let stated):
-            pause.insert(Assertion(stated, by: citation))
+            return pause.insert(Assertion(stated, by: citation))
         case .closure(let stated):
-            closure.insert(Assertion(stated, by: citation))
-            if stated.coversItems { closureOfItems.insert(Assertion(stated, by: citation)) }
+            let isNew = closure.insert(Assertion(stated, by: citation))
+            return stated.coversItems && closureOfItems.insert(Assertion(stated, by: citation)) || isNew
         case .priceChange(let stated):
-            priceChange.insert(Assertion(stated, by: citation))
+            return priceChange.insert(Assertion(stated, by: citation))
         case .period, .periodEnded, .interruption, .productSwitch, .charge, .refund, .purchase, .owner, .transfer,
             .link, .transactionName, .succession:
-            break
+            return false
         }
+    }
+
+    private mutating func join(_ stated: Assertion<Fact.Billing>) -> Bool {
+        var isNew = billing.insert(stated)
+        let billing = stated.value
+        if billing.status == .suspended {
+            let known = retries
+            noteRetry(stated)
+            if retries != known { isNew = true }
+        }
+        guard billing.status != .settled, billing.graceUntil != nil else { return isNew }
+        let known = (grace, earlierGraces)
+        noteGrace(stated)
+        if known != (grace, earlierGraces) { isNew = true }
+        guard billing.isPartial else { return isNew }
+        return longestGrace.insert(Assertion(LongestGrace(billing), by: stated.by)) || isNew
     }
 }
