@@ -157,9 +157,10 @@ public struct AccountLedger: Hashable, Sendable {
         if let state = statesByName[name], state.claims.count != claimCount || state.transfer != nil {
             index(state, named: name)
         }
-        // The first word on a lineage as a whole may give the state its name.
+        // The first word on a lineage as a whole may give the state its name. A new link may lead to a state of its own, which is
+        // found under its name until the two are joined.
         if statesByName[name]?.subscription != name, let moved = statesByName.removeValue(forKey: name) {
-            keep(moved, insteadOf: [name], renaming: Array(moved.registers.keys) + Array(moved.links))
+            keep(moved, insteadOf: [name], renaming: Array(moved.registers.keys) + Array(links))
         }
         guard let linked = self[lineage]?.links.subtracting(links), !linked.isEmpty else { return }
         var link = SubscriptionState(lineage)

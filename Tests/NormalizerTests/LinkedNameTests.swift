@@ -1,0 +1,37 @@
+import Foundation
+import Normalizer
+import Testing
+
+@Suite("Linked lineages, one of which gives the state another name")
+struct LinkedNameTests {
+    private static func lineage(_ id: String) -> SubscriptionID {
+        SubscriptionID(store: .appStore, environment: .production, id: id)
+    }
+
+    private static func statement(_ id: String, _ facts: [Fact]) -> StoreStatement {
+        StoreStatement(
+            subscription: lineage(id),
+            provider: .apple,
+            assertedAt: AccountStories.day(0),
+            facts: facts,
+            origin: Origin(type: "T", channel: .webhook, evidence: .init(.unchecked), digest: id, mapper: "test/1")
+        )
+    }
+
+    @Test("are one state in any order, also if a statement has the first word on its lineage and a new link")
+    func oneState() {
+        let statements = [
+            Self.statement("O1", [.renewalIntent(.init(.init(willRenew: true)))]),
+            Self.statement("O3", [.link(Self.lineage("O2"))]),
+            Self.statement("O2", [.link(Self.lineage("O1")), .nextProduct(.init(nil))]),
+        ]
+        func ledger(_ order: [Int]) -> AccountLedger {
+            var ledger = AccountLedger()
+            for index in order { ledger.apply(statements[index]) }
+            return ledger
+        }
+        let expected = ledger([0, 1, 2])
+        #expect(expected.states.map(\.lineages) == [["O1", "O2", "O3"].map(Self.lineage)])
+        for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] { #expect(ledger(order) == expected) }
+    }
+}
