@@ -14,7 +14,7 @@ struct InterruptedBackfillTests {
     private static let isLong = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1"
     private static let now = Simulators.start.addingTimeInterval(25 * 86_400)
     /// One of so many places is tested.
-    private static let step = isLong ? 1 : 17
+    private static let step = isLong ? 1 : 23
 
     /// The place at which a process is killed.
     private enum Kill: Equatable {
@@ -88,7 +88,7 @@ struct InterruptedBackfillTests {
 
         init(_ simulator: any StorySimulator) async throws {
             self.simulator = simulator
-            let stories = Story.all.filter { simulator.absence(of: $0) == nil }.prefix(8)
+            let stories = Story.all.filter { simulator.absence(of: $0) == nil }.prefix(6)
             api = try StoryAPI(Array(stories), by: simulator, from: Simulators.start)
             var known: [Normalization] = []
             if simulator.provider == .google || simulator.provider == .revenuecat {
@@ -176,7 +176,7 @@ struct InterruptedBackfillTests {
         let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
         let host = try await Host(simulator)
         let (expected, transactions, requests) = try #require(try await host.outcome(nil))
-        #expect(expected.news.count > 10)
+        #expect(expected.news.count > 6)
         #expect(Set(expected.ids).count == expected.ids.count)
         var kills: [Kill] = stride(from: 0, to: requests, by: Self.step).map { .request($0) }
         for place in stride(from: 0, to: transactions, by: Self.step) {
