@@ -178,7 +178,7 @@ extension SubscriptionState {
     /// The values of its periods and of the purchase as a whole, without their sources.
     fileprivate var values: [String] {
         periods.values.map { "\($0.fact)" }.sorted() + ends.values.map { "\($0.value)" }.sorted()
-            + registers.values.map { "\(String(describing: $0.intent?.value))" }.sorted()
+            + registers.values.map { "\(String(describing: $0.value.intent?.value))" }.sorted()
     }
 
     fileprivate var withoutReports: SubscriptionState {

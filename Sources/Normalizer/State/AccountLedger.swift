@@ -229,7 +229,7 @@ public struct AccountLedger: Hashable, Sendable {
         let purchase = lineage.purchaseOfItem
         if let purchase { itemsByPurchase[purchase, default: []].insert(lineage) }
         let closing = purchase ?? lineage
-        guard let closure = self[closing]?.registers[closing]?.closureOfItems else { return }
+        guard let closure = self[closing]?.registers[closing]?.value.closureOfItems else { return }
         var end = SubscriptionState.Registers()
         end.closure = closure
         for item in purchase == nil ? items(of: closing) : [lineage] {

@@ -182,7 +182,7 @@ struct Situation {
     let timeline: PeriodTimeline
     /// The outstanding charges of each lineage. A situation keeps no copy of a state, which would be copied as it changes.
     let failedCharges: [(lineage: SubscriptionID, billing: Register<Fact.Billing>)]
-    let priceChanges: [SubscriptionID: Register<Fact.PriceChangeState>]
+    let priceChanges: [(lineage: SubscriptionID, change: Register<Fact.PriceChangeState>)]
     let intent: Register<Fact.RenewalIntent>?
     let billing: Register<Fact.Billing>?
     let pause: Register<Fact.PauseState>?
@@ -195,15 +195,21 @@ struct Situation {
         let timeline = PeriodTimeline(state, from: bound)
         self.timeline = timeline
         failedCharges = state.registers.compactMap { lineage, registers in
-            guard let billing = registers.charging, billing.value.status != .settled else { return nil }
+            guard let billing = registers.value.charging, billing.value.status != .settled else { return nil }
             return (lineage, billing)
         }
-        priceChanges = state.registers.compactMapValues(\.priceChange)
+        priceChanges = state.registers.compactMap { lineage, registers in
+            registers.value.priceChange.map { (lineage, $0) }
+        }
         intent = state.renewalIntent(timeline)
         billing = state.billing(timeline)
         pause = state.pause(timeline)
         transfer = state.transfer
         let pending = timeline.newest.flatMap { state.pendingProduct(at: $0.start, timeline) }
         (pendingProduct, nextProduct) = (pending?.product, pending?.register)
+    }
+
+    func priceChange(of lineage: SubscriptionID) -> Register<Fact.PriceChangeState>? {
+        priceChanges.first { $0.lineage == lineage }?.change
     }
 }

@@ -52,7 +52,7 @@ struct Disposition {
             )
             return period?.end != extended.to.millisecondsSince1970
         case .priceChange(let change):
-            let known = event.subscription.flatMap { now.priceChanges[$0]?.value.change }
+            let known = event.subscription.flatMap { now.priceChange(of: $0)?.value.change }
             return known.map { Report.Value.price($0) != Report.Value.price(change) } ?? false
         case .transferred(let transfer):
             return now.transfer.map { Set($0.value.to) != Set(transfer.to) } ?? false

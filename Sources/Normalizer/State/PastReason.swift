@@ -20,7 +20,7 @@ extension PeriodTimeline {
             return Step(reason: step.value.reason, at: at, by: step.by)
         }
         for (lineage, registers) in state.registers {
-            for retry in registers.retries?.inOrder ?? []
+            for retry in registers.value.retries?.inOrder ?? []
             where subject(of: retry, lineage: lineage).map({ periods[$0].start }) == period.start {
                 steps.append(Step(reason: .billing, at: retry.by.milliseconds, by: retry.by))
             }

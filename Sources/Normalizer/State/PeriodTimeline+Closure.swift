@@ -17,7 +17,7 @@ extension PeriodTimeline {
     private static func closures(in state: SubscriptionState) -> [SubscriptionID: [Cut]] {
         var closures: [SubscriptionID: [Cut]] = [:]
         for (lineage, registers) in state.registers {
-            guard let closure = registers.closure, let cut = Cut(closure.latest) else { continue }
+            guard let closure = registers.value.closure, let cut = Cut(closure.latest) else { continue }
             closures[lineage, default: []].append(cut)
             for covered in closure.value.covers where covered != lineage { closures[covered, default: []].append(cut) }
         }
@@ -26,7 +26,7 @@ extension PeriodTimeline {
 
     /// The last purchase that is over or withheld by a moment, for a lineage no period of which is known.
     static func lastClosure(in state: SubscriptionState, by time: Int64) -> Cut? {
-        state.registers.values.compactMap { $0.closure.flatMap { Cut($0.latest) } }
+        state.registers.values.compactMap { $0.value.closure.flatMap { Cut($0.latest) } }
             .filter { $0.at <= time }
             .max { $1.precedes($0) }
     }

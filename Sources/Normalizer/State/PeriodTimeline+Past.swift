@@ -32,15 +32,15 @@ extension PeriodTimeline {
     /// The time in which a charge was tried again without access, if the period that was paid for in the end is dated back to before
     /// that was known.
     mutating func applyRetries(of state: SubscriptionState) {
-        for lineage in state.registers.filter({ $0.value.retries != nil }).keys.inOrder {
-            guard let registers = state.registers[lineage], let retries = registers.retries else { continue }
+        for lineage in state.registers.filter({ $0.value.value.retries != nil }).keys.inOrder {
+            guard let registers = state.registers[lineage]?.value, let retries = registers.retries else { continue }
             for retry in retries.inOrder {
                 guard let index = subject(of: retry, lineage: lineage),
                     let next = periods[(index + 1)...].firstIndex(where: { !$0.fact.isProvisional && !$0.isForestalled }
                     ),
                     let paid = periods[next].firstStated, paid > retry.by.milliseconds
                 else { continue }
-                let graceEnd = registers.value.graceEnd(after: retry.value.periodStart) ?? .min
+                let graceEnd = registers.graceEnd(after: retry.value.periodStart) ?? .min
                 let from = max(periods[next].start, periods[index].end, graceEnd)
                 guard from < paid else { continue }
                 periods[next].gaps.append(Gap(from: from, until: paid, reason: .billing, by: retry.by))

@@ -171,14 +171,14 @@ struct PeriodTimeline {
         applyRefunds(of: state)
         applyEarlyChanges()
         for (lineage, registers) in state.registers {
-            if let billing = registers.charging { applyGrace(billing, lineage: lineage) }
+            if let billing = registers.value.charging { applyGrace(billing, lineage: lineage) }
         }
         if newestIndex.map({ periods[$0].grace == nil }) ?? false {
-            for (lineage, registers) in state.registers where registers.hadGrace {
+            for (lineage, registers) in state.registers where registers.value.hadGrace {
                 applyLapsedGrace(registers.value, lineage: lineage)
             }
         }
-        for (lineage, registers) in state.registers where registers.hadGrace {
+        for (lineage, registers) in state.registers where registers.value.hadGrace {
             applyPastGraces(registers.value, lineage: lineage)
         }
         applyClosures(of: state)

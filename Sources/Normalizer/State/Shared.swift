@@ -1,28 +1,14 @@
-/// A large value behind a reference: copies share it, so that to walk through a table of many copies no more than
+/// A large value in storage of its own: copies share it, so that to walk through a table of many copies no more than
 /// references. A change copies it only while it is shared.
-@dynamicMemberLookup
 package struct Shared<Value: Hashable & Sendable>: Hashable, Sendable {
-    // Changed only while one copy alone refers to it.
-    private final class Box: @unchecked Sendable {
-        var value: Value
+    // One element, always. An array is shared storage that copies itself before a change.
+    private var storage: [Value]
 
-        init(_ value: Value) { self.value = value }
+    package var value: Value {
+        // Yields it in place: a copy of all members for the sake of one costs the most where there are thousands of lineages.
+        _read { yield storage[0] }
+        _modify { yield &storage[0] }
     }
 
-    private var box: Box
-
-    package var value: Value { box.value }
-
-    package init(_ value: Value) { box = Box(value) }
-
-    package mutating func change<Result>(_ body: (inout Value) -> Result) -> Result {
-        if !isKnownUniquelyReferenced(&box) { box = Box(box.value) }
-        return body(&box.value)
-    }
-
-    package subscript<Member>(dynamicMember path: KeyPath<Value, Member>) -> Member { box.value[keyPath: path] }
-
-    package static func == (lhs: Self, rhs: Self) -> Bool { lhs.box === rhs.box || lhs.value == rhs.value }
-
-    package func hash(into hasher: inout Hasher) { value.hash(into: &hasher) }
+    package init(_ value: Value) { storage = [value] }
 }

@@ -349,7 +349,7 @@ extension SubscriptionState {
 
     func billing(_ timeline: PeriodTimeline) -> Register<Fact.Billing>? {
         registers.compactMap { lineage, registers in
-            guard let billing = registers.charging else { return nil }
+            guard let billing = registers.value.charging else { return nil }
             let subject = timeline.subject(of: billing, lineage: lineage)
             return subject == timeline.newestIndex ? billing : nil
         }

@@ -124,7 +124,7 @@ extension Situation {
                 $0.status == .scheduled ? Report.Value.pause($0.resumesAt) : Report.Value.none
             }
         case .price:
-            return priceChanges.values.flatMap { register in
+            return priceChanges.flatMap { _, register in
                 mark(register) { $0.change.map(Report.Value.price) ?? Report.Value.none }
             }
         case .payment, .failedCharge, .end, .refund, .purchase, .owner: return []

@@ -212,7 +212,7 @@ public struct SubscriptionState: Hashable, Sendable {
     }
 
     mutating func merge(_ theirs: Registers, of lineage: SubscriptionID) {
-        registers[lineage, default: Shared(Registers())].change { $0.merge(theirs) }
+        registers[lineage, default: Shared(Registers())].value.merge(theirs)
         name.note(lineage, isStated: registers[lineage]?.value != Registers())
     }
 
@@ -303,7 +303,7 @@ public struct SubscriptionState: Hashable, Sendable {
         case .succession(let succession):
             return successions.insert(succession).inserted
         case .renewalIntent, .nextProduct, .billing, .pause, .closure, .priceChange:
-            guard registers[lineage]?.change({ $0.join(fact, by: citation) }) == true else { return false }
+            guard registers[lineage]?.value.join(fact, by: citation) == true else { return false }
             name.note(lineage, isStated: true)
             return true
         }
