@@ -34,7 +34,7 @@ struct Unhealable: Sendable {
         ),
         Unhealable(
             providers: forgetful,
-            reason: "No notification has named the purchase, so nobody can be asked about it.",
+            reason: "No notification has named the purchase, so there is no name to ask with.",
             differences: ["… of an unknown purchase"]
         ),
         Unhealable(
