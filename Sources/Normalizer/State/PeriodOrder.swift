@@ -86,6 +86,13 @@ struct PeriodOrder: Sendable {
         return nil
     }
 
+    /// The keys of the periods that begin at a moment, give or take a tolerance.
+    func keys(near start: Int64, within tolerance: Int64) -> [SubscriptionState.PeriodKey] {
+        let last = start.addingClamped(tolerance)
+        return places[places.partitioningIndex { $0.start >= start.addingClamped(-tolerance) }...]
+            .prefix { $0.start <= last }.map(\.key)
+    }
+
     /// The keys of the periods that begin at a moment or later.
     func keys(from start: Int64) -> [SubscriptionState.PeriodKey] {
         places[places.partitioningIndex { $0.start >= start }...].map(\.key)

@@ -79,16 +79,27 @@ extension Fact {
 }
 
 extension PeriodTimeline {
-    /// Notes the transactions of earlier periods that ends and refunds name: such a statement is about no period that is
-    /// read, though it may start like one.
-    mutating func noteTransactions(before bound: Int64, in state: SubscriptionState) {
-        let named = state.ends.values.lazy.compactMap(\.value.transaction)
-        let refunded = state.refunds.keys.lazy.map { state.transaction(named: $0.transaction) }
-        for name in Array(named) + Array(refunded) {
-            guard let entry = state.periods[.transaction(name)] else { continue }
+    /// Notes what ends and refunds name of earlier periods, by a transaction or a start: such a statement is about no period that
+    /// is read, though it may have the start or the transaction of one.
+    mutating func noteStatements(before bound: Int64, in state: SubscriptionState) {
+        let ends = state.ends.values.lazy.map {
+            (name: $0.value.transaction, start: Optional($0.value.start.millisecondsSince1970))
+        }
+        let refunds = state.refunds.values.lazy.map {
+            (
+                name: Optional(state.transaction(named: $0.value.transaction)),
+                start: $0.value.periodStart?.millisecondsSince1970 ?? state.chargedStart(of: $0.value.transaction)
+            )
+        }
+        for statement in Array(ends) + Array(refunds) {
+            guard let name = statement.name, let entry = state.periods[.transaction(name)] else { continue }
             let start = entry.fact.period.startMilliseconds
-            guard start < bound else { continue }
-            transactionsBefore[name] = (start, entry.lineages.contains { $0.id == name })
+            if start < bound { transactionsBefore[name] = (start, entry.lineages.contains { $0.id == name }) }
+            guard let named = statement.start, named < bound else { continue }
+            let keys = state.periodOrder?.keys(near: named, within: ServicePeriod.startTolerance) ?? []
+            let before = keys.compactMap { state.periods[$0]?.fact }.filter { $0.period.startMilliseconds < bound }
+            guard !before.isEmpty else { continue }
+            startsBefore[named] = before.contains { ($0.transaction ?? "").isEmpty }
         }
     }
 }

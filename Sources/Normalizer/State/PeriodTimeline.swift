@@ -150,6 +150,8 @@ struct PeriodTimeline {
     let isWhole: Bool
     /// Transactions that statements name, of periods that are not read.
     var transactionsBefore: [String: (start: Int64, namesItsLineage: Bool)] = [:]
+    /// Starts that statements name, of periods that are not read; true for those of a period without a transaction.
+    var startsBefore: [Int64: Bool] = [:]
 
     /// - Parameters:
     ///   - state: the state to read.
@@ -159,7 +161,7 @@ struct PeriodTimeline {
         isWhole = bound == nil || state.periodOrder == nil
         if let bound, let order = state.periodOrder {
             gather(order.keys(from: bound).compactMap { key in state.periods[key].map { (key, $0) } })
-            noteTransactions(before: bound, in: state)
+            noteStatements(before: bound, in: state)
         } else {
             gather(
                 state.periods.filter { $0.value.fact.item == nil || $0.value.fact.isBeside }.map { ($0.key, $0.value) }
@@ -225,10 +227,11 @@ struct PeriodTimeline {
                     ?? periods.lastIndex { $0.transaction == transaction }
             if let named {
                 // Some senders keep the transaction of the first period for those that follow, or that take its place.
-                guard let start, abs(start - periods[named].start) > ServicePeriod.startTolerance,
-                    let begun = beginning(at: start, named: !periods[named].namesItsLineage)
-                else { return named }
-                return begun
+                guard let start, abs(start - periods[named].start) > ServicePeriod.startTolerance else { return named }
+                let isNamed = !periods[named].namesItsLineage
+                if let begun = beginning(at: start, named: isNamed) { return begun }
+                guard let isUnnamed = startsBefore[start] else { return named }
+                return isUnnamed || !isNamed ? nil : named
             }
             if let before = transactionsBefore[transaction] {
                 guard let start, abs(start - before.start) > ServicePeriod.startTolerance else { return nil }
