@@ -119,7 +119,7 @@ struct TenureReading {
     /// nothing but the unpaid time ended.
     private static func graces(of state: SubscriptionState, _ timeline: PeriodTimeline) -> [(from: Int64, until: Int64)]
     {
-        let failed = state.registers.values.compactMap(\.value.grace).compactMap { grace in
+        let failed = state.registers.outstanding.compactMap(\.registers.grace).compactMap { grace in
             grace.value.graceUntil.map { (from: grace.by.milliseconds, until: $0.millisecondsSince1970) }
         }
         guard !failed.isEmpty else { return [] }

@@ -144,7 +144,7 @@ public struct AccountLedger: Hashable, Sendable {
         // A copy of the state must not live while it changes, or all of it would be copied.
         guard
             let (links, claimCount, isMember) = statesByName[name].map({
-                ($0.links, $0.claims.count, $0.registers[lineage] != nil)
+                ($0.links, $0.claims.count, $0.registers.contains(lineage))
             })
         else {
             var state = SubscriptionState(lineage)
@@ -160,7 +160,7 @@ public struct AccountLedger: Hashable, Sendable {
         // The first word on a lineage as a whole may give the state its name. A new link may lead to a state of its own, which is
         // found under its name until the two are joined.
         if statesByName[name]?.subscription != name, let moved = statesByName.removeValue(forKey: name) {
-            keep(moved, insteadOf: [name], renaming: Array(moved.registers.keys) + Array(links))
+            keep(moved, insteadOf: [name], renaming: Array(moved.registers.lineages) + Array(links))
         }
         guard let linked = self[lineage]?.links.subtracting(links), !linked.isEmpty else { return }
         var link = SubscriptionState(lineage)
@@ -177,14 +177,14 @@ public struct AccountLedger: Hashable, Sendable {
     public mutating func insert(_ state: SubscriptionState) {
         join(state)
         joinSuccessors(of: state.subscription)
-        for lineage in state.registers.keys { closeItems(of: lineage) }
+        for lineage in state.registers.lineages { closeItems(of: lineage) }
     }
 
     /// Joins a state with those of its lineages and links. The largest takes in the others, so that one more lineage of
     /// many costs what is known of that one.
     private mutating func join(_ state: SubscriptionState) {
         guard !state.subscription.id.isEmpty else { return }
-        let related = Set((Array(state.registers.keys) + Array(state.links)).map { names[$0] ?? $0 })
+        let related = Set((Array(state.registers.lineages) + Array(state.links)).map { names[$0] ?? $0 })
         var group: [(name: SubscriptionID?, state: SubscriptionState)] = [(nil, state)]
         for name in related {
             if let known = statesByName.removeValue(forKey: name) { group.append((name, known)) }
@@ -194,8 +194,8 @@ public struct AccountLedger: Hashable, Sendable {
         let base = taken.name
         var joined = taken.state
         for other in group { joined.merge(other.state) }
-        var renamed = group.flatMap { Array($0.state.registers.keys) + Array($0.state.links) }
-        if base != joined.subscription { renamed += Array(joined.registers.keys) + Array(joined.links) }
+        var renamed = group.flatMap { Array($0.state.registers.lineages) + Array($0.state.links) }
+        if base != joined.subscription { renamed += Array(joined.registers.lineages) + Array(joined.links) }
         keep(joined, insteadOf: (group.map(\.name) + [base]).compactMap(\.self), renaming: renamed)
     }
 
@@ -229,12 +229,12 @@ public struct AccountLedger: Hashable, Sendable {
         let purchase = lineage.purchaseOfItem
         if let purchase { itemsByPurchase[purchase, default: []].insert(lineage) }
         let closing = purchase ?? lineage
-        guard let closure = self[closing]?.registers[closing]?.value.closureOfItems else { return }
+        guard let closure = self[closing]?.registers[closing]?.closureOfItems else { return }
         var end = SubscriptionState.Registers()
         end.closure = closure
         for item in purchase == nil ? items(of: closing) : [lineage] {
             // One that nothing was stated of has no end, and no name by it.
-            guard let registers = self[item]?.registers[item]?.value, registers != .init() else { continue }
+            guard let registers = self[item]?.registers[item], registers != .init() else { continue }
             statesByName[names[item] ?? item]?.merge(end, of: item)
         }
     }

@@ -127,7 +127,7 @@ extension SubscriptionState {
     mutating func apply(_ event: NormalizedEvent, catalog: ProductCatalog?, from bound: Int64?) -> AppliedEvent {
         let event = catalog.map(event.described) ?? event
         guard let statement = event.statement, !statement.subscription.id.isEmpty,
-            registers[statement.subscription] != nil
+            registers.contains(statement.subscription)
         else {
             return AppliedEvent(disposition: .unrelated, event: event, nextCheckAt: nil)
         }
@@ -194,12 +194,12 @@ struct Situation {
     init(_ state: SubscriptionState, from bound: Int64? = nil) {
         let timeline = PeriodTimeline(state, from: bound)
         self.timeline = timeline
-        failedCharges = state.registers.compactMap { lineage, registers in
-            guard let billing = registers.value.charging, billing.value.status != .settled else { return nil }
+        failedCharges = state.registers.outstanding.compactMap { lineage, registers in
+            guard let billing = registers.charging, billing.value.status != .settled else { return nil }
             return (lineage, billing)
         }
-        priceChanges = state.registers.compactMap { lineage, registers in
-            registers.value.priceChange.map { (lineage, $0) }
+        priceChanges = state.registers.outstanding.compactMap { lineage, registers in
+            registers.priceChange.map { (lineage, $0) }
         }
         intent = state.renewalIntent(timeline)
         billing = state.billing(timeline)

@@ -52,12 +52,12 @@ extension SubscriptionState {
         for key in charges.keysInOrder { compare(charges[key], "charge \(key)") }
         for key in purchases.keysInOrder { compare(purchases[key], "purchase \(key)") }
         for lineage in lineages {
-            compare(registers[lineage]?.value.intent, "renewal_intent")
-            compare(registers[lineage]?.value.nextProduct, "next_product")
-            compare(registers[lineage]?.value.billing, "billing")
-            compare(registers[lineage]?.value.pause, "pause")
-            compare(registers[lineage]?.value.closure, "closure")
-            compare(registers[lineage]?.value.priceChange, "price_change")
+            compare(registers[lineage]?.intent, "renewal_intent")
+            compare(registers[lineage]?.nextProduct, "next_product")
+            compare(registers[lineage]?.billing, "billing")
+            compare(registers[lineage]?.pause, "pause")
+            compare(registers[lineage]?.closure, "closure")
+            compare(registers[lineage]?.priceChange, "price_change")
         }
         compare(transfer, "transfer")
         let timeline = PeriodTimeline(self)
@@ -110,7 +110,7 @@ extension SubscriptionState {
     /// True if the purchase of a period is over as a whole by a moment.
     private func isOver(_ period: PeriodTimeline.Period, by moment: Int64) -> Bool {
         period.lineages.contains { lineage in
-            registers[lineage]?.value.closure?.value.at.map { $0.millisecondsSince1970 <= moment } ?? false
+            registers[lineage]?.closure?.value.at.map { $0.millisecondsSince1970 <= moment } ?? false
         }
     }
 }

@@ -78,7 +78,7 @@ extension SubscriptionState {
         {
             questions.append((billing.by.milliseconds.addingClamped(Self.hour), .graceWithoutEnd))
         }
-        if periods.isEmpty, purchases.isEmpty, ends.isEmpty, registers.values.allSatisfy({ $0.value.closure == nil }),
+        if periods.isEmpty, purchases.isEmpty, ends.isEmpty, registers.all.allSatisfy({ $0.registers.closure == nil }),
             let claimed = claims.values.map(\.latest.milliseconds).min()
         {
             questions.append((claimed.addingClamped(Self.hour), .unknownPurchase))

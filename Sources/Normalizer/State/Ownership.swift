@@ -91,7 +91,7 @@ extension SubscriptionState {
 
     func concerns(_ move: AccountTransfer) -> Bool {
         move.environment == environment
-            && (move.store == nil || registers.keys.contains { $0.store == move.store })
+            && (move.store == nil || registers.stores.contains { $0 == move.store })
     }
 }
 

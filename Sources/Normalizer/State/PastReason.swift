@@ -19,8 +19,8 @@ extension PeriodTimeline {
             guard period.knownStart <= at, at <= time else { return nil }
             return Step(reason: step.value.reason, at: at, by: step.by)
         }
-        for (lineage, registers) in state.registers {
-            for retry in registers.value.retries?.inOrder ?? []
+        for (lineage, registers) in state.registers.outstanding {
+            for retry in registers.retries?.inOrder ?? []
             where subject(of: retry, lineage: lineage).map({ periods[$0].start }) == period.start {
                 steps.append(Step(reason: .billing, at: retry.by.milliseconds, by: retry.by))
             }

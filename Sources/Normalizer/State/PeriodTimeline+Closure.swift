@@ -2,7 +2,7 @@
 // sees it. Periods that the store has stated since are left out: a charge opens the purchase again.
 extension PeriodTimeline {
     mutating func applyClosures(of state: SubscriptionState) {
-        let closures = Self.closures(in: state)
+        let closures = closures(in: state)
         guard !closures.isEmpty else { return }
         for index in periods.indices {
             let cuts = periods[index].lineages.flatMap { closures[$0] ?? [] }
@@ -13,11 +13,12 @@ extension PeriodTimeline {
         }
     }
 
-    /// The purchases that are over or withheld, by each of their lineages.
-    private static func closures(in state: SubscriptionState) -> [SubscriptionID: [Cut]] {
+    /// The purchases that are over or withheld, by each of their lineages, as far as these have periods here.
+    private func closures(in state: SubscriptionState) -> [SubscriptionID: [Cut]] {
         var closures: [SubscriptionID: [Cut]] = [:]
-        for (lineage, registers) in state.registers {
-            guard let closure = registers.value.closure, let cut = Cut(closure.latest) else { continue }
+        let lineages = periods.reduce(into: Set<SubscriptionID>()) { $0.formUnion($1.lineages) }
+        for (lineage, registers) in state.registers.outstanding(and: lineages) {
+            guard let closure = registers.closure, let cut = Cut(closure.latest) else { continue }
             closures[lineage, default: []].append(cut)
             for covered in closure.value.covers where covered != lineage { closures[covered, default: []].append(cut) }
         }
@@ -26,7 +27,7 @@ extension PeriodTimeline {
 
     /// The last purchase that is over or withheld by a moment, for a lineage no period of which is known.
     static func lastClosure(in state: SubscriptionState, by time: Int64) -> Cut? {
-        state.registers.values.compactMap { $0.value.closure.flatMap { Cut($0.latest) } }
+        state.registers.all.compactMap { $0.registers.closure.flatMap { Cut($0.latest) } }
             .filter { $0.at <= time }
             .max { $1.precedes($0) }
     }

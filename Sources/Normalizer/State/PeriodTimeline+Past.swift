@@ -32,9 +32,9 @@ extension PeriodTimeline {
     /// The time in which a charge was tried again without access, if the period that was paid for in the end is dated back to before
     /// that was known.
     mutating func applyRetries(of state: SubscriptionState) {
-        for lineage in state.registers.filter({ $0.value.value.retries != nil }).keys.inOrder {
-            guard let registers = state.registers[lineage]?.value, let retries = registers.retries else { continue }
-            for retry in retries.inOrder {
+        let failed = state.registers.outstanding.filter { $0.registers.retries != nil }
+        for (lineage, registers) in failed.sorted(by: { $0.lineage.description < $1.lineage.description }) {
+            for retry in registers.retries?.inOrder ?? [] {
                 guard let index = subject(of: retry, lineage: lineage),
                     let next = periods[(index + 1)...].firstIndex(where: { !$0.fact.isProvisional && !$0.isForestalled }
                     ),

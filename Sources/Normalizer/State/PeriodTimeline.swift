@@ -172,16 +172,16 @@ struct PeriodTimeline {
         applyEnds(of: state)
         applyRefunds(of: state)
         applyEarlyChanges()
-        for (lineage, registers) in state.registers {
-            if let billing = registers.value.charging { applyGrace(billing, lineage: lineage) }
+        for (lineage, registers) in state.registers.outstanding {
+            if let billing = registers.charging { applyGrace(billing, lineage: lineage) }
         }
         if newestIndex.map({ periods[$0].grace == nil }) ?? false {
-            for (lineage, registers) in state.registers where registers.value.hadGrace {
-                applyLapsedGrace(registers.value, lineage: lineage)
+            for (lineage, registers) in state.registers.outstanding where registers.hadGrace {
+                applyLapsedGrace(registers, lineage: lineage)
             }
         }
-        for (lineage, registers) in state.registers where registers.value.hadGrace {
-            applyPastGraces(registers.value, lineage: lineage)
+        for (lineage, registers) in state.registers.outstanding where registers.hadGrace {
+            applyPastGraces(registers, lineage: lineage)
         }
         applyClosures(of: state)
         applyReplacements()

@@ -91,7 +91,7 @@ extension SubscriptionState {
     /// The times without access before refunds were undone, in a fixed order.
     var withdrawals: [Withdrawal] {
         guard !refundSteps.isEmpty else { return [] }
-        let takesBack = registers.keys.contains(where: \.store.rules.takesBackRefundedSales)
+        let takesBack = registers.stores.contains(where: \.rules.takesBackRefundedSales)
         let undoings = Dictionary(grouping: refundSteps.filter(\.key.isUndone), by: \.key.refund)
         return refundSteps.sorted { $0.key < $1.key }.compactMap { key, step in
             let refund = step.first.value

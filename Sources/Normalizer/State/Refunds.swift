@@ -106,7 +106,7 @@ extension SubscriptionState {
         named names: @autoclosure () -> [String]
     ) -> Register<Fact.RefundState>? {
         guard let last = stated.last else { return nil }
-        let takesBack = registers.keys.contains(where: \.store.rules.takesBackRefundedSales)
+        let takesBack = registers.stores.contains(where: \.rules.takesBackRefundedSales)
         guard takesBack || stated.contains(where: { $0.value.refund != nil }) else { return last }
         let parts = stated.filter { $0.value.refund != nil }
         let counted = parts.filter { $0.value.scope != nil }
@@ -136,7 +136,7 @@ extension SubscriptionState {
     /// True if a part of a payment went back whose store leaves the customer everything until all of it has, such as with a lost
     /// dispute over a part of the charge.
     package func leavesAccess(_ refund: Register<Fact.RefundState>) -> Bool {
-        guard refund.value.scope?.money != nil, registers.keys.contains(where: \.store.rules.takesBackRefundedSales)
+        guard refund.value.scope?.money != nil, registers.stores.contains(where: \.rules.takesBackRefundedSales)
         else { return false }
         return self.refund(of: refund.value.transaction)?.value.endsAccess == false
     }

@@ -100,7 +100,7 @@ extension SubscriptionState {
 
     /// True where a renewal overtook the failed charge that had turned renewal off; nil if nothing was ever said.
     private func impliedWillRenew(_ timeline: PeriodTimeline) -> Bool? {
-        registers.values.contains { $0.value.intent?.value.reason == .billing } && timeline.newest != nil ? true : nil
+        registers.all.contains { $0.registers.intent?.value.reason == .billing } && timeline.newest != nil ? true : nil
     }
 
     private func status(

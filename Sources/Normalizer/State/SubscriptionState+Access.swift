@@ -332,8 +332,8 @@ extension SubscriptionState {
     // Linked lineages keep registers of their own, for the end of a replaced purchase says nothing of its successor.
     // Those count that the newest period was stated for.
     private func newestRegisters(_ timeline: PeriodTimeline) -> [Registers] {
-        guard let newest = timeline.newest else { return registers.values.map(\.value) }
-        return newest.lineages.compactMap { registers[$0]?.value }
+        guard let newest = timeline.newest else { return registers.all.map(\.registers) }
+        return newest.lineages.compactMap { registers[$0] }
     }
 
     func renewalIntent(_ timeline: PeriodTimeline) -> Register<Fact.RenewalIntent>? {
@@ -348,12 +348,18 @@ extension SubscriptionState {
     }
 
     func billing(_ timeline: PeriodTimeline) -> Register<Fact.Billing>? {
-        registers.compactMap { lineage, registers in
-            guard let billing = registers.value.charging else { return nil }
-            let subject = timeline.subject(of: billing, lineage: lineage)
-            return subject == timeline.newestIndex ? billing : nil
+        func highest(_ lineages: some Sequence<(lineage: SubscriptionID, registers: Registers)>) -> Register<Fact.Billing>? {
+            lineages.compactMap { lineage, registers in
+                guard let billing = registers.charging else { return nil }
+                let subject = timeline.subject(of: billing, lineage: lineage)
+                return subject == timeline.newestIndex ? billing : nil
+            }
+            .highest()
         }
-        .highest()
+        guard let newest = timeline.newest else { return highest(registers.all) }
+        let known = highest(registers.outstanding(and: newest.lineages))
+        // A settled charge of another lineage matters only where it settles one that is outstanding.
+        return known.map { $0.value.status == .settled } ?? true ? known : highest(registers.all)
     }
 
     func pause(_ timeline: PeriodTimeline) -> Register<Fact.PauseState>? {

@@ -73,11 +73,9 @@ extension SubscriptionState: Codable {
         for lineage in lineages {
             merge(lineage.registers, of: lineage.subscription)
         }
-        for entry in try list(.periods) as [PeriodEntry] {
-            let period = entry.statement.value
-            note(entry, at: PeriodKey(period))
-            if !period.isProvisional { noteSnapshot(of: period.transaction, by: entry.by) }
-        }
+        let entries: [PeriodEntry] = try list(.periods)
+        note(entries.map { (key: PeriodKey($0.fact), value: $0) })
+        for entry in entries where !entry.fact.isProvisional { noteSnapshot(of: entry.fact.transaction, by: entry.by) }
         for register in try list(.ends) as [Register<Fact.PeriodEnd>] {
             ends.merge(register, at: PeriodKey(register.value))
         }
@@ -123,7 +121,7 @@ extension SubscriptionState: Codable {
             if !elements.isEmpty { try container.encode(elements, forKey: key) }
         }
         try container.encode(
-            lineages.map { Lineage(subscription: $0, registers: registers[$0]?.value ?? Registers()) },
+            lineages.map { Lineage(subscription: $0, registers: registers[$0] ?? Registers()) },
             forKey: .lineages
         )
         try write(periods.valuesInOrder, .periods)

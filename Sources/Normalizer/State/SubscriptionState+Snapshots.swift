@@ -43,7 +43,7 @@ extension SubscriptionState {
 
     /// When the store's servers agree on a change. The snapshots are the store's, also if a relay reported the change.
     private func settled(_ milliseconds: Int64) -> Int64 {
-        milliseconds.addingClamped(registers.keys.lazy.map(\.store.rules.settling).max() ?? 0)
+        milliseconds.addingClamped(registers.stores.lazy.map(\.rules.settling).max() ?? 0)
     }
 
     /// The snapshots that the kept statements of their transactions do not show by themselves.

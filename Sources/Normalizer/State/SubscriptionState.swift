@@ -108,8 +108,7 @@ public struct SubscriptionState: Hashable, Sendable {
         }
     }
 
-    package private(set) var registers: [SubscriptionID: Shared<Registers>] = [:]
-    private var name = StateName()
+    package private(set) var registers = LineageRegisters()
     package private(set) var periods: [PeriodKey: PeriodEntry] = [:]
     /// The order of ``periods``, kept once there are many.
     private(set) var periodOrder: PeriodOrder?
@@ -150,17 +149,17 @@ public struct SubscriptionState: Hashable, Sendable {
     }
 
     /// The lineages whose facts are joined here, in the order of their names; one unless linked states were merged.
-    public var lineages: [SubscriptionID] { registers.keys.inOrder }
+    public var lineages: [SubscriptionID] { registers.lineages.inOrder }
 
     /// The name of the state: the first of ``lineages`` that a store has stated something of as a whole, such as its renewal.
     /// The name of a payment is a lineage, too, and names the state only until its purchase is known.
     public var subscription: SubscriptionID {
         // A state is made with one lineage and loses none.
-        name.subscription ?? SubscriptionID(store: .unknown, environment: .unknown, id: "")
+        registers.name ?? SubscriptionID(store: .unknown, environment: .unknown, id: "")
     }
 
     /// The store's world that the purchase lives in.
-    public var environment: StoreEnvironment { registers.keys.first?.environment ?? .unknown }
+    public var environment: StoreEnvironment { registers.lineages.first?.environment ?? .unknown }
 
     /// True if nothing was stated yet.
     public var isEmpty: Bool {
@@ -168,7 +167,7 @@ public struct SubscriptionState: Hashable, Sendable {
             && switches.isEmpty && interruptions.isEmpty
             && transfer == nil && reports.isEmpty && successions.isEmpty && links.isEmpty && foreignLinks.isEmpty
             && transactionNames.isEmpty
-            && registers.values.allSatisfy { $0.value == Registers() }
+            && !registers.isStated
     }
 
     /// Joins the knowledge of another state into this one.
@@ -179,8 +178,8 @@ public struct SubscriptionState: Hashable, Sendable {
     @discardableResult
     public mutating func merge(_ other: SubscriptionState) -> Bool {
         guard other.environment == environment else { return false }
-        for (lineage, theirs) in other.registers { merge(theirs.value, of: lineage) }
-        mergePeriods(of: other)
+        for (lineage, theirs) in other.registers.all { merge(theirs, of: lineage) }
+        note(other.periods)
         ends.merge(other.ends)
         interruptions.formUnion(other.interruptions)
         refunds.merge(other.refunds)
@@ -197,8 +196,7 @@ public struct SubscriptionState: Hashable, Sendable {
         reports.merge(other.reports)
         for (name, transaction) in other.transactionNames { note(name, of: transaction) }
         successions.formUnion(other.successions)
-        links.formUnion(other.links.filter { registers[$0] == nil })
-        links.subtract(registers.keys)
+        links = links.union(other.links).filter { !registers.contains($0) }
         foreignLinks.formUnion(other.foreignLinks)
         return true
     }
@@ -212,8 +210,7 @@ public struct SubscriptionState: Hashable, Sendable {
     }
 
     mutating func merge(_ theirs: Registers, of lineage: SubscriptionID) {
-        registers[lineage, default: Shared(Registers())].value.merge(theirs)
-        name.note(lineage, isStated: registers[lineage]?.value != Registers())
+        registers.merge(theirs, of: lineage)
     }
 
     /// Joins a period at its key.
@@ -232,12 +229,13 @@ public struct SubscriptionState: Hashable, Sendable {
         return true
     }
 
-    private mutating func mergePeriods(of other: SubscriptionState) {
-        if periodOrder != nil, other.periods.count < PeriodOrder.leastCount {
-            for (key, entry) in other.periods { note(entry, at: key) }
+    /// Joins many periods, each at its key.
+    mutating func note(_ entries: some Collection<(key: PeriodKey, value: PeriodEntry)>) {
+        if periodOrder != nil, entries.count < PeriodOrder.leastCount {
+            for (key, entry) in entries { note(entry, at: key) }
             return
         }
-        for (key, entry) in other.periods {
+        for (key, entry) in entries {
             if periods[key]?.merge(entry) == nil { periods[key] = entry }
         }
         keepPeriodOrder()
@@ -253,7 +251,7 @@ public struct SubscriptionState: Hashable, Sendable {
     /// - Returns: false, with nothing changed, for a statement about another lineage.
     @discardableResult
     public mutating func apply(_ statement: StoreStatement) -> Bool {
-        guard !statement.subscription.id.isEmpty, registers[statement.subscription] != nil else { return false }
+        guard !statement.subscription.id.isEmpty, registers.contains(statement.subscription) else { return false }
         join(statement)
         return true
     }
@@ -303,16 +301,14 @@ public struct SubscriptionState: Hashable, Sendable {
         case .succession(let succession):
             return successions.insert(succession).inserted
         case .renewalIntent, .nextProduct, .billing, .pause, .closure, .priceChange:
-            guard registers[lineage]?.value.join(fact, by: citation) == true else { return false }
-            name.note(lineage, isStated: true)
-            return true
+            return registers.join(fact, of: lineage, by: citation)
         }
     }
 
     /// - Returns: true if the link is news to the state.
     @discardableResult
     mutating func link(to other: SubscriptionID) -> Bool {
-        guard !other.id.isEmpty, registers[other] == nil else { return false }
+        guard !other.id.isEmpty, !registers.contains(other) else { return false }
         return other.environment == environment
             ? links.insert(other).inserted : foreignLinks.insert(other).inserted
     }

@@ -10,7 +10,7 @@ extension SubscriptionState {
     func isSucceeded(by other: SubscriptionState) -> Bool {
         guard environment == other.environment else { return false }
         return other.periods.values.contains { entry in
-            guard let store = entry.relayedStore, registers.keys.contains(where: { $0.store == store }) else {
+            guard let store = entry.relayedStore, registers.stores.contains(store) else {
                 return false
             }
             return entry.mayBegin && (isAnnounced(entry.fact, in: store) || isOfOtherPlan(entry.fact))
