@@ -12,9 +12,11 @@ struct LongHistoryTests {
     /// The moment around which the random stories take place.
     private static let origin: Int64 = 1_772_355_600_000
 
-    /// Some hundred days, each paid for by itself. A few have names that the stories use, or ended before their time.
+    /// Some hundred days, each paid for by itself. A few have names that the stories use. A few, or nearly all, ended before their
+    /// time, and some of these ends name another start or transaction than their period's.
     private func history(seed: UInt64, count: Int64? = nil) -> SubscriptionState {
         var random = SplitMix64(seed: seed)
+        let endsOneOf = seed % 2000 == 0 ? 12 : 1
         var state = SubscriptionState(Self.lineage)
         let count = count ?? Int64.random(in: 150...350, using: &random)
         let last = Self.origin + Int64.random(in: -10...50, using: &random) * Self.day
@@ -33,16 +35,19 @@ struct LongHistoryTests {
                     )
                 )
             ]
-            if Int.random(in: 0..<12, using: &random) == 0 {
+            if Int.random(in: 0..<endsOneOf, using: &random) == 0 {
                 let reason: LifecycleEvent.Expired.Reason =
-                    [.customer, .refunded, .replaced, .paused]
+                    [.customer, .refunded, .replaced, .paused, .billing]
                     .randomElement(using: &random) ?? .customer
+                // At times that of a neighbour, or of none.
+                let days = Double([0, 0, 0, 0, 1, -1, 0.4, 0.0001].randomElement(using: &random) ?? 0)
+                let names = [name, name, name, nil, "h\(index - 1)", "t2", "unknown \(index)"]
                 facts.append(
                     .periodEnded(
                         Fact.PeriodEnd(
-                            start: start,
-                            transaction: name,
-                            at: end.addingTimeInterval(-3600),
+                            start: start.addingTimeInterval(days * 86_400),
+                            transaction: names.randomElement(using: &random) ?? nil,
+                            at: reason == .billing ? start : end.addingTimeInterval(-3600),
                             reason: reason
                         )
                     )

@@ -8,25 +8,28 @@ struct StateBenchmark {
 
     func run() async throws {
         Table.title("State, by the length of the history behind it")
-        var first: Double?
-        for count in [10, 1000, 10_000] {
-            let held = Held(Self.state(periods: count), next: count)
-            let measured = try await Measurement(
-                iterations: 50,
-                [
-                    Work { held.renew() }, Work { _ = held.state.access(at: held.now) },
-                ]
-            )
-            let shortest = first ?? measured.median(0)
-            first = shortest
-            Table.row(
-                "one renewal applied to \(count) periods; floor: to 10",
-                ours: microseconds(measured.median(0)),
-                floor: microseconds(shortest),
-                timesFloor: measured.median(0) / shortest,
-                target: count == 10_000 ? "× ≤ 20" : ""
-            )
-            Table.row("access decision over \(count) periods", ours: microseconds(measured.median(1)))
+        for isEnded in [false, true] {
+            var first: Double?
+            let periods = isEnded ? "periods that have ended" : "periods"
+            for count in [10, 1000, 10_000] {
+                let held = Held(periods: count, isEnded: isEnded)
+                let measured = try await Measurement(
+                    iterations: 50,
+                    [
+                        Work { held.renew() }, Work { _ = held.state.access(at: held.now) },
+                    ]
+                )
+                let shortest = first ?? measured.median(0)
+                first = shortest
+                Table.row(
+                    "one renewal applied to \(count) \(periods); floor: to 10",
+                    ours: microseconds(measured.median(0)),
+                    floor: microseconds(shortest),
+                    timesFloor: measured.median(0) / shortest,
+                    target: count == 10_000 ? "× ≤ 20" : ""
+                )
+                Table.row("access decision over \(count) \(periods)", ours: microseconds(measured.median(1)))
+            }
         }
         let linked = try await Measurement(
             rounds: 3,
@@ -72,13 +75,15 @@ struct StateBenchmark {
         private(set) var state: SubscriptionState
         private let short: SubscriptionState?
         private let first: Int
+        private let isEnded: Bool
         private var next: Int
 
-        init(_ state: SubscriptionState, next: Int) {
-            self.state = state
-            short = next < 100 ? state : nil
-            first = next
-            self.next = next
+        init(periods count: Int, isEnded: Bool) {
+            state = StateBenchmark.state(periods: count, isEnded: isEnded)
+            short = count < 100 ? state : nil
+            first = count
+            next = count
+            self.isEnded = isEnded
         }
 
         var now: Date { StateBenchmark.renewal(next - 1).occurredAt }
@@ -86,7 +91,7 @@ struct StateBenchmark {
         /// A short history begins anew, before it is a long one.
         func renew() {
             if let short, next == first + 8 { (state, next) = (short, first) }
-            _ = state.apply(StateBenchmark.renewal(next))
+            _ = state.apply(StateBenchmark.renewal(next, isEnded: isEnded))
             next += 1
         }
     }
@@ -105,16 +110,23 @@ struct StateBenchmark {
         guard ledger.states.count == 1 else { throw BenchmarkError("linked lineages are not one state") }
     }
 
-    private static func state(periods count: Int) -> SubscriptionState {
+    private static func state(periods count: Int, isEnded: Bool = false) -> SubscriptionState {
         var state = SubscriptionState(lineage)
-        for index in 0..<count { _ = state.apply(renewal(index)) }
+        for index in 0..<count { _ = state.apply(renewal(index, isEnded: isEnded)) }
         return state
     }
 
-    private static func renewal(_ index: Int) -> NormalizedEvent {
+    /// - Parameter isEnded: true if the store states also that the period before has ended.
+    private static func renewal(_ index: Int, isEnded: Bool = false) -> NormalizedEvent {
         let begin = start.addingTimeInterval(Double(index) * 86_400)
         let period = ServicePeriod(start: begin, end: begin.addingTimeInterval(86_400))
         let price = Price(Money(ExactDecimal(5), "USD"), .charged)
+        let before = Fact.PeriodEnd(
+            start: begin.addingTimeInterval(-86_400),
+            transaction: "\(index - 1)",
+            at: begin,
+            reason: .customer
+        )
         return NormalizedEvent(
             id: .periodBegan(lineage, transaction: "\(index)"),
             event: .renewed(.init(cause: .scheduled, phase: .regular, period: period, price: price)),
@@ -134,7 +146,7 @@ struct StateBenchmark {
                 .charge(.init(transaction: "\(index)", price: price, at: begin)),
                 .renewalIntent(.init(RenewalTerms(willRenew: true))),
                 .billing(.init(.settled, periodStart: begin)),
-            ],
+            ] + (isEnded ? [.periodEnded(before)] : []),
             origin: Origin(
                 type: "DID_RENEW",
                 notificationID: "\(index)",

@@ -8,16 +8,7 @@ struct PeriodOrder: Sendable {
     /// How many periods are read before the first that an event is about. No rule looks further around a period.
     private static let margin = 64
 
-    private struct Place: Comparable {
-        var start: Int64
-        var key: SubscriptionState.PeriodKey
-
-        static func < (lhs: Self, rhs: Self) -> Bool {
-            lhs.start == rhs.start ? lhs.key < rhs.key : lhs.start < rhs.start
-        }
-    }
-
-    private var places: [Place] = []
+    private var order: StartOrder<SubscriptionState.PeriodKey>
     /// For each place, the latest end of the periods up to it.
     private var latestEnds: [Int64] = []
     /// True if some period is of an item next to the main product. What is the main product then follows from all
@@ -25,9 +16,9 @@ struct PeriodOrder: Sendable {
     private(set) var hasItems = false
 
     init(_ periods: [SubscriptionState.PeriodKey: SubscriptionState.PeriodEntry]) {
-        places = periods.map { Place(start: $0.value.fact.period.startMilliseconds, key: $0.key) }.sorted()
-        latestEnds.reserveCapacity(places.count)
-        for place in places {
+        order = StartOrder(periods.map { .init(start: $0.value.fact.period.startMilliseconds, key: $0.key) })
+        latestEnds.reserveCapacity(periods.count)
+        for place in order.places {
             guard let period = periods[place.key]?.fact else { continue }
             latestEnds.append(max(latestEnds.last ?? .min, period.period.endMilliseconds))
             if period.item != nil { hasItems = true }
@@ -47,18 +38,15 @@ struct PeriodOrder: Sendable {
     ) {
         guard let period = periods[key]?.fact else { return }
         if period.item != nil { hasItems = true }
-        var first = places.count
-        if let start = known?.fact.period.startMilliseconds, let index = index(of: Place(start: start, key: key)) {
-            places.remove(at: index)
+        var first = latestEnds.count
+        if let known, let index = order.remove(key, from: known.fact.period.startMilliseconds) {
             latestEnds.remove(at: index)
             first = index
         }
-        let place = Place(start: period.period.startMilliseconds, key: key)
-        let index = places.partitioningIndex { !($0 < place) }
-        places.insert(place, at: index)
+        let index = order.insert(key, at: period.period.startMilliseconds)
         latestEnds.insert(.min, at: index)
-        for changed in min(first, index)..<places.count {
-            let end = periods[places[changed].key]?.fact.period.endMilliseconds ?? .min
+        for changed in min(first, index)..<latestEnds.count {
+            let end = periods[order.places[changed].key]?.fact.period.endMilliseconds ?? .min
             let latest = changed > 0 ? max(latestEnds[changed - 1], end) : end
             // From here on nothing changes.
             if changed > max(first, index), latestEnds[changed] == latest { return }
@@ -66,20 +54,15 @@ struct PeriodOrder: Sendable {
         }
     }
 
-    private func index(of place: Place) -> Int? {
-        let index = places.partitioningIndex { !($0 < place) }
-        return index < places.count && places[index] == place ? index : nil
-    }
-
     /// The start of the last period.
-    var lastStart: Int64? { places.last?.start }
+    var lastStart: Int64? { order.places.last?.start }
 
     /// The start of the first period to read for what happens at a moment or later: no earlier period runs any more when
     /// it begins. Nil if that is the first of all.
     func bound(around moment: Int64) -> Int64? {
-        var index = places.partitioningIndex { $0.start >= moment } - Self.margin
+        var index = order.firstIndex(from: moment) - Self.margin
         while index > 0 {
-            let (before, start) = (places[index - 1].start, places[index].start)
+            let (before, start) = (order.places[index - 1].start, order.places[index].start)
             if before < start, latestEnds[index - 1] <= start { return start }
             index -= 1
         }
@@ -88,14 +71,12 @@ struct PeriodOrder: Sendable {
 
     /// The keys of the periods that begin at a moment, give or take a tolerance.
     func keys(near start: Int64, within tolerance: Int64) -> [SubscriptionState.PeriodKey] {
-        let last = start.addingClamped(tolerance)
-        return places[places.partitioningIndex { $0.start >= start.addingClamped(-tolerance) }...]
-            .prefix { $0.start <= last }.map(\.key)
+        order.keys(near: start, within: tolerance)
     }
 
     /// The keys of the periods that begin at a moment or later.
     func keys(from start: Int64) -> [SubscriptionState.PeriodKey] {
-        places[places.partitioningIndex { $0.start >= start }...].map(\.key)
+        order.keys(from: start)
     }
 }
 

@@ -81,8 +81,8 @@ extension Fact {
 extension PeriodTimeline {
     /// Notes what ends and refunds name of earlier periods, by a transaction or a start: such a statement is about no period that
     /// is read, though it may have the start or the transaction of one.
-    mutating func noteStatements(before bound: Int64, in state: SubscriptionState) {
-        let ends = state.ends.values.lazy.map {
+    mutating func note(_ ends: [Register<Fact.PeriodEnd>], before bound: Int64, in state: SubscriptionState) {
+        let ends = ends.lazy.map {
             (name: $0.value.transaction, start: Optional($0.value.start.millisecondsSince1970))
         }
         let refunds = state.refunds.values.lazy.map {

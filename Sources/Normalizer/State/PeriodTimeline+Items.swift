@@ -70,7 +70,7 @@ extension PeriodTimeline {
 
     /// The end of the main product alone, which leaves the other items.
     mutating func applyEndsOfMainItems(of state: SubscriptionState) {
-        guard state.ends.values.contains(where: { $0.value.item != nil }) else { return }
+        guard state.ends.hasItems else { return }
         for index in periods.indices where !periods[index].fact.isBeside {
             guard let cut = end(of: periods[index].entry, in: state), cut.at < periods[index].accessEnd else {
                 continue

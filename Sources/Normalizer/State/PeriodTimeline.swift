@@ -159,17 +159,21 @@ struct PeriodTimeline {
     init(_ state: SubscriptionState, from bound: Int64? = nil) {
         isIndexed = state.ends.count + state.refunds.count > 8
         isWhole = bound == nil || state.periodOrder == nil
+        let ends: [Register<Fact.PeriodEnd>]
         if let bound, let order = state.periodOrder {
-            gather(order.keys(from: bound).compactMap { key in state.periods[key].map { (key, $0) } })
-            noteStatements(before: bound, in: state)
+            let read = order.keys(from: bound).compactMap { key in state.periods[key].map { (key, $0) } }
+            gather(read)
+            ends = state.ends.about(read.map(\.1), from: bound)
+            note(ends, before: bound, in: state)
         } else {
+            ends = Array(state.ends.all)
             gather(
                 state.periods.filter { $0.value.fact.item == nil || $0.value.fact.isBeside }.map { ($0.key, $0.value) }
             )
             for entry in state.periods.values where entry.fact.item != nil { productsBeside.insert(entry.fact.product) }
             keepMainItems(state.periods)
         }
-        applyEnds(of: state)
+        apply(ends, in: state)
         applyRefunds(of: state)
         applyEarlyChanges()
         for (lineage, registers) in state.registers.outstanding {
@@ -326,10 +330,10 @@ struct PeriodTimeline {
         return start - period.start <= ServicePeriod.startTolerance && (transaction == nil || period.transaction == nil)
     }
 
-    private mutating func applyEnds(of state: SubscriptionState) {
+    private mutating func apply(_ ends: [Register<Fact.PeriodEnd>], in state: SubscriptionState) {
         var latest: [Int: Register<Fact.PeriodEnd>] = [:]
         var unpaid: [Int: Register<Fact.PeriodEnd>] = [:]
-        for register in state.ends.values {
+        for register in ends {
             let start = register.value.start.millisecondsSince1970
             if let item = register.value.item {
                 if let index = indexBeside(item, start) { latest[index] = register }

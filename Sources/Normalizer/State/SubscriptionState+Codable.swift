@@ -77,7 +77,7 @@ extension SubscriptionState: Codable {
         note(entries.map { (key: PeriodKey($0.fact), value: $0) })
         for entry in entries where !entry.fact.isProvisional { noteSnapshot(of: entry.fact.transaction, by: entry.by) }
         for register in try list(.ends) as [Register<Fact.PeriodEnd>] {
-            ends.merge(register, at: PeriodKey(register.value))
+            ends.merge(register)
         }
         interruptions = Set(try list(.interruptions) as [Assertion<Fact.Interruption>])
         for register in try list(.refunds) as [Register<Fact.RefundState>] {
@@ -125,7 +125,7 @@ extension SubscriptionState: Codable {
             forKey: .lineages
         )
         try write(periods.valuesInOrder, .periods)
-        try write(ends.valuesInOrder, .ends)
+        try write(ends.inOrder, .ends)
         try write(interruptions.sorted { $0.precedes($1) }, .interruptions)
         try write(refunds.valuesInOrder, .refunds)
         try write(unstatedRefundSteps, .withdrawals)

@@ -57,7 +57,7 @@ extension SubscriptionState {
             guard moot || timeline.isWorthTelling(at: index, isCharged: isCharged) else { continue }
             amounts.add(period, isFirst: index == 0, of: period.lineages.inOrder.first ?? current)
         }
-        for register in ends.values {
+        for register in ends.all {
             let start = register.value.start.millisecondsSince1970
             let period = timeline.period(transaction: register.value.transaction, start: start)
             if let period, period.cut?.at != register.value.at.millisecondsSince1970 { continue }

@@ -112,7 +112,7 @@ public struct SubscriptionState: Hashable, Sendable {
     package private(set) var periods: [PeriodKey: PeriodEntry] = [:]
     /// The order of ``periods``, kept once there are many.
     private(set) var periodOrder: PeriodOrder?
-    package internal(set) var ends: [PeriodKey: Register<Fact.PeriodEnd>] = [:]
+    package internal(set) var ends = PeriodEnds()
     /// The steps by which access to periods stopped and came back.
     package internal(set) var interruptions: Set<Assertion<Fact.Interruption>> = []
     package internal(set) var refunds: [RefundKey: Register<Fact.RefundState>] = [:]
@@ -274,7 +274,7 @@ public struct SubscriptionState: Hashable, Sendable {
             let isNew = note(entry, at: PeriodKey(period))
             return (!period.isProvisional && noteSnapshot(of: period.transaction, by: citation)) || isNew
         case .periodEnded(let end):
-            return ends.insert(Assertion(end, by: citation), at: PeriodKey(end))
+            return ends.insert(Assertion(end, by: citation))
         case .interruption(let step):
             return interruptions.insert(Assertion(step, by: citation)).inserted
         case .productSwitch(let change):
