@@ -190,13 +190,15 @@ public struct AccountLedger: Hashable, Sendable {
             if let known = statesByName.removeValue(forKey: name) { group.append((name, known)) }
         }
         let largest = group.indices.max { group[$0].state.size < group[$1].state.size } ?? 0
-        let taken = group.remove(at: largest)
-        let base = taken.name
-        var joined = taken.state
-        for other in group { joined.merge(other.state) }
+        // Changed where it is: another copy of it would have all its tables copied.
+        var joined = group.remove(at: largest)
+        for other in group { joined.state.merge(other.state) }
         var renamed = group.flatMap { Array($0.state.registers.lineages) + Array($0.state.links) }
-        if base != joined.subscription { renamed += Array(joined.registers.lineages) + Array(joined.links) }
-        keep(joined, insteadOf: (group.map(\.name) + [base]).compactMap(\.self), renaming: renamed)
+        if joined.name != joined.state.subscription {
+            renamed += Array(joined.state.registers.lineages) + Array(joined.state.links)
+        }
+        let replaced = (group.map(\.name) + [joined.name]).compactMap(\.self)
+        keep(joined.state, insteadOf: replaced, renaming: renamed)
     }
 
     /// Keeps a state under its name.
