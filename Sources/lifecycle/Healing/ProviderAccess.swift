@@ -85,15 +85,12 @@ struct ProviderAccess {
             } ?? .system
         transport = try CurlTransport(.init(trustRoots: roots))
         let port = try reader.optionalInt64("emulator").map { Int(clamping: $0) }
-        func redirected(_ host: String) -> any HTTPTransport {
-            guard let port else { return transport }
-            return RedirectedTransport(transport, from: host, to: port)
-        }
+        let redirected: any HTTPTransport = port.map { RedirectedTransport(transport, to: $0) } ?? transport
         switch provider {
-        case .apple: try apple(reader, redirected("api.storekit.apple.com"))
+        case .apple: try apple(reader, redirected)
         case .google: try google(reader, port: port)
-        case .revenuecat: try revenueCat(reader, redirected("api.revenuecat.com"))
-        case .stripe: try stripe(reader, redirected("api.stripe.com"))
+        case .revenuecat: try revenueCat(reader, redirected)
+        case .stripe: try stripe(reader, redirected)
         default: throw ValidationError("--provider must be \(Provider.choice)")
         }
     }
