@@ -7,25 +7,40 @@ import WireJSON
 struct AppleLists: StoryLists {
     let server: AppStoreServerSimulator
     let notifications: [AppleSimulator.Notification]
+    /// The ids of those that never reached the host.
+    let lost: Set<String>
 
     func answer(
         _ request: StoryAPI.Request,
         after made: [SimulatedNotification],
         at now: Date
     ) throws -> StoryAPI.Answer? {
+        let names = Set(made.map(\.id))
         var server = server
-        server.stand(at: now, in: notifications)
+        server.stand(after: notifications.filter { names.contains($0.notificationUUID) }, losing: lost)
         let asked = AppStoreServerSimulator.Request(
             request.method,
             target: request.target,
             authorization: request.authorization,
             body: request.body
         )
-        let answer = try server.answer(asked, at: now)
-        return StoryAPI.Answer(answer.status, answer.body)
+        return StoryAPI.Answer(try server.answer(asked, at: now, arrivingAt: request.arrivedAt))
     }
 
-    var notFound: StoryAPI.Answer { .init(404, []) }
+    func refusal(_ status: Int, at now: Date) -> StoryAPI.Answer {
+        StoryAPI.Answer(AppStoreServerSimulator.refusal(status, at: now))
+    }
+
+    var paths: [String] { ["/inApps/"] }
+    var credentials: StoryAPI.Credentials { .signedToken }
+    var isSigned: Bool { true }
+}
+
+extension StoryAPI.Answer {
+    fileprivate init(_ answer: AppStoreServerSimulator.Answer) {
+        self.init(answer.status, answer.body)
+        headers.merge(answer.headers) { _, theirs in theirs }
+    }
 }
 
 /// Google Play's list of voided purchases.
@@ -35,6 +50,7 @@ struct GoogleLists: StoryLists {
         after made: [SimulatedNotification],
         at now: Date
     ) throws -> StoryAPI.Answer? {
+        if request.method == "POST", request.path.hasSuffix(":acknowledge") { return StoryAPI.Answer(204, []) }
         guard request.method == "GET", request.path.hasSuffix("/purchases/voidedpurchases") else { return nil }
         let from = request["startTime"].flatMap { Int64($0) } ?? 0
         let until = request["endTime"].flatMap { Int64($0) } ?? now.millisecondsSince1970
@@ -58,12 +74,23 @@ struct GoogleLists: StoryLists {
         return StoryAPI.Answer(200, JSONMembers([("voidedPurchases", .array(rows))]).bytes)
     }
 
-    var notFound: StoryAPI.Answer {
-        .init(
-            404,
-            Array(#"{"error":{"code":404,"message":"not found","errors":[{"reason":"purchaseTokenNotFound"}]}}"#.utf8)
-        )
+    func refusal(_ status: Int, at now: Date) -> StoryAPI.Answer {
+        let reason: JSONText =
+            switch status {
+            case 401: "authError"
+            case 404: "purchaseTokenNotFound"
+            case 429: "rateLimitExceeded"
+            default: "backendError"
+            }
+        let error: JSONText = [
+            "code": .integer(Int64(status)), "message": "refused",
+            "errors": [["domain": "global", "reason": reason, "message": "refused"]],
+        ]
+        return StoryAPI.Answer(status, JSONMembers([("error", error)]).bytes)
     }
+
+    var paths: [String] { ["/androidpublisher/"] }
+    var credentials: StoryAPI.Credentials { .accessToken }
 }
 
 /// Stripe's lists of events and of subscriptions: the newest first, by pages, in both directions from an element.
@@ -121,7 +148,7 @@ struct StripeLists: StoryLists {
         let page: ArraySlice<Element>
         let hasMore: Bool
         if let end = request["ending_before"] {
-            guard let index = listed.firstIndex(where: { $0.id == end }) else { return notFound }
+            guard let index = listed.firstIndex(where: { $0.id == end }) else { return Self.refusal(404) }
             page = listed[..<index].suffix(limit)
             hasMore = page.startIndex > 0
         } else {
@@ -135,7 +162,18 @@ struct StripeLists: StoryLists {
         return StoryAPI.Answer(200, members.bytes)
     }
 
-    var notFound: StoryAPI.Answer {
-        .init(404, Array(#"{"error":{"type":"invalid_request_error","code":"resource_missing"}}"#.utf8))
+    func refusal(_ status: Int, at now: Date) -> StoryAPI.Answer { Self.refusal(status) }
+
+    private static func refusal(_ status: Int) -> StoryAPI.Answer {
+        var error = JSONMembers([("type", status < 500 ? "invalid_request_error" : "api_error")])
+        switch status {
+        case 404: error.append("code", "resource_missing")
+        case 429: error.append("code", "rate_limit")
+        default: break
+        }
+        return StoryAPI.Answer(status, JSONMembers([("error", .object(error))]).bytes)
     }
+
+    var paths: [String] { ["/v1/"] }
+    var credentials: StoryAPI.Credentials { .secretKey(["sk_", "rk_"]) }
 }
