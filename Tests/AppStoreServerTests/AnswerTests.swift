@@ -161,6 +161,27 @@ import Testing
         #expect(page.transactions.map(\.value.transactionID) == ["101", "102"])
     }
 
+    @Test("about the app itself are verified, and none for a customer without an app transaction")
+    func appTransaction() async throws {
+        let world = try World()
+        world.serve()
+        var known = AppleSimulator.Transaction.month("1")
+        known.appTransactionId = "701"
+        let named = known
+        world.state.withLock {
+            $0.production.purchases = [.init([named], customer: "a"), .init([.month("2")], customer: "b")]
+        }
+        let client = try world.client()
+        let found = try await client.appTransaction(ofTransaction: "1")
+        #expect(found.value.appTransactionID == "701")
+        #expect(found.value.environment == .production)
+        let error = await failure { () throws(AppStoreServerError) in
+            try await client.appTransaction(ofTransaction: "2", in: .production)
+        }
+        #expect(error?.code == .notFound)
+        #expect(error?.number == 4_040_019)
+    }
+
     @Test("about an order have its transactions, and none for an order that is none")
     func order() async throws {
         let world = try World()

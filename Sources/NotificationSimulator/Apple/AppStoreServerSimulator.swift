@@ -148,6 +148,8 @@ public struct AppStoreServerSimulator: Sendable {
             return try statuses(of: rest[1], query, at: now)
         case ("GET", "v1", let rest) where rest.first == "transactions" && rest.count == 2:
             return try transaction(rest[1], at: now)
+        case ("GET", "v1", let rest) where rest.starts(with: ["transactions", "appTransactions"]) && rest.count == 3:
+            return try appTransaction(of: rest[2], at: now)
         case ("GET", "v2", let rest) where rest.first == "history" && rest.count == 2:
             return try transactions(of: rest[1], query, at: now) { _ in true }
         case ("GET", "v2", let rest) where rest.starts(with: ["refund", "lookup"]) && rest.count == 3:
@@ -340,6 +342,19 @@ extension AppStoreServerSimulator {
         let all = purchases.flatMap(\.transactions)
         guard let found = all.first(where: { $0.transactionId == id }) else { return Self.unknownTransaction }
         let body: JSONText = ["signedTransactionInfo": .string(try signed(found, at: now))]
+        return Answer(status: 200, body: body.bytes)
+    }
+
+    /// The customer got the app with the first purchase in it.
+    private func appTransaction(of id: String, at now: Date) throws(SimulatorError) -> Answer {
+        guard let customer = customer(of: id) else { return Self.unknownTransaction }
+        let all = purchases.filter { $0.customer == customer }.flatMap(\.transactions)
+        guard let name = all.lazy.compactMap(\.appTransactionId).first, let first = all.map(\.purchaseDate).min() else {
+            return Self.error(404, 4_040_019, "No AppTransaction exists for the customer.")
+        }
+        let appTransaction = AppleSimulator.AppTransaction(appTransactionId: name, originalPurchaseDate: first)
+        let text = String(decoding: try apple.signed(appTransaction, at: now), as: UTF8.self)
+        let body: JSONText = ["signedAppTransactionInfo": .string(text)]
         return Answer(status: 200, body: body.bytes)
     }
 
