@@ -3,7 +3,7 @@ import Normalizer
 import NotificationSimulator
 import WireJSON
 
-/// The App Store Server API, which signs all that it says.
+/// The App Store Server API, which signs all that it says, and the responders for its certificates.
 struct AppleLists: StoryLists {
     let server: AppStoreServerSimulator
     let notifications: [AppleSimulator.Notification]
@@ -15,6 +15,7 @@ struct AppleLists: StoryLists {
         after made: [SimulatedNotification],
         at now: Date
     ) throws -> StoryAPI.Answer? {
+        if request.path.hasPrefix(AppleSimulator.statusPath) { return try certificateStatus(request, at: now) }
         let names = Set(made.map(\.id))
         var server = server
         server.stand(after: notifications.filter { names.contains($0.notificationUUID) }, losing: lost)
@@ -27,11 +28,24 @@ struct AppleLists: StoryLists {
         return StoryAPI.Answer(try server.answer(asked, at: now, arrivingAt: request.arrivedAt))
     }
 
+    /// Asked with the certificates that sign the answers, on the host's clock.
+    private func certificateStatus(_ request: StoryAPI.Request, at now: Date) throws -> StoryAPI.Answer {
+        let answer = try server.apple.certificateStatus(
+            answering: request.body,
+            at: request.path,
+            now: request.arrivedAt ?? now
+        )
+        guard let answer else { return refusal(404, at: now) }
+        var found = StoryAPI.Answer(200, answer)
+        found.headers["Content-Type"] = "application/ocsp-response"
+        return found
+    }
+
     func refusal(_ status: Int, at now: Date) -> StoryAPI.Answer {
         StoryAPI.Answer(AppStoreServerSimulator.refusal(status, at: now))
     }
 
-    var paths: [String] { ["/inApps/"] }
+    var paths: [String] { ["/inApps/", AppleSimulator.statusPath] }
     var credentials: StoryAPI.Credentials { .signedToken }
     var isSigned: Bool { true }
 }

@@ -16,7 +16,10 @@ import WireJSON
 struct ProviderAccess {
     private static let common: Set<String> = ["trustRootsFile", "emulator"]
     private static let members: [Provider: Set<String>] = [
-        .apple: ["bundleIds", "appAppleId", "environments", "rootsFile", "issuerId", "keyId", "keyFile", "isReleased"],
+        .apple: [
+            "bundleIds", "appAppleId", "environments", "rootsFile", "issuerId", "keyId", "keyFile", "isReleased",
+            "revocation",
+        ],
         .google: ["packageNames", "serviceAccountFile"],
         .revenuecat: ["apiKeyFile", "project", "appStoreFile"],
         .stripe: ["apiKeyFile", "livemode", "account"],
@@ -25,7 +28,8 @@ struct ProviderAccess {
         The configuration is a JSON object:
 
           apple       bundleIds, appAppleId, environments (production, sandbox), rootsFile (Apple's root certificates, PEM),
-                      issuerId, keyId, keyFile (the .p8 file), isReleased (false before the first release)
+                      issuerId, keyId, keyFile (the .p8 file), isReleased (false before the first release),
+                      revocation (off by default, soft or hard: if Apple's certificates are checked by OCSP)
           google      packageNames, serviceAccountFile
           revenuecat  apiKeyFile, project (of version 2 of the API), appStoreFile (a configuration of apple: App Store
                       purchases are asked about there)
@@ -127,6 +131,7 @@ struct ProviderAccess {
         )
         // Notifications in the history are of any age.
         configuration.maximumAge = nil
+        configuration.revocation = try Self.revocation(reader, transport)
         let adapter = try AppleAdapter(configuration)
         let key = try AppStoreServerKey(
             issuerID: try reader.string("issuerId"),
@@ -141,7 +146,7 @@ struct ProviderAccess {
             server.priority = .background
             return server
         }
-        self.adapter = adapter
+        self.adapter = adapter.awaitingRevocation
         apps = identifiers
         questions = servers
         histories = servers.flatMap { server in environments.map { server.history(in: $0) } }
@@ -159,6 +164,20 @@ struct ProviderAccess {
                 }
             }
             return findings
+        }
+    }
+
+    private static func revocation(
+        _ reader: ObjectReader,
+        _ transport: any HTTPTransport
+    ) throws -> AppleRevocation {
+        let policy = try reader.optionalString("revocation") ?? "off"
+        guard policy != "off" else { return .off }
+        let checker = try RevocationChecker(transport: transport, now: { Date() })
+        switch policy {
+        case "soft": return .soft(checker)
+        case "hard": return .hard(checker)
+        default: throw ValidationError("revocation must be off, soft or hard")
         }
     }
 
