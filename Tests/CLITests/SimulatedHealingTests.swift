@@ -188,6 +188,102 @@ struct SimulatedHealingTests {
         }
     }
 
+    @Test("checks the certificates as the configuration says", arguments: ["off", "soft", "hard", "never"])
+    func revocation(_ policy: String) async throws {
+        try await withFolder { folder in
+            let served = try ServedCommand([
+                "simulate", "initial-purchase", "--provider", "apple", "--serve", "--files", folder.path,
+            ])
+            defer { served.stop() }
+            let place = try object(try served.firstLine())
+            let config = try #require(try place["config_files"]?.object()["apple"]?.string())
+            let start = Date(timeIntervalSince1970: 1_767_607_200)
+            let simulator = try AppleSimulator(seed: "1")
+            let story = try #require(Story.named("initial-purchase"))
+            let purchase = try #require(
+                try await StoryPlayback(story, by: simulator, from: start).events.first?.subscription
+            )
+            func refetch() throws -> CommandLineRun {
+                try CommandLineRun(
+                    shell: """
+                        cd '\(folder.path)'
+                        export LIFECYCLE_DATABASE=sqlite:journal.sqlite
+                        [ -e journal.sqlite ] || "$0" journal init
+                        sed 's/^{/{"revocation":"\(policy)",/' '\(config)' >checked.json
+                        "$0" refetch --provider apple --config checked.json \(purchase)
+                        """
+                )
+            }
+            let run = try refetch()
+            guard policy != "never" else {
+                #expect(run.status == 64)
+                #expect(run.errors.contains("revocation must be off, soft or hard"))
+                return
+            }
+            #expect(run.status == 0, "\(run.errors)")
+            #expect(run.output.contains(#""kind":"started""#))
+        }
+    }
+
+    @Test("reads Google's products into a catalogue, and keeps what only the host knows")
+    func catalogue() async throws {
+        try await withFolder { folder in
+            let served = try ServedCommand([
+                "simulate", "test", "--provider", "google", "--serve", "--files", folder.path,
+            ])
+            defer { served.stop() }
+            let place = try object(try served.firstLine())
+            let config = try #require(try place["config_files"]?.object()["google"]?.string())
+            func read(_ arguments: String...) throws -> CommandLineRun {
+                try CommandLineRun(["catalog", "--provider", "google", "--config", config] + arguments)
+            }
+            let first = try read()
+            #expect(first.status == 0, "\(first.errors)")
+            let imported: ProductCatalog = try CanonicalJSON.value(from: Array(first.output.utf8))
+            #expect(imported.products.count == 5)
+            #expect(imported["pro:yearly"] == .init(id: "pro:yearly", group: "pro", level: 1, duration: .year))
+            let known = ProductCatalog(
+                [
+                    .init(id: "pro:monthly", group: "plans", level: 1, duration: .month),
+                    .init(id: "basic:monthly", group: "plans", level: 2, duration: .month),
+                ],
+                oneTimeProducts: [.init(id: "coins", type: .consumable)]
+            )
+            let file = folder.appendingPathComponent("catalog.json")
+            try Data(CanonicalJSON.bytes(known)).write(to: file)
+            let second = try read(file.path)
+            let updated: ProductCatalog = try CanonicalJSON.value(from: Array(second.output.utf8))
+            #expect(updated["basic:prepaid"]?.level == 2)
+            #expect(updated["pro:yearly"]?.group == "plans")
+            #expect(updated.oneTimeProducts["coins"]?.type == .consumable)
+            try Data("{\"products\":7}".utf8).write(to: file)
+            #expect(try read(file.path).status == 64)
+            // A database whose catalogue cannot be read takes nothing in.
+            let ingest = try CommandLineRun(
+                shell:
+                    "LIFECYCLE_CATALOG='\(file.path)' \"$0\" journal init --database 'sqlite:\(folder.path)/j.sqlite'"
+            )
+            #expect(ingest.status == 64)
+            #expect(ingest.errors.contains("is not a catalogue of products"))
+            #expect(try await put("403,403", to: "/simulator/trouble", of: place, in: folder) == 204)
+            #expect(try read().status == 69)
+        }
+    }
+
+    @Test("reads no catalogue where there is none")
+    func noCatalogue() async throws {
+        try await withFolder { folder in
+            let served = try ServedCommand([
+                "simulate", "test", "--provider", "stripe", "--serve", "--files", folder.path,
+            ])
+            defer { served.stop() }
+            let place = try object(try served.firstLine())
+            let config = try #require(try place["config_files"]?.object()["stripe"]?.string())
+            let run = try CommandLineRun(["catalog", "--provider", "stripe", "--config", config])
+            #expect(run.status == 64)
+        }
+    }
+
     @Test("leaves the lost deliveries out, and says so", arguments: Story.providers)
     func lost(_ provider: Provider) throws {
         let arrived = Locked(0)

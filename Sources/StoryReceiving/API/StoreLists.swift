@@ -57,7 +57,7 @@ extension StoryAPI.Answer {
     }
 }
 
-/// Google Play's list of voided purchases.
+/// Google Play's lists: voided purchases, and the app's products.
 struct GoogleLists: StoryLists {
     func answer(
         _ request: StoryAPI.Request,
@@ -65,7 +65,59 @@ struct GoogleLists: StoryLists {
         at now: Date
     ) throws -> StoryAPI.Answer? {
         if request.method == "POST", request.path.hasSuffix(":acknowledge") { return StoryAPI.Answer(204, []) }
-        guard request.method == "GET", request.path.hasSuffix("/purchases/voidedpurchases") else { return nil }
+        guard request.method == "GET" else { return nil }
+        switch request.path.split(separator: "/").dropFirst(4).joined(separator: "/") {
+        case "subscriptions": return StoryAPI.Answer(200, Self.subscriptions.bytes)
+        case "oneTimeProducts": return StoryAPI.Answer(200, Self.oneTimeProducts.bytes)
+        case "purchases/voidedpurchases": return try voidedPurchases(request, after: made, at: now)
+        default: return nil
+        }
+    }
+
+    private static var subscriptions: JSONText {
+        var plans: [(product: String, plans: [JSONText])] = []
+        for plan in Story.Plan.all {
+            let kind =
+                switch plan.billing {
+                case .prepaid: "prepaidBasePlanType"
+                case .instalments: "installmentsBasePlanType"
+                default: "autoRenewingBasePlanType"
+                }
+            let period =
+                switch plan.period {
+                case .days(let days): "P\(days)D"
+                case .months(let months): "P\(months)M"
+                }
+            let entry = JSONMembers([
+                ("basePlanId", .string(plan.rhythm)), ("state", "ACTIVE"),
+                (kind, ["billingPeriodDuration": .string(period)]),
+            ])
+            if plans.last?.product != plan.product { plans.append((plan.product, [])) }
+            plans[plans.count - 1].plans.append(.object(entry))
+        }
+        return [
+            "subscriptions": .array(plans.map { ["productId": .string($0.product), "basePlans": .array($0.plans)] })
+        ]
+    }
+
+    private static var oneTimeProducts: JSONText {
+        [
+            "oneTimeProducts": .array(
+                Story.Item.allCases.map {
+                    [
+                        "productId": .string($0.rawValue),
+                        "purchaseOptions": [["purchaseOptionId": "buy", "buyOption": [:]]],
+                    ]
+                }
+            )
+        ]
+    }
+
+    private func voidedPurchases(
+        _ request: StoryAPI.Request,
+        after made: [SimulatedNotification],
+        at now: Date
+    ) throws -> StoryAPI.Answer {
         let from = request["startTime"].flatMap { Int64($0) } ?? 0
         let until = request["endTime"].flatMap { Int64($0) } ?? now.millisecondsSince1970
         var rows: [JSONText] = []

@@ -44,6 +44,8 @@ struct ProviderAccess {
     private(set) var adapter: (any ProviderAdapter)?
     /// The purchases that the provider lists itself.
     private(set) var purchases: (any PurchaseList)?
+    /// Reads the provider's list of products into a catalogue; nil if it has none.
+    private(set) var products: (@Sendable (ProductCatalog) async throws(DeliveryError) -> ReadProducts)?
     /// The apps, in the provider's words.
     private(set) var apps: [String] = []
     /// Checks the credentials, and gives advice.
@@ -202,6 +204,15 @@ struct ProviderAccess {
         apps = names
         questions = [adapter]
         histories = names.compactMap { adapter.voidedPurchases(of: $0) }
+        products = { (known) async throws(DeliveryError) in
+            var read = ReadProducts(catalog: known)
+            for name in names {
+                let part = try await adapter.catalogue(of: name, updating: read.catalog)
+                read.catalog = part.catalog
+                read.unreadable += part.unreadable
+            }
+            return read
+        }
         check = {
             var findings: [Finding] = []
             for name in names {
