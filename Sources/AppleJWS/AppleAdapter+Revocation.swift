@@ -1,3 +1,4 @@
+public import FoundationEssentials
 public import LifecycleEvents
 
 extension AppleAdapter {
@@ -16,12 +17,23 @@ extension AppleAdapter {
         ///
         /// - Throws: `DeliveryError` as ``AppleAdapter/authenticate(_:)``.
         public func authenticate(_ delivery: Delivery) async throws(DeliveryError) -> Authenticated<AppleNotification> {
-            do throws(DeliveryError) {
-                return try adapter.authenticate(delivery)
-            } catch {
-                guard error.code == .unavailable else { throw error }
-                await adapter.settleRevocation()
-                return try adapter.authenticate(delivery)
+            try await adapter.settlingRevocation { () throws(DeliveryError) in try adapter.authenticate(delivery) }
+        }
+
+        /// Takes a client's upload in.
+        ///
+        /// - Throws: `DeliveryError` as ``AppleAdapter/receive(signedTransaction:signedRenewalInfo:receivedAt:)``.
+        public func receive<JWS: Collection<UInt8>>(
+            signedTransaction: JWS,
+            signedRenewalInfo: JWS? = nil,
+            receivedAt: Date
+        ) async throws(DeliveryError) -> Normalization {
+            try await adapter.settlingRevocation { () throws(DeliveryError) in
+                try adapter.receive(
+                    signedTransaction: signedTransaction,
+                    signedRenewalInfo: signedRenewalInfo,
+                    receivedAt: receivedAt
+                )
             }
         }
 
@@ -41,6 +53,20 @@ extension AppleAdapter {
     /// Waits for the questions about certificates that are under way.
     package func settleRevocation() async {
         await verifier.revocation.statuses?.settle()
+    }
+
+    /// Proves something signed. If the status of its certificates is unknown, it waits for the questions that are under way, and
+    /// proves it once more.
+    package func settlingRevocation<Value>(
+        _ prove: () throws(DeliveryError) -> Value
+    ) async throws(DeliveryError) -> Value {
+        do throws(DeliveryError) {
+            return try prove()
+        } catch {
+            guard error.code == .unavailable else { throw error }
+        }
+        await settleRevocation()
+        return try prove()
     }
 
     /// The same adapter, which waits for the status of a certificate that it meets for the first time.

@@ -19,7 +19,8 @@ struct Lifecycle: AsyncParsableCommand {
         version: Version.current,
         subcommands: [
             Normalize.self, Pull.self, JournalCommand.self, BackfillCommand.self, ReconcileCommand.self,
-            RefetchCommand.self, PreflightCommand.self, ImportCommand.self, Check.self, State.self, Explain.self,
+            RefetchCommand.self, PreflightCommand.self, ImportCommand.self, CatalogCommand.self, Check.self, State.self,
+            Explain.self,
             Report.self,
             Credits.self,
             Compare.self, Simulate.self,
@@ -79,7 +80,10 @@ extension ExitCode {
 enum ExitStatus {
     static let meanings: [(code: Int32, meaning: String)] = [
         (ExitCode.success, "done"),
-        (.differs, "a case, a comparison or a story differs, credits or purchases are missing, or a history has a gap"),
+        (
+            .differs,
+            "a case, a comparison or a story differs, credits, purchases or products are missing, or a history has a gap"
+        ),
         (.validationFailure, "wrong usage, including an unreadable file and an unknown account source"),
         (.rejected, "data was refused: a delivery, a line without an event, a log that was changed"),
         (.nothingFound, "nothing found: the input has no event, or no purchase belongs to the account"),

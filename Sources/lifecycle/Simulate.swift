@@ -17,9 +17,13 @@ struct Simulate: AsyncParsableCommand {
             --post delivers over HTTP as the provider does, with its method and headers. It repeats a delivery until the \
             backend's answer is one that the provider accepts, and prints one line for each attempt.
 
-            --serve plays the Play Developer API, the issuer's keys, the token endpoint and Stripe's look-ups on the \
-            loopback interface, and prints their addresses. With --post it ends when everything is delivered; without \
-            --post, interrupt it.
+            --serve plays the providers' APIs on the loopback interface: the App Store Server API, the Play Developer API with \
+            its token endpoint and the issuer's keys, Stripe's and RevenueCat's. It prints their addresses, and for each provider \
+            the file for --config of `lifecycle backfill`, `reconcile`, `refetch`, `import` and `preflight`. With --post it ends when \
+            everything is delivered; without --post, interrupt it.
+
+            --lose leaves deliveries out that a backend then has to find by itself. With --serve, Apple's history says of them that \
+            every attempt failed.
 
             Exit status: 69 when a notification was given up, 64 for wrong usage, including a provider that does not have \
             this story.
@@ -46,6 +50,15 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: "Attempts for each notification at most; the provider may give up earlier.")
     var attempts: Int = 20
 
+    @Option(
+        help: ArgumentHelp(
+            "Notifications that are never delivered, by their numbers from 1 on: 2,4-6.",
+            valueName: "numbers"
+        ),
+        transform: LostNotifications.init
+    )
+    var lose = LostNotifications()
+
     @Option(help: ArgumentHelp("Root certificates of the backend's chain, in PEM.", valueName: "file"))
     var ca: String?
 
@@ -66,6 +79,9 @@ struct Simulate: AsyncParsableCommand {
         }
         guard post == nil || options.provider != nil else {
             throw ValidationError("--post needs --provider, since each provider has an endpoint of its own")
+        }
+        guard lose.places.isEmpty || post != nil || serve else {
+            throw ValidationError("--lose needs --post or --serve")
         }
         guard compress >= 1, attempts >= 1 else {
             throw ValidationError("--compress and --attempts must be at least 1")
@@ -93,7 +109,7 @@ struct Simulate: AsyncParsableCommand {
         let api =
             serve
             ? try SimulatedAPI(
-                try simulators.map { ($0, try StoryAPI([story], by: $0, from: start)) },
+                try simulators.map { ($0, try StoryAPI([story], by: $0, from: start, losing: lose.places)) },
                 files: files
             ) : nil
         if let api { try StandardOutput.write(line: api.description) }
@@ -105,7 +121,8 @@ struct Simulate: AsyncParsableCommand {
                 transport: transport,
                 simulator: simulator,
                 compression: compress,
-                maximumAttempts: attempts
+                maximumAttempts: attempts,
+                lost: lose.places
             )
             let isComplete: Bool
             do {
@@ -144,6 +161,25 @@ struct Simulate: AsyncParsableCommand {
         )
         try writeFile((lines.joined(separator: "\n") + "\n").utf8, to: file)
         StandardError.write("\(file.path): \(lines.count) cases")
+    }
+}
+
+/// The notifications of a story that never arrive.
+struct LostNotifications {
+    /// Their places, from 0 on.
+    private(set) var places: Set<Int> = []
+
+    init() {}
+
+    /// Reads numbers from 1 on, and ranges of them.
+    init(_ text: String) throws {
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
+            guard (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1],
+                1 <= first, first <= last, last <= 10_000
+            else { throw ValidationError("--lose must be numbers from 1 on, such as 2,4-6") }
+            places.formUnion(first - 1...last - 1)
+        }
     }
 }
 

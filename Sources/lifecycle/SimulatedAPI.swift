@@ -8,7 +8,8 @@ import StoryReceiving
 
 /// The providers' answers to look-ups, on the loopback interface: with TLS, and without.
 ///
-/// It stands at the end of the story, unless ``advance(to:of:)`` or `PUT /simulator/position` moves it.
+/// It stands at the end of the story, unless ``advance(to:of:)`` or `PUT /simulator/position` moves it. `PUT /simulator/trouble`
+/// has the next requests refused.
 final class SimulatedAPI: Sendable {
     private let stage: Stage
     private let servers: [LoopbackServer]
@@ -35,12 +36,13 @@ final class SimulatedAPI: Sendable {
             ("https", .string(base)), ("http", .string("http://127.0.0.1:\(plain.port)")),
             ("ca_certificate", .string(certificate.path)),
         ])
+        let access = SimulatedAccess(folder: folder, certificate: certificate, port: secure.port)
         var receivers = JSONMembers()
-        for (simulator, _) in stories {
-            receivers.append(
-                simulator.provider.rawValue,
-                .raw(String(decoding: simulator.receiverConfiguration, as: UTF8.self))
-            )
+        var configurations = JSONMembers()
+        for (simulator, api) in stories {
+            let name = simulator.provider.rawValue
+            receivers.append(name, .raw(String(decoding: simulator.receiverConfiguration, as: UTF8.self)))
+            configurations.append(name, .string(try access.configuration(of: simulator, api)))
             guard let google = simulator as? GoogleSimulator else { continue }
             let keyFile = folder.appendingPathComponent("service-account.json")
             try writeFile(google.serviceAccountKeyFile(tokenURI: "\(base)/token").bytes, to: keyFile)
@@ -54,6 +56,7 @@ final class SimulatedAPI: Sendable {
             )
         }
         members.append("receivers", .object(receivers))
+        members.append("config_files", .object(configurations))
         description = members.bytes
     }
 
@@ -76,7 +79,25 @@ private final class Stage: Sendable {
         mutating func advance(to position: Int) { self.position = min(max(position, 0), api.notifications.count) }
     }
 
+    /// The outcome of a request instead of an answer.
+    private enum Trouble: Sendable {
+        case refusal(status: Int)
+        case lostConnection
+
+        init?(_ word: Substring) {
+            if word == "drop" {
+                self = .lostConnection
+            } else if let status = Int(word), (400...599).contains(status) {
+                self = .refusal(status: status)
+            } else {
+                return nil
+            }
+        }
+    }
+
     private let stories: Locked<[PlayedStory]>
+    /// The trouble of the next requests, one each.
+    private let troubles = Locked<[Trouble]>([])
     let accessToken: String
 
     init(_ stories: [(any StorySimulator, StoryAPI)], accessToken: String) {
@@ -99,16 +120,13 @@ private final class Stage: Sendable {
 // MARK: Answers
 
 extension Stage {
-    private static let json = ("Content-Type", "application/json; charset=UTF-8")
-
     func serve(_ exchange: inout LoopbackServer.Exchange) {
         let request = exchange.request
-        let stories = stories.withLock { $0 }
-        let json = Self.json
         switch (request.method, request.target) {
         case ("GET", "/oauth2/v3/certs"):
-            let keys = stories.lazy.compactMap { $0.simulator as? GoogleSimulator }.first?.keySet
-            exchange.respond(keys == nil ? 404 : 200, [json, ("Cache-Control", "max-age=3600")], body: keys ?? [])
+            let google = stories.withLock { $0 }.lazy.compactMap { $0.simulator as? GoogleSimulator }.first
+            let headers = [Self.json, ("Cache-Control", "max-age=3600")]
+            exchange.respond(google == nil ? 404 : 200, headers, body: google?.keySet ?? [])
         case ("POST", "/token"):
             answerToken(&exchange)
         case ("PUT", "/simulator/position"):
@@ -118,37 +136,63 @@ extension Stage {
             }
             advance(to: position, of: nil)
             exchange.respond(204)
-        case ("POST", let target) where target.hasSuffix(":acknowledge"):
-            exchange.respond(isAllowed(request) ? 204 : 401)
-        case ("GET", let target):
-            guard isAllowed(request) else {
-                exchange.respond(401, [json], body: Self.error(401, "authError"))
+        case ("PUT", "/simulator/trouble"):
+            let text = String(decoding: request.body, as: UTF8.self)
+            let words = text.isEmpty ? [] : text.split(separator: ",", omittingEmptySubsequences: false)
+            let troubles = words.compactMap(Trouble.init)
+            guard troubles.count == words.count else {
+                exchange.respond(400)
                 return
             }
-            for story in stories where story.position > 0 && story.simulator.provider != .apple {
-                let now = story.api.notifications[story.position - 1].occurredAt.addingTimeInterval(1)
-                let asked = StoryAPI.Request("GET", target: target)
-                guard let answer = try? story.api.answer(asked, after: story.position, at: now), answer.status != 404
-                else { continue }
-                exchange.respond(answer.status, [json, ("Date", HTTPDateText.text(now))], body: answer.body)
-                return
-            }
-            exchange.respond(404, [json], body: Self.error(404, "purchaseTokenNotFound"))
-        default:
-            exchange.respond(405)
+            self.troubles.withLock { $0 = troubles }
+            exchange.respond(204)
+        default: answerAsProvider(&exchange)
         }
     }
 
-    /// Google's API takes its own token, the others any key that is one of theirs.
-    private func isAllowed(_ request: LoopbackServer.Request) -> Bool {
-        let credentials = request.values("Authorization")
-        guard credentials.count == 1, let credential = credentials.first, credential.hasPrefix("Bearer ") else {
-            return false
+    private func answerAsProvider(_ exchange: inout LoopbackServer.Exchange) {
+        let request = exchange.request
+        let claims = stories.withLock { $0 }.compactMap { story in
+            story.api.claim(on: request.target).map { (story: story, length: $0) }
         }
-        let token = credential.dropFirst(7)
-        return request.target.hasPrefix("/androidpublisher/")
-            ? token == accessToken : token.hasPrefix("sk_") || token.hasPrefix("rk_")
+        guard let story = claims.max(by: { $0.length < $1.length })?.story else {
+            exchange.respond(404)
+            return
+        }
+        let present = Date()
+        let answer: StoryAPI.Answer
+        switch troubles.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+        case .lostConnection?:
+            exchange.close()
+            return
+        case .refusal(let status)?: answer = story.api.refusal(status, at: present)
+        case nil:
+            let asked = StoryAPI.Request(
+                request.method,
+                target: request.target,
+                authorization: request.values("Authorization").first,
+                body: request.body,
+                arrivedAt: present
+            )
+            answer =
+                isAllowed(request, by: story.api.credentials)
+                ? (try? story.api.answer(asked, after: story.position)) ?? story.api.refusal(500, at: present)
+                : story.api.refusal(401, at: present)
+        }
+        exchange.respond(answer.status, answer.headers.map { ($0.key, $0.value) }, body: answer.body)
     }
+
+    private func isAllowed(_ request: LoopbackServer.Request, by credentials: StoryAPI.Credentials) -> Bool {
+        let values = request.values("Authorization")
+        let token = values.count == 1 && values[0].hasPrefix("Bearer ") ? values[0].dropFirst(7) : ""
+        return switch credentials {
+        case .accessToken: token == accessToken
+        case .secretKey(let beginnings): beginnings.contains { token.hasPrefix($0) }
+        case .signedToken: true
+        }
+    }
+
+    private static let json = ("Content-Type", "application/json; charset=UTF-8")
 
     /// RFC 7523, section 2.1. Who signed the assertion is not looked at.
     private func answerToken(_ exchange: inout LoopbackServer.Exchange) {
@@ -166,18 +210,6 @@ extension Stage {
             ("access_token", .string(accessToken)), ("expires_in", 3599), ("token_type", "Bearer"),
         ])
         exchange.respond(200, [json], body: body.bytes)
-    }
-
-    private static func error(_ code: Int64, _ reason: String) -> [UInt8] {
-        JSONMembers([
-            (
-                "error",
-                [
-                    "code": .integer(code), "message": "refused",
-                    "errors": [["domain": "global", "reason": .string(reason), "message": "refused"]],
-                ]
-            )
-        ]).bytes
     }
 }
 #endif

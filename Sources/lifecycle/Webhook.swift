@@ -36,6 +36,7 @@ struct Webhook {
     private let schedule: RedeliverySchedule
     private let compression: Int
     private let maximumAttempts: Int
+    private let lost: Set<Int>
     private let transport: CurlTransport
 
     init(
@@ -43,12 +44,14 @@ struct Webhook {
         transport: CurlTransport,
         simulator: any StorySimulator,
         compression: Int,
-        maximumAttempts: Int
+        maximumAttempts: Int,
+        lost: Set<Int>
     ) {
         self.url = url
         self.simulator = simulator
         self.compression = compression
         self.maximumAttempts = maximumAttempts
+        self.lost = lost
         schedule = RedeliverySchedule(simulator.provider)
         self.transport = transport
     }
@@ -56,7 +59,7 @@ struct Webhook {
     /// Delivers everything, whatever comes first in the story's time: a notification, or another attempt for one before.
     ///
     /// - Parameter made: is called with the number of notifications that the provider has made by then.
-    /// - Returns: true if none was given up.
+    /// - Returns: true if none was given up. A lost one was not given up by the provider.
     func deliver(_ notifications: [SimulatedNotification], made: (Int) -> Void) async throws -> Bool {
         var attempts = notifications.indices.map { Attempt(index: $0, number: 1, time: notifications[$0].occurredAt) }
         var now = attempts.first?.time ?? Date(timeIntervalSince1970: 0)
@@ -69,7 +72,7 @@ struct Webhook {
             made(notifications.lastIndex { $0.occurredAt <= now }.map { $0 + 1 } ?? 0)
             let again = try await send(attempt, notifications[attempt.index])
             switch again {
-            case .accepted: break
+            case .accepted, .lost: break
             case .after(let pause):
                 attempts.append(Attempt(index: attempt.index, number: attempt.number + 1, time: now + pause))
             case .givenUp: isComplete = false
@@ -79,11 +82,24 @@ struct Webhook {
     }
 
     private enum Continuation {
-        case accepted, givenUp
+        case accepted, givenUp, lost
         case after(TimeInterval)
     }
 
     private func send(_ attempt: Attempt, _ notification: SimulatedNotification) async throws -> Continuation {
+        var report = Report(
+            provider: simulator.provider.rawValue,
+            type: notification.type,
+            id: notification.id,
+            attempt: attempt.number,
+            at: attempt.time,
+            outcome: "accepted"
+        )
+        guard !lost.contains(attempt.index) else {
+            report.outcome = "lost"
+            try StandardOutput.write(line: CanonicalJSON.bytes(report))
+            return .lost
+        }
         // Signatures and tokens have to hold at the backend's clock, which shows the present.
         let delivery = try simulator.delivery(of: notification, sentAt: Date())
         var headers = HTTPTransportHeaders()
@@ -94,14 +110,6 @@ struct Webhook {
             headers: headers,
             body: delivery.body,
             timeout: schedule.timeout
-        )
-        var report = Report(
-            provider: simulator.provider.rawValue,
-            type: notification.type,
-            id: notification.id,
-            attempt: attempt.number,
-            at: attempt.time,
-            outcome: "accepted"
         )
         do throws(HTTPTransportError) {
             report.status = try await transport.send(request).status

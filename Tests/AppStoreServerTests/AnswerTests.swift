@@ -129,6 +129,68 @@ import Testing
         world.state.withLock { $0.production.purchases[0].transactions.append(.month("125")) }
         let later = try await client.transactionHistory(ofTransaction: "100", revision: second.revision)
         #expect(later.transactions.map(\.value.transactionID) == ["125"])
+        // An old transaction that has changed is part of what is new.
+        world.state.withLock { state in
+            let oldest = state.production.purchases[0].transactions.firstIndex { $0.transactionId == "100" } ?? 0
+            state.production.purchases[0].transactions[oldest].revocationDate = World.start.addingTimeInterval(60)
+        }
+        let changed = try await client.transactionHistory(ofTransaction: "100", revision: later.revision)
+        #expect(changed.transactions.map(\.value.transactionID) == ["100"])
+        let error = await failure { () throws(AppStoreServerError) in
+            try await client.transactionHistory(ofTransaction: "100", revision: "expired")
+        }
+        #expect(error?.number == 4_000_005)
+    }
+
+    @Test("of a history that begins at a time have what was bought from then on, and before its end")
+    func transactionHistoryFilter() async throws {
+        let world = try World()
+        world.serve()
+        let months = (0..<4).map { index in
+            AppleSimulator.Transaction.month(
+                String(100 + index),
+                from: World.start.addingTimeInterval(Double(index - 4) * 30 * 86_400)
+            )
+        }
+        world.state.withLock { $0.production.purchases = [.init(months.reversed(), status: 1)] }
+        let client = try world.client()
+        var query = TransactionHistoryQuery()
+        query.start = months[1].purchaseDate
+        query.end = months[3].purchaseDate
+        let page = try await client.transactionHistory(ofTransaction: "100", query)
+        #expect(page.transactions.map(\.value.transactionID) == ["101", "102"])
+    }
+
+    @Test("about the app itself are verified, and none for a customer without an app transaction")
+    func appTransaction() async throws {
+        let world = try World()
+        world.serve()
+        var known = AppleSimulator.Transaction.month("1")
+        known.appTransactionId = "701"
+        let named = known
+        world.state.withLock {
+            $0.production.purchases = [.init([named], customer: "a"), .init([.month("2")], customer: "b")]
+        }
+        let client = try world.client()
+        let found = try await client.appTransaction(ofTransaction: "1")
+        #expect(found.value.appTransactionID == "701")
+        #expect(found.value.environment == .production)
+        let error = await failure { () throws(AppStoreServerError) in
+            try await client.appTransaction(ofTransaction: "2", in: .production)
+        }
+        #expect(error?.code == .notFound)
+        #expect(error?.number == 4_040_019)
+    }
+
+    @Test("about an order have its transactions, and none for an order that is none")
+    func order() async throws {
+        let world = try World()
+        world.serve()
+        world.state.withLock { $0.production.purchases = [.init([.month("1")], status: 1)] }
+        let client = try world.client()
+        let found = try await client.transactions(ofOrder: "M1")
+        #expect(found?.transactions.map(\.value.transactionID) == ["1"])
+        #expect(try await client.transactions(ofOrder: "M2") == nil)
     }
 
     @Test("that Production does not know are asked of Sandbox, and what is found there stays a test purchase")

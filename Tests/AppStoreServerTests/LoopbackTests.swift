@@ -36,7 +36,7 @@ import Testing
         defer { server.stop() }
         let curl = try CurlTransport(.init(trustRoots: .pem(authority.certificate)))
         let client = try world.client(
-            transport: RedirectedTransport(curl, from: "api.storekit.apple.com", to: server.port)
+            transport: RedirectedTransport(curl, to: server.port)
         )
         let statuses = try await client.subscriptionStatuses(ofTransaction: "1", in: .production)
         #expect(statuses.subscriptions.map(\.transaction.value.transactionID) == ["1"])

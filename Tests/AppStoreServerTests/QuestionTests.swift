@@ -72,7 +72,7 @@ import Testing
         defer { server.stop() }
         let curl = try CurlTransport(.init(trustRoots: .pem(authority.certificate)))
         let client = try world.client(
-            transport: RedirectedTransport(curl, from: "api.storekit.apple.com", to: server.port)
+            transport: RedirectedTransport(curl, to: server.port)
         )
         let journal = try await journal(world)
         #expect(try await journal.state(of: Self.lineage)?.access(at: world.now).isGranted == false)

@@ -263,4 +263,35 @@ struct RevocationCase: CustomTestStringConvertible, Sendable {
         #expect(error.map { refusing.acknowledgement(for: .failure($0)).status } == 503)
         #expect(silent.targets.count == 2)
     }
+
+    @Test("is waited for by an upload, once")
+    func waitingUpload() async throws {
+        let world = try RevocationWorld()
+        let endpoint = try world.adapter(.hard(world.checker)).awaitingRevocation
+        let transaction = try world.apple.signed(.month("1", from: World.start), at: World.start)
+        let result = try await endpoint.receive(signedTransaction: transaction, receivedAt: world.now)
+        #expect(result.events.count == 1)
+        #expect(world.targets.count == 2)
+    }
+
+    @Test("is waited for by an answer of Apple's API, once")
+    func waitingAnswer() async throws {
+        let world = try RevocationWorld()
+        let found = try await world.client(.hard(world.checker)).subscriptionStatuses(ofTransaction: "1")
+        #expect(found.subscriptions.count == 1)
+        #expect(found.refused.isEmpty)
+        #expect(world.targets.count == 2)
+        let silent = try RevocationWorld { exchange, _ in exchange.respond(503) }
+        let client = try silent.client(.hard(silent.checker))
+        let error = await failure { () throws(AppStoreServerError) in try await client.transaction("1") }
+        #expect(error?.code == .unavailable)
+        let revoked = try RevocationWorld { exchange, subject in
+            var answer = subject.answer
+            answer.statement = .revoked
+            try exchange.respond(answer, by: subject.issuerAsResponder)
+        }
+        let refused = try await revoked.client(.hard(revoked.checker)).subscriptionStatuses(ofTransaction: "1")
+        #expect(refused.subscriptions.isEmpty)
+        #expect(refused.refused.map(\.code) == [.unreadable])
+    }
 }

@@ -2,6 +2,7 @@ import AppStoreServer
 import AppleJWS
 import CurlTransport
 import FoundationEssentials
+import HTTPTransport
 import LifecycleEvents
 import LoopbackServer
 import NormalizerTesting
@@ -139,6 +140,38 @@ final class RevocationWorld: Sendable {
         configuration.maximumAge = nil
         configuration.revocation = revocation
         return try AppleAdapter(configuration)
+    }
+
+    /// A client of Apple's API, which knows one subscription.
+    func client(_ revocation: AppleRevocation) throws -> AppStoreServer {
+        var played = try AppStoreServerSimulator(apple)
+        played.purchases = [.init([.month("1", from: World.start)], status: 1)]
+        let server = played
+        let transport = StubTransport()
+        let present = now
+        transport.on(.any) { request throws(HTTPTransportError) in
+            let asked = AppStoreServerSimulator.Request(
+                request.method.name,
+                target: request.url.path,
+                authorization: request.headers["Authorization"]
+            )
+            guard let answer = try? server.answer(asked, at: present) else {
+                throw HTTPTransportError(.connectionLost, "the simulator could not sign")
+            }
+            return HTTPTransportResponse(status: answer.status, body: answer.body)
+        }
+        let key = try AppStoreServerKey(
+            issuerID: server.issuerID,
+            keyID: server.keyID,
+            privateKey: Secret(bytes: server.privateKey)
+        )
+        return try AppStoreServer(
+            .init(key: key, bundleID: apple.bundleId, environments: [.production]),
+            adapter: adapter(revocation),
+            transport: transport,
+            clock: clock,
+            now: { self.now }
+        )
     }
 
     func delivery(receivedAt: Date? = nil) throws -> Delivery {

@@ -79,6 +79,57 @@ struct PlayCatalogueTests {
         #expect(read.unreadable == ["pro:odd", "pro:new", "film:odd"])
     }
 
+    @Test("brings another catalogue up to date, and takes nothing out of it")
+    func updating() async throws {
+        on("subscriptions", Self.subscriptions[0], Self.subscriptions[1])
+        on(
+            "oneTimeProducts",
+            """
+            {"oneTimeProducts":[{"productId":"coins","purchaseOptions":[{"purchaseOptionId":"buy","buyOption":{}}]},
+            {"productId":"film","purchaseOptions":[
+            {"purchaseOptionId":"rent","rentOption":{"rentalPeriod":"P3D"}}]},{"productId":"unknown"}]}
+            """
+        )
+        let known = ProductCatalog(
+            [
+                // Of another store, and of a plan that is gone.
+                .init(id: "com.example.pro", group: "plans", level: 1, duration: .month),
+                .init(id: "pro:weekly", group: "plans", level: 3, duration: .week),
+                // Base plans of one subscription that differ in rank, one of them with a wrong length.
+                .init(id: "pro:monthly", group: "plans", level: 2, duration: .year),
+                .init(id: "pro:yearly", group: "plans", level: 1, duration: .year),
+            ],
+            oneTimeProducts: [
+                .init(id: "coins", type: .consumable), .init(id: "film:rent", type: .nonRenewing, duration: .week),
+                .init(id: "pass", type: .nonRenewing, duration: .month),
+            ],
+            unlisted: .nonConsumable
+        )
+        let read = try await adapter().catalogue(of: Google.package, updating: known)
+        #expect(
+            read.catalog
+                == ProductCatalog(
+                    [
+                        .init(id: "com.example.pro", group: "plans", level: 1, duration: .month),
+                        .init(id: "pro:weekly", group: "plans", level: 3, duration: .week),
+                        .init(id: "pro:monthly", group: "plans", level: 2, duration: .month),
+                        .init(id: "pro:yearly", group: "plans", level: 1, duration: .year),
+                        // New plans are where the first known one of the subscription is.
+                        .init(id: "pro:topup", group: "plans", level: 2, duration: .init(days: 30)),
+                        .init(id: "pro:spread", group: "plans", level: 2, duration: .month),
+                        .init(id: "basic:weekly", group: "basic", level: 1, duration: .week),
+                    ],
+                    oneTimeProducts: [
+                        .init(id: "coins", type: .consumable),
+                        .init(id: "film:rent", type: .nonRenewing, duration: .init(days: 3)),
+                        .init(id: "pass", type: .nonRenewing, duration: .month),
+                    ],
+                    unlisted: .nonConsumable
+                )
+        )
+        #expect(read.unreadable == ["pro:odd", "pro:new"])
+    }
+
     @Test("without ranks lets only plans of one subscription replace one another")
     func ranks() async throws {
         on("subscriptions", Self.subscriptions[0], Self.subscriptions[1])

@@ -63,7 +63,7 @@ struct LoopbackTests {
         let curl = try CurlTransport(.init(trustRoots: .pem(Self.authority.get().certificate)))
         let clock = TestClock(jumping: true)
         var client = try RevenueCatClient(
-            transport: RedirectedTransport(curl, from: "api.revenuecat.com", to: server.port),
+            transport: RedirectedTransport(curl, to: server.port),
             apiKey: Secret("sk_marked"),
             api: .v2(project: "proj1")
         )

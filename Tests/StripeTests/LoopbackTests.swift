@@ -22,7 +22,7 @@ struct LoopbackTests {
         defer { server.stop() }
         let curl = try CurlTransport(.init(trustRoots: .pem(authority.get().certificate)))
         var lookup = StripeAdapter.Lookup(
-            transport: RedirectedTransport(curl, from: "api.stripe.com", to: server.port),
+            transport: RedirectedTransport(curl, to: server.port),
             apiKey: Secret("rk_live_marked")
         )
         lookup.clock = TestClock(jumping: true)

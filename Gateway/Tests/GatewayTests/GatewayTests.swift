@@ -114,6 +114,21 @@ import Testing
                 changes: ["token.reader.secret": "short"],
                 setting: "token.reader.secret"
             ),
+            Mistake(
+                testDescription: "unknown policy for revocation",
+                changes: ["source.apple.revocation": "sometimes"],
+                setting: "source.apple.revocation"
+            ),
+            Mistake(
+                testDescription: "no catalogue",
+                changes: ["products.catalog_file": .init(.string(#filePath), isSecret: false)],
+                setting: "products.catalog_file"
+            ),
+            Mistake(
+                testDescription: "no file for the credit policy",
+                changes: ["credits.policy_file": "/nowhere/credits.json"],
+                setting: "credits.policy_file"
+            ),
             Mistake(testDescription: "database", changes: ["database.url": "mysql://x"], setting: "database.url"),
             Mistake(
                 testDescription: "news without secret",
@@ -134,6 +149,17 @@ import Testing
         let error = #expect(throws: SettingError.self) { try GatewayConfiguration(bench.settings(mistake.changes)) }
         #expect(error?.setting == mistake.setting)
         #expect(error?.message.contains("short") != true || mistake.testDescription != "short token")
+    }
+
+    @Test(
+        "checks Apple's certificates as a source says",
+        arguments: [("off", 0), ("soft", 1), ("hard", 1)]
+    )
+    func revocation(_ policy: String, lines: Int) throws {
+        let bench = try Bench()
+        let changes: [String: ConfigValue?] = ["source.apple.revocation": .init(.string(policy), isSecret: false)]
+        let configuration = try GatewayConfiguration(bench.settings(changes))
+        #expect(configuration.summary.filter { $0.contains("certificates") }.count == lines)
     }
 
     @Test("shows a customer's page, with a policy that lets nothing run")

@@ -50,7 +50,7 @@ extension AppStoreServer {
         var result = AppleSubscriptionStatuses(subscriptions: [], refused: [])
         for row in try Self.reading({ () throws(JSONError) in try Self.rows(of: answer) }) {
             do throws(AppStoreServerError) {
-                result.subscriptions.append(try subscription(row, from: answer))
+                result.subscriptions.append(try await subscription(row, from: answer))
             } catch {
                 result.refused.append(error)
             }
@@ -85,13 +85,16 @@ extension AppStoreServer {
         return rows
     }
 
-    private func subscription(_ row: Row, from answer: Answer) throws(AppStoreServerError) -> AppleSubscriptionStatus {
+    private func subscription(
+        _ row: Row,
+        from answer: Answer
+    ) async throws(AppStoreServerError) -> AppleSubscriptionStatus {
         var renewal: Authenticated<AppleRenewalInfo>?
-        if let jws = row.renewalInfo { renewal = try renewalInfo(jws, from: answer) }
+        if let jws = row.renewalInfo { renewal = try await renewalInfo(jws, from: answer) }
         return AppleSubscriptionStatus(
             group: row.group,
             status: .init(rawValue: row.status),
-            transaction: try transaction(row.transaction, from: answer),
+            transaction: try await transaction(row.transaction, from: answer),
             renewalInfo: renewal
         )
     }

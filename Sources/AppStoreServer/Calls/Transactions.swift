@@ -15,7 +15,7 @@ extension AppStoreServer {
         let call = Call(endpoint: .transaction, path: ["v1", "transactions", try Self.identifier(id)])
         let answer = try await answer(to: call, in: environment)
         let jws = try Self.reading { () throws(JSONError) in try answer.reader.string("signedTransactionInfo") }
-        return try transaction(jws.utf8, from: answer)
+        return try await transaction(jws.utf8, from: answer)
     }
 
     /// The app transaction of the customer behind any of their transactions
@@ -32,7 +32,7 @@ extension AppStoreServer {
         )
         let answer = try await answer(to: call, in: environment)
         let jws = try Self.reading { () throws(JSONError) in try answer.reader.string("signedAppTransactionInfo") }
-        let appTransaction = try Self.verifying { () throws(DeliveryError) in
+        let appTransaction = try await verifying { () throws(DeliveryError) in
             try adapter.verifier.appTransaction(jws.utf8, receivedAt: answer.receivedAt, channel: .refetch)
         }
         try Self.require(appTransaction.value.environment, answer.environment)
@@ -54,7 +54,7 @@ extension AppStoreServer {
         let answer = try await answer(to: call, in: .production)
         let status = try Self.reading { () throws(JSONError) in try answer.reader.int64("status") }
         guard status == 0 else { return nil }
-        return try page(answer, isRevised: false)
+        return try await page(answer, isRevised: false)
     }
 }
 
@@ -129,7 +129,7 @@ extension AppStoreServer {
             path: ["v2", "history", try Self.identifier(transaction)],
             query: query.items + (revision.map { [.init("revision", $0)] } ?? [])
         )
-        return try page(try await answer(to: call, in: environment), isRevised: true)
+        return try await page(try await answer(to: call, in: environment), isRevised: true)
     }
 
     /// One page of everything that was refunded to a customer
@@ -146,12 +146,12 @@ extension AppStoreServer {
             path: ["v2", "refund", "lookup", try Self.identifier(transaction)],
             query: revision.map { [.init("revision", $0)] } ?? []
         )
-        return try page(try await answer(to: call, in: environment), isRevised: true)
+        return try await page(try await answer(to: call, in: environment), isRevised: true)
     }
 
-    private func page(_ answer: Answer, isRevised: Bool) throws(AppStoreServerError) -> TransactionPage {
+    private func page(_ answer: Answer, isRevised: Bool) async throws(AppStoreServerError) -> TransactionPage {
         let list = try Self.reading { () throws(JSONError) in try answer.reader.optionalArray("signedTransactions") }
-        let (verified, refused) = try transactions(list, from: answer)
+        let (verified, refused) = try await transactions(list, from: answer)
         return try Self.reading { () throws(JSONError) in
             TransactionPage(
                 transactions: verified,

@@ -30,10 +30,12 @@ extension AppStoreServer {
     }
 
     /// Runs a check of something signed. Data that Apple's answer holds and that does not verify is never used. Only the
-    /// revocation of certificates can be undecided for now.
-    static func verifying<Value>(_ verify: () throws(DeliveryError) -> Value) throws(AppStoreServerError) -> Value {
+    /// revocation of certificates can be undecided for now, after their issuers were asked.
+    func verifying<Value>(
+        _ verify: () throws(DeliveryError) -> Value
+    ) async throws(AppStoreServerError) -> Value {
         do throws(DeliveryError) {
-            return try verify()
+            return try await adapter.settlingRevocation(verify)
         } catch {
             let code: AppStoreServerError.Code = error.code.isRetryable ? .unavailable : .unreadable
             throw AppStoreServerError(code, "answer: \(error)", underlying: error)
@@ -43,8 +45,8 @@ extension AppStoreServer {
     func transaction(
         _ jws: some Collection<UInt8>,
         from answer: Answer
-    ) throws(AppStoreServerError) -> Authenticated<AppleTransaction> {
-        let transaction = try Self.verifying { () throws(DeliveryError) in
+    ) async throws(AppStoreServerError) -> Authenticated<AppleTransaction> {
+        let transaction = try await verifying { () throws(DeliveryError) in
             try adapter.verifier.transaction(jws, receivedAt: answer.receivedAt, channel: .refetch)
         }
         try Self.require(transaction.value.environment, answer.environment)
@@ -54,8 +56,8 @@ extension AppStoreServer {
     func renewalInfo(
         _ jws: some Collection<UInt8>,
         from answer: Answer
-    ) throws(AppStoreServerError) -> Authenticated<AppleRenewalInfo> {
-        let renewalInfo = try Self.verifying { () throws(DeliveryError) in
+    ) async throws(AppStoreServerError) -> Authenticated<AppleRenewalInfo> {
+        let renewalInfo = try await verifying { () throws(DeliveryError) in
             try adapter.verifier.renewalInfo(jws, receivedAt: answer.receivedAt, channel: .refetch)
         }
         try Self.require(renewalInfo.value.environment, answer.environment)
@@ -73,14 +75,15 @@ extension AppStoreServer {
     func transactions(
         _ list: JSONArray?,
         from answer: Answer
-    ) throws(AppStoreServerError) -> (verified: [Authenticated<AppleTransaction>], refused: [AppStoreServerError]) {
+    ) async throws(AppStoreServerError) -> (verified: [Authenticated<AppleTransaction>], refused: [AppStoreServerError])
+    {
         var verified: [Authenticated<AppleTransaction>] = []
         var refused: [AppStoreServerError] = []
         guard let list else { return (verified, refused) }
         for element in list {
             let jws = try Self.reading { () throws(JSONError) in try element.utf8() }
             do throws(AppStoreServerError) {
-                verified.append(try transaction(jws, from: answer))
+                verified.append(try await transaction(jws, from: answer))
             } catch {
                 refused.append(error)
             }

@@ -33,7 +33,8 @@ extension GooglePlayAdapter {
     ///
     /// - Parameters:
     ///   - packageName: the app.
-    ///   - ranks: by subscription. The base plans of a subscription without a rank form a group of their own.
+    ///   - ranks: by subscription, or by `subscription:plan` where base plans differ. The base plans of a subscription without a
+    ///     rank form a group of their own.
     ///   - types: the types of products that are bought, by product, or by `product:option` where options differ. A
     ///     product that is not listed has no place in the catalogue.
     ///   - unlisted: the catalogue's type for other one-time products.
@@ -64,6 +65,38 @@ extension GooglePlayAdapter {
             catalog: ProductCatalog(draft.products, oneTimeProducts: draft.oneTimeProducts, unlisted: unlisted),
             unreadable: draft.unreadable
         )
+    }
+}
+
+extension GooglePlayAdapter {
+    /// Reads the app's products as ``catalogue(of:ranks:types:unlisted:)`` does, and brings your catalogue up to date with them.
+    ///
+    /// The lengths of base plans and rentals are Google's. Groups, levels and types of your catalogue stay, and a new base plan
+    /// gets those of its subscription. No product is removed: other stores' products are in no list of Google's, and an old
+    /// customer may have a plan that Google no longer lists.
+    ///
+    /// - Parameters:
+    ///   - packageName: the app.
+    ///   - known: your catalogue.
+    /// - Throws: `DeliveryError` as ``catalogue(of:ranks:types:unlisted:)``.
+    public func catalogue(
+        of packageName: String,
+        updating known: ProductCatalog
+    ) async throws(DeliveryError) -> PlayCatalogue {
+        var ranks: [String: PlayCatalogue.Rank] = [:]
+        for product in known.products.values.sorted(by: { $0.id < $1.id }) {
+            let rank = PlayCatalogue.Rank(group: product.group, level: product.level)
+            ranks[product.id] = rank
+            let subscription = String(product.id.prefix { $0 != ":" })
+            ranks[subscription] = ranks[subscription] ?? rank
+        }
+        var read = try await catalogue(of: packageName, ranks: ranks)
+        read.catalog = ProductCatalog(
+            Array(known.products.values) + read.catalog.products.values,
+            oneTimeProducts: Array(known.oneTimeProducts.values) + read.catalog.oneTimeProducts.values,
+            unlisted: known.unlisted
+        )
+        return read
     }
 }
 
@@ -129,7 +162,6 @@ private struct CatalogueDraft {
 
     private mutating func addSubscription(_ reader: ObjectReader) throws(JSONError) {
         let id = try reader.string("productId")
-        let rank = ranks[id] ?? .init(group: id, level: 1)
         for plan in try reader.optionalArray("basePlans").map(Array.init) ?? [] {
             let plan = try ObjectReader(plan)
             let name = "\(id):\(try plan.string("basePlanId"))"
@@ -145,6 +177,7 @@ private struct CatalogueDraft {
                 unreadable.append(name)
                 continue
             }
+            let rank = ranks[name] ?? ranks[id] ?? .init(group: id, level: 1)
             products.append(.init(id: name, group: rank.group, level: rank.level, duration: period))
         }
     }

@@ -73,6 +73,8 @@ public struct AppStoreServerSimulator: Sendable {
     public struct Answer: Hashable, Sendable {
         /// The status.
         public var status: Int
+        /// The headers, apart from those about the body.
+        public var headers: [String: String] = [:]
         /// The body.
         public var body: [UInt8] = []
     }
@@ -98,6 +100,8 @@ public struct AppStoreServerSimulator: Sendable {
     public var listsNewestFirst = false
     /// The purchases.
     public var purchases: [Purchase] = []
+    /// When a transaction last changed, by its id. Without an entry it last changed when it was bought or revoked.
+    var changes: [String: Date] = [:]
     private let publicPoint: [UInt8]
 
     /// Makes the key.
@@ -120,10 +124,18 @@ public struct AppStoreServerSimulator: Sendable {
 
     /// Answers a request as Apple does at `now`.
     ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - now: the App Store's time. The answer is signed at it.
+    ///   - arrival: the time that the token has to be valid at, if a story's time is not that of its host; `now` by default.
     /// - Throws: ``SimulatorError`` if libcrypto cannot sign.
-    public func answer(_ request: Request, at now: Date) throws(SimulatorError) -> Answer {
-        guard isAuthorized(request, at: now), isReleased || apple.environment == .sandbox else {
-            return Answer(status: 401, body: Array("Unauthenticated\n".utf8))
+    public func answer(
+        _ request: Request,
+        at now: Date,
+        arrivingAt arrival: Date? = nil
+    ) throws(SimulatorError) -> Answer {
+        guard isAuthorized(request, at: arrival ?? now), isReleased || apple.environment == .sandbox else {
+            return Self.refusal(401, at: now)
         }
         let parts = request.target.split(separator: "?", maxSplits: 1).map(String.init)
         let path = parts[0].split(separator: "/").map(String.init)
@@ -136,10 +148,14 @@ public struct AppStoreServerSimulator: Sendable {
             return try statuses(of: rest[1], query, at: now)
         case ("GET", "v1", let rest) where rest.first == "transactions" && rest.count == 2:
             return try transaction(rest[1], at: now)
+        case ("GET", "v1", let rest) where rest.starts(with: ["transactions", "appTransactions"]) && rest.count == 3:
+            return try appTransaction(of: rest[2], at: now)
         case ("GET", "v2", let rest) where rest.first == "history" && rest.count == 2:
             return try transactions(of: rest[1], query, at: now) { _ in true }
         case ("GET", "v2", let rest) where rest.starts(with: ["refund", "lookup"]) && rest.count == 3:
             return try transactions(of: rest[2], query, at: now) { $0.revocationDate != nil }
+        case ("GET", "v1", let rest) where rest.first == "lookup" && rest.count == 2:
+            return try order(rest[1], at: now)
         default: return Self.error(404, 4_040_000, "Not Found")
         }
     }
@@ -163,6 +179,23 @@ extension AppStoreServerSimulator {
     private static func error(_ status: Int, _ code: Int64, _ message: String) -> Answer {
         let body: JSONText = ["errorCode": .integer(code), "errorMessage": .string(message)]
         return Answer(status: status, body: body.bytes)
+    }
+
+    /// Apple's answer to a request that it refuses with a status, whatever was asked. After `429` it accepts requests again in
+    /// half a second, which `Retry-After` states as a time in milliseconds
+    /// (<https://developer.apple.com/documentation/appstoreserverapi/identifying-rate-limits>).
+    ///
+    /// - Parameter now: the time on the clock of the one who asks.
+    public static func refusal(_ status: Int, at now: Date) -> Answer {
+        switch status {
+        case 401: return Answer(status: 401, body: Array("Unauthenticated\n".utf8))
+        case 429:
+            var answer = error(429, 4_290_000, "Rate limit exceeded.")
+            answer.headers["Retry-After"] = String(now.millisecondsSince1970 + 500)
+            return answer
+        case 500...: return error(status, 5_000_000, "An unknown error occurred.")
+        default: return error(status, Int64(status) * 10_000, "Bad request.")
+        }
     }
 
     private func isAuthorized(_ request: Request, at now: Date) -> Bool {
@@ -312,6 +345,19 @@ extension AppStoreServerSimulator {
         return Answer(status: 200, body: body.bytes)
     }
 
+    /// The customer got the app with the first purchase in it.
+    private func appTransaction(of id: String, at now: Date) throws(SimulatorError) -> Answer {
+        guard let customer = customer(of: id) else { return Self.unknownTransaction }
+        let all = purchases.filter { $0.customer == customer }.flatMap(\.transactions)
+        guard let name = all.lazy.compactMap(\.appTransactionId).first, let first = all.map(\.purchaseDate).min() else {
+            return Self.error(404, 4_040_019, "No AppTransaction exists for the customer.")
+        }
+        let appTransaction = AppleSimulator.AppTransaction(appTransactionId: name, originalPurchaseDate: first)
+        let text = String(decoding: try apple.signed(appTransaction, at: now), as: UTF8.self)
+        let body: JSONText = ["signedAppTransactionInfo": .string(text)]
+        return Answer(status: 200, body: body.bytes)
+    }
+
     private func transactions(
         of id: String,
         _ query: Query,
@@ -319,20 +365,68 @@ extension AppStoreServerSimulator {
         where isWanted: (AppleSimulator.Transaction) -> Bool
     ) throws(SimulatorError) -> Answer {
         guard let customer = customer(of: id) else { return Self.unknownTransaction }
+        var start = Revision.start
+        if let text = query["revision"] {
+            guard let revision = Revision(text) else {
+                return Self.error(400, 4_000_005, "Invalid request revision.")
+            }
+            start = revision
+        }
+        // The first moment belongs to the stretch of time that a query names, and the last one does not.
+        let first = query["startDate"].flatMap { Int64($0) } ?? .min
+        let end = query["endDate"].flatMap { Int64($0) } ?? .max
         let all = purchases.filter { $0.customer == customer }.flatMap(\.transactions).filter(isWanted)
-            .sorted { ($0.purchaseDate, $0.transactionId) < ($1.purchaseDate, $1.transactionId) }
-        let first = query["revision"].flatMap { Int($0.dropFirst()) } ?? 0
-        let page = all.dropFirst(first).prefix(Self.pageSize)
+            .filter { first <= $0.purchaseDate.millisecondsSince1970 && $0.purchaseDate.millisecondsSince1970 < end }
+            .map { (transaction: $0, revision: Revision(changed($0), $0.transactionId)) }
+            .filter { start < $0.revision }
+            .sorted { $0.revision < $1.revision }
+        let page = all.prefix(Self.pageSize)
         var list: [JSONText] = []
-        for transaction in page { list.append(.string(try signed(transaction, at: now))) }
+        for (transaction, _) in page { list.append(.string(try signed(transaction, at: now))) }
         return Answer(
             status: 200,
             body: JSONMembers([
-                ("signedTransactions", .array(list)), ("revision", .string("r\(first + page.count)")),
-                ("hasMore", .bool(first + page.count < all.count)), ("bundleId", .string(apple.bundleId)),
+                ("signedTransactions", .array(list)), ("revision", .string((page.last?.revision ?? start).text)),
+                ("hasMore", .bool(page.count < all.count)), ("bundleId", .string(apple.bundleId)),
                 ("environment", .string(apple.environment.rawValue)),
             ]).bytes
         )
+    }
+
+    /// A place in a list of transactions, which is in the order of their last changes. So a list from there on has those that
+    /// are new or have changed
+    /// (<https://developer.apple.com/documentation/appstoreserverapi/get-transaction-history>).
+    private struct Revision: Comparable {
+        static let start = Revision(Date(millisecondsSince1970: 0), "")
+        private let time: Int64
+        private let id: String
+
+        init(_ time: Date, _ id: String) { (self.time, self.id) = (time.millisecondsSince1970, id) }
+
+        init?(_ text: String) {
+            let parts = text.split(separator: "_", omittingEmptySubsequences: false)
+            guard parts.count == 2, let time = Int64(parts[0]) else { return nil }
+            (self.time, id) = (time, String(parts[1]))
+        }
+
+        var text: String { "\(time)_\(id)" }
+
+        static func < (one: Revision, other: Revision) -> Bool { (one.time, one.id) < (other.time, other.id) }
+    }
+
+    private func changed(_ transaction: AppleSimulator.Transaction) -> Date {
+        changes[transaction.transactionId]
+            ?? max(transaction.purchaseDate, transaction.revocationDate ?? transaction.purchaseDate)
+    }
+
+    /// The order of a transaction has its id behind an `M`.
+    private func order(_ id: String, at now: Date) throws(SimulatorError) -> Answer {
+        var list: [JSONText] = []
+        for transaction in purchases.flatMap(\.transactions) where "M\(transaction.transactionId)" == id {
+            list.append(.string(try signed(transaction, at: now)))
+        }
+        let body: JSONText = ["status": list.isEmpty ? 1 : 0, "signedTransactions": .array(list)]
+        return Answer(status: 200, body: body.bytes)
     }
 
     private func customer(of id: String) -> String? {

@@ -182,6 +182,9 @@ public struct Story: Sendable, Hashable {
             period: .months(1),
             billing: .instalments
         )
+
+        /// All of these.
+        package static let all = [basicMonthly, basicPrepaid, proMonthly, proYearly, proInstalments]
     }
 
     /// A price below the regular one for the first period.
@@ -195,7 +198,7 @@ public struct Story: Sendable, Hashable {
 
     /// Something on sale that does not renew.
     @nonexhaustive
-    public enum Item: String, Sendable, Hashable {
+    public enum Item: String, Sendable, Hashable, CaseIterable {
         /// A hundred coins to be used up, for 1.99.
         case coins
         /// Something to keep, for 49.99.

@@ -50,9 +50,22 @@ struct RevenueCatLists: StoryLists {
         return StoryAPI.Answer(200, members.bytes)
     }
 
-    var notFound: StoryAPI.Answer {
-        .init(404, Array(#"{"object":"error","type":"resource_missing","message":"not found","retryable":false}"#.utf8))
+    func refusal(_ status: Int, at now: Date) -> StoryAPI.Answer {
+        let type: JSONText =
+            switch status {
+            case 401: "authentication_error"
+            case 404: "resource_missing"
+            case 429: "rate_limit_error"
+            default: "server_error"
+            }
+        let body: JSONText = [
+            "object": "error", "type": type, "message": "refused", "retryable": .bool(status == 429 || status >= 500),
+        ]
+        return StoryAPI.Answer(status, body.bytes)
     }
+
+    var paths: [String] { ["/v1/subscribers/", "/v2/projects/"] }
+    var credentials: StoryAPI.Credentials { .secretKey(["sk_"]) }
 }
 
 /// The holdings of customers, folded from RevenueCat's events.

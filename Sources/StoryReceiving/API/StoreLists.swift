@@ -3,39 +3,121 @@ import Normalizer
 import NotificationSimulator
 import WireJSON
 
-/// The App Store Server API, which signs all that it says.
+/// The App Store Server API, which signs all that it says, and the responders for its certificates.
 struct AppleLists: StoryLists {
     let server: AppStoreServerSimulator
     let notifications: [AppleSimulator.Notification]
+    /// The ids of those that never reached the host.
+    let lost: Set<String>
 
     func answer(
         _ request: StoryAPI.Request,
         after made: [SimulatedNotification],
         at now: Date
     ) throws -> StoryAPI.Answer? {
+        if request.path.hasPrefix(AppleSimulator.statusPath) { return try certificateStatus(request, at: now) }
+        let names = Set(made.map(\.id))
         var server = server
-        server.stand(at: now, in: notifications)
+        server.stand(after: notifications.filter { names.contains($0.notificationUUID) }, losing: lost)
         let asked = AppStoreServerSimulator.Request(
             request.method,
             target: request.target,
             authorization: request.authorization,
             body: request.body
         )
-        let answer = try server.answer(asked, at: now)
-        return StoryAPI.Answer(answer.status, answer.body)
+        return StoryAPI.Answer(try server.answer(asked, at: now, arrivingAt: request.arrivedAt))
     }
 
-    var notFound: StoryAPI.Answer { .init(404, []) }
+    /// Asked with the certificates that sign the answers, on the host's clock.
+    private func certificateStatus(_ request: StoryAPI.Request, at now: Date) throws -> StoryAPI.Answer {
+        let answer = try server.apple.certificateStatus(
+            answering: request.body,
+            at: request.path,
+            now: request.arrivedAt ?? now
+        )
+        guard let answer else { return refusal(404, at: now) }
+        var found = StoryAPI.Answer(200, answer)
+        found.headers["Content-Type"] = "application/ocsp-response"
+        return found
+    }
+
+    func refusal(_ status: Int, at now: Date) -> StoryAPI.Answer {
+        StoryAPI.Answer(AppStoreServerSimulator.refusal(status, at: now))
+    }
+
+    var paths: [String] { ["/inApps/", AppleSimulator.statusPath] }
+    var credentials: StoryAPI.Credentials { .signedToken }
+    var isSigned: Bool { true }
 }
 
-/// Google Play's list of voided purchases.
+extension StoryAPI.Answer {
+    fileprivate init(_ answer: AppStoreServerSimulator.Answer) {
+        self.init(answer.status, answer.body)
+        headers.merge(answer.headers) { _, theirs in theirs }
+    }
+}
+
+/// Google Play's lists: voided purchases, and the app's products.
 struct GoogleLists: StoryLists {
     func answer(
         _ request: StoryAPI.Request,
         after made: [SimulatedNotification],
         at now: Date
     ) throws -> StoryAPI.Answer? {
-        guard request.method == "GET", request.path.hasSuffix("/purchases/voidedpurchases") else { return nil }
+        if request.method == "POST", request.path.hasSuffix(":acknowledge") { return StoryAPI.Answer(204, []) }
+        guard request.method == "GET" else { return nil }
+        switch request.path.split(separator: "/").dropFirst(4).joined(separator: "/") {
+        case "subscriptions": return StoryAPI.Answer(200, Self.subscriptions.bytes)
+        case "oneTimeProducts": return StoryAPI.Answer(200, Self.oneTimeProducts.bytes)
+        case "purchases/voidedpurchases": return try voidedPurchases(request, after: made, at: now)
+        default: return nil
+        }
+    }
+
+    private static var subscriptions: JSONText {
+        var plans: [(product: String, plans: [JSONText])] = []
+        for plan in Story.Plan.all {
+            let kind =
+                switch plan.billing {
+                case .prepaid: "prepaidBasePlanType"
+                case .instalments: "installmentsBasePlanType"
+                default: "autoRenewingBasePlanType"
+                }
+            let period =
+                switch plan.period {
+                case .days(let days): "P\(days)D"
+                case .months(let months): "P\(months)M"
+                }
+            let entry = JSONMembers([
+                ("basePlanId", .string(plan.rhythm)), ("state", "ACTIVE"),
+                (kind, ["billingPeriodDuration": .string(period)]),
+            ])
+            if plans.last?.product != plan.product { plans.append((plan.product, [])) }
+            plans[plans.count - 1].plans.append(.object(entry))
+        }
+        return [
+            "subscriptions": .array(plans.map { ["productId": .string($0.product), "basePlans": .array($0.plans)] })
+        ]
+    }
+
+    private static var oneTimeProducts: JSONText {
+        [
+            "oneTimeProducts": .array(
+                Story.Item.allCases.map {
+                    [
+                        "productId": .string($0.rawValue),
+                        "purchaseOptions": [["purchaseOptionId": "buy", "buyOption": [:]]],
+                    ]
+                }
+            )
+        ]
+    }
+
+    private func voidedPurchases(
+        _ request: StoryAPI.Request,
+        after made: [SimulatedNotification],
+        at now: Date
+    ) throws -> StoryAPI.Answer {
         let from = request["startTime"].flatMap { Int64($0) } ?? 0
         let until = request["endTime"].flatMap { Int64($0) } ?? now.millisecondsSince1970
         var rows: [JSONText] = []
@@ -58,12 +140,23 @@ struct GoogleLists: StoryLists {
         return StoryAPI.Answer(200, JSONMembers([("voidedPurchases", .array(rows))]).bytes)
     }
 
-    var notFound: StoryAPI.Answer {
-        .init(
-            404,
-            Array(#"{"error":{"code":404,"message":"not found","errors":[{"reason":"purchaseTokenNotFound"}]}}"#.utf8)
-        )
+    func refusal(_ status: Int, at now: Date) -> StoryAPI.Answer {
+        let reason: JSONText =
+            switch status {
+            case 401: "authError"
+            case 404: "purchaseTokenNotFound"
+            case 429: "rateLimitExceeded"
+            default: "backendError"
+            }
+        let error: JSONText = [
+            "code": .integer(Int64(status)), "message": "refused",
+            "errors": [["domain": "global", "reason": reason, "message": "refused"]],
+        ]
+        return StoryAPI.Answer(status, JSONMembers([("error", error)]).bytes)
     }
+
+    var paths: [String] { ["/androidpublisher/"] }
+    var credentials: StoryAPI.Credentials { .accessToken }
 }
 
 /// Stripe's lists of events and of subscriptions: the newest first, by pages, in both directions from an element.
@@ -121,7 +214,7 @@ struct StripeLists: StoryLists {
         let page: ArraySlice<Element>
         let hasMore: Bool
         if let end = request["ending_before"] {
-            guard let index = listed.firstIndex(where: { $0.id == end }) else { return notFound }
+            guard let index = listed.firstIndex(where: { $0.id == end }) else { return Self.refusal(404) }
             page = listed[..<index].suffix(limit)
             hasMore = page.startIndex > 0
         } else {
@@ -135,7 +228,18 @@ struct StripeLists: StoryLists {
         return StoryAPI.Answer(200, members.bytes)
     }
 
-    var notFound: StoryAPI.Answer {
-        .init(404, Array(#"{"error":{"type":"invalid_request_error","code":"resource_missing"}}"#.utf8))
+    func refusal(_ status: Int, at now: Date) -> StoryAPI.Answer { Self.refusal(status) }
+
+    private static func refusal(_ status: Int) -> StoryAPI.Answer {
+        var error = JSONMembers([("type", status < 500 ? "invalid_request_error" : "api_error")])
+        switch status {
+        case 404: error.append("code", "resource_missing")
+        case 429: error.append("code", "rate_limit")
+        default: break
+        }
+        return StoryAPI.Answer(status, JSONMembers([("error", .object(error))]).bytes)
     }
+
+    var paths: [String] { ["/v1/"] }
+    var credentials: StoryAPI.Credentials { .secretKey(["sk_", "rk_"]) }
 }

@@ -12,12 +12,21 @@ package struct StoryAPI: Sendable {
         package var target: String
         package var authorization: String?
         package var body: [UInt8]
+        /// The time on the host's clock, if that is not the story's.
+        package var arrivedAt: Date?
 
-        package init(_ method: String, target: String, authorization: String? = nil, body: [UInt8] = []) {
+        package init(
+            _ method: String,
+            target: String,
+            authorization: String? = nil,
+            body: [UInt8] = [],
+            arrivedAt: Date? = nil
+        ) {
             self.method = method
             self.target = target
             self.authorization = authorization
             self.body = body
+            self.arrivedAt = arrivedAt
         }
 
         /// The path without the query.
@@ -52,32 +61,60 @@ package struct StoryAPI: Sendable {
     package struct Answer: Sendable {
         package var status: Int
         package var body: [UInt8]
+        package var headers: [String: String] = ["Content-Type": "application/json; charset=UTF-8"]
 
         package init(_ status: Int, _ body: [UInt8]) { (self.status, self.body) = (status, body) }
+
+        fileprivate func dated(_ time: Date) -> Answer {
+            var answer = self
+            answer.headers["Date"] = HTTPDateText.text(time)
+            return answer
+        }
+    }
+
+    /// The credentials that a provider's API asks for.
+    package enum Credentials: Sendable {
+        /// A token that the provider's token endpoint gave out.
+        case accessToken
+        /// A secret key, by how it may begin.
+        case secretKey([String])
+        /// A token that the host signs; the API verifies it itself.
+        case signedToken
     }
 
     /// The provider's notifications, in the order in which it makes them.
     package let notifications: [SimulatedNotification]
     /// The key that Apple's API is asked with; nil for other providers.
     package let appStoreServer: AppStoreServerSimulator?
+    /// The credentials that requests need.
+    package var credentials: Credentials { lists.credentials }
     private let lists: any StoryLists
+    private let start: Date
 
     /// Plays stories of several customers, which begin at one time.
     ///
+    /// - Parameter lost: the places of the notifications that never reach the host.
     /// - Throws: `SimulatorError` if the provider has no such story.
-    package init(_ stories: [Story], by simulator: any StorySimulator, from start: Date) throws(SimulatorError) {
+    package init(
+        _ stories: [Story],
+        by simulator: any StorySimulator,
+        from start: Date,
+        losing lost: Set<Int> = []
+    ) throws(SimulatorError) {
         var made: [SimulatedNotification] = []
         for story in stories { made += try simulator.notifications(story, from: start) }
         // One story's keep their order.
         notifications = made.enumerated()
             .sorted { ($0.element.occurredAt, $0.offset) < ($1.element.occurredAt, $1.offset) }
             .map(\.element)
+        self.start = start
+        let unheard = Set(notifications.enumerated().filter { lost.contains($0.offset) }.map(\.element.id))
         switch simulator {
         case let apple as AppleSimulator:
             let server = try AppStoreServerSimulator(apple)
             var signed: [AppleSimulator.Notification] = []
             for story in stories { signed += try server.notifications(story, from: start) }
-            (appStoreServer, lists) = (server, AppleLists(server: server, notifications: signed))
+            (appStoreServer, lists) = (server, AppleLists(server: server, notifications: signed, lost: unheard))
         case is GoogleSimulator: (appStoreServer, lists) = (nil, GoogleLists())
         case is RevenueCatSimulator: (appStoreServer, lists) = (nil, RevenueCatLists())
         default: (appStoreServer, lists) = (nil, StripeLists())
@@ -96,12 +133,32 @@ package struct StoryAPI: Sendable {
     /// - Throws: as ``answer(_:at:)``.
     package func answer(_ request: Request, after count: Int, at now: Date) throws -> Answer {
         let made = notifications.prefix(count)
-        if let answer = try lists.answer(request, after: Array(made), at: now) { return answer }
+        let date = lists.isSigned ? request.arrivedAt ?? now : now
+        if let answer = try lists.answer(request, after: Array(made), at: now) { return answer.dated(date) }
         let resources = made.isEmpty ? [] : notifications.resources(upTo: made.count - 1)
         guard request.method == "GET", let resource = resources.first(where: { $0.path == request.target }) else {
-            return lists.notFound
+            return lists.refusal(404, at: now).dated(date)
         }
-        return Answer(resource.status, resource.body)
+        return Answer(resource.status, resource.body).dated(date)
+    }
+
+    /// The provider's answer when it has made so many notifications: a second after the last of them.
+    ///
+    /// - Throws: as ``answer(_:at:)``.
+    package func answer(_ request: Request, after count: Int) throws -> Answer {
+        let last = notifications.prefix(count).last?.occurredAt ?? start
+        return try answer(request, after: count, at: last.addingTimeInterval(1))
+    }
+
+    /// The provider's answer to a request that it refuses with a status, whatever was asked.
+    ///
+    /// - Parameter now: the time on the clock of the one who asks.
+    package func refusal(_ status: Int, at now: Date) -> Answer { lists.refusal(status, at: now).dated(now) }
+
+    /// The length of the path's part by which requests are the provider's; nil if they are another's. Of two providers, the one
+    /// with the longer part is asked.
+    package func claim(on target: String) -> Int? {
+        lists.paths.filter { target.hasPrefix($0) }.map(\.utf8.count).max()
     }
 }
 
@@ -114,8 +171,21 @@ protocol StoryLists: Sendable {
         at now: Date
     ) throws -> StoryAPI.Answer?
 
-    /// The answer to any other request.
-    var notFound: StoryAPI.Answer { get }
+    /// The answer to a request that is refused, in the provider's form.
+    func refusal(_ status: Int, at now: Date) -> StoryAPI.Answer
+
+    /// The beginnings of the paths of the API.
+    var paths: [String] { get }
+
+    /// The credentials that the API asks for.
+    var credentials: StoryAPI.Credentials { get }
+
+    /// True if the answers state their time by themselves. Otherwise the time of an answer is its `Date`.
+    var isSigned: Bool { get }
+}
+
+extension StoryLists {
+    var isSigned: Bool { false }
 }
 
 extension StoryAPI {
@@ -140,8 +210,7 @@ extension StoryAPI {
                 throw HTTPTransportError(.connectionLost, "the simulator could not answer")
             }
             var headers = HTTPTransportHeaders()
-            headers.add("Content-Type", "application/json; charset=UTF-8")
-            headers.add("Date", HTTPDateText.text(time))
+            for (name, value) in answer.headers { headers.add(name, value) }
             return HTTPTransportResponse(status: answer.status, headers: headers, body: answer.body)
         }
     }

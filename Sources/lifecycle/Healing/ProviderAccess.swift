@@ -16,7 +16,10 @@ import WireJSON
 struct ProviderAccess {
     private static let common: Set<String> = ["trustRootsFile", "emulator"]
     private static let members: [Provider: Set<String>] = [
-        .apple: ["bundleIds", "appAppleId", "environments", "rootsFile", "issuerId", "keyId", "keyFile", "isReleased"],
+        .apple: [
+            "bundleIds", "appAppleId", "environments", "rootsFile", "issuerId", "keyId", "keyFile", "isReleased",
+            "revocation",
+        ],
         .google: ["packageNames", "serviceAccountFile"],
         .revenuecat: ["apiKeyFile", "project", "appStoreFile"],
         .stripe: ["apiKeyFile", "livemode", "account"],
@@ -25,7 +28,8 @@ struct ProviderAccess {
         The configuration is a JSON object:
 
           apple       bundleIds, appAppleId, environments (production, sandbox), rootsFile (Apple's root certificates, PEM),
-                      issuerId, keyId, keyFile (the .p8 file), isReleased (false before the first release)
+                      issuerId, keyId, keyFile (the .p8 file), isReleased (false before the first release),
+                      revocation (off by default, soft or hard: if Apple's certificates are checked by OCSP)
           google      packageNames, serviceAccountFile
           revenuecat  apiKeyFile, project (of version 2 of the API), appStoreFile (a configuration of apple: App Store
                       purchases are asked about there)
@@ -40,6 +44,8 @@ struct ProviderAccess {
     private(set) var adapter: (any ProviderAdapter)?
     /// The purchases that the provider lists itself.
     private(set) var purchases: (any PurchaseList)?
+    /// Reads the provider's list of products into a catalogue; nil if it has none.
+    private(set) var products: (@Sendable (ProductCatalog) async throws(DeliveryError) -> ReadProducts)?
     /// The apps, in the provider's words.
     private(set) var apps: [String] = []
     /// Checks the credentials, and gives advice.
@@ -85,15 +91,12 @@ struct ProviderAccess {
             } ?? .system
         transport = try CurlTransport(.init(trustRoots: roots))
         let port = try reader.optionalInt64("emulator").map { Int(clamping: $0) }
-        func redirected(_ host: String) -> any HTTPTransport {
-            guard let port else { return transport }
-            return RedirectedTransport(transport, from: host, to: port)
-        }
+        let redirected: any HTTPTransport = port.map { RedirectedTransport(transport, to: $0) } ?? transport
         switch provider {
-        case .apple: try apple(reader, redirected("api.storekit.apple.com"))
+        case .apple: try apple(reader, redirected)
         case .google: try google(reader, port: port)
-        case .revenuecat: try revenueCat(reader, redirected("api.revenuecat.com"))
-        case .stripe: try stripe(reader, redirected("api.stripe.com"))
+        case .revenuecat: try revenueCat(reader, redirected)
+        case .stripe: try stripe(reader, redirected)
         default: throw ValidationError("--provider must be \(Provider.choice)")
         }
     }
@@ -130,6 +133,7 @@ struct ProviderAccess {
         )
         // Notifications in the history are of any age.
         configuration.maximumAge = nil
+        configuration.revocation = try Self.revocation(reader, transport)
         let adapter = try AppleAdapter(configuration)
         let key = try AppStoreServerKey(
             issuerID: try reader.string("issuerId"),
@@ -144,7 +148,7 @@ struct ProviderAccess {
             server.priority = .background
             return server
         }
-        self.adapter = adapter
+        self.adapter = adapter.awaitingRevocation
         apps = identifiers
         questions = servers
         histories = servers.flatMap { server in environments.map { server.history(in: $0) } }
@@ -162,6 +166,20 @@ struct ProviderAccess {
                 }
             }
             return findings
+        }
+    }
+
+    private static func revocation(
+        _ reader: ObjectReader,
+        _ transport: any HTTPTransport
+    ) throws -> AppleRevocation {
+        let policy = try reader.optionalString("revocation") ?? "off"
+        guard policy != "off" else { return .off }
+        let checker = try RevocationChecker(transport: transport, now: { Date() })
+        switch policy {
+        case "soft": return .soft(checker)
+        case "hard": return .hard(checker)
+        default: throw ValidationError("revocation must be off, soft or hard")
         }
     }
 
@@ -186,6 +204,15 @@ struct ProviderAccess {
         apps = names
         questions = [adapter]
         histories = names.compactMap { adapter.voidedPurchases(of: $0) }
+        products = { (known) async throws(DeliveryError) in
+            var read = ReadProducts(catalog: known)
+            for name in names {
+                let part = try await adapter.catalogue(of: name, updating: read.catalog)
+                read.catalog = part.catalog
+                read.unreadable += part.unreadable
+            }
+            return read
+        }
         check = {
             var findings: [Finding] = []
             for name in names {

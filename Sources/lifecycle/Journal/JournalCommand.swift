@@ -61,7 +61,9 @@ struct DatabaseOptions: ParsableArguments {
     func journal(migrates: Bool = false) async throws -> Journal {
         let location = try location
         var options = Journal.Options()
-        options.sealingKey = ProcessInfo.processInfo.environment["LIFECYCLE_SEALING_KEY"].map { Secret($0) }
+        let environment = ProcessInfo.processInfo.environment
+        options.sealingKey = environment["LIFECYCLE_SEALING_KEY"].map { Secret($0) }
+        options.catalog = try environment["LIFECYCLE_CATALOG"].map { try ProductCatalog(path: $0) }
         let configured = options
         return try await reachable { () async throws(JournalError) in
             switch location {

@@ -48,8 +48,8 @@ extension Source {
             return value
         }
         switch adapter {
-        case let apple as AppleAdapter:
-            return try apple.receive(
+        case let apple as AppleAdapter.AwaitingRevocation:
+            return try await apple.receive(
                 signedTransaction: Array(try required(upload.signedTransaction, "signed_transaction").utf8),
                 signedRenewalInfo: upload.signedRenewalInfo.map { Array($0.utf8) },
                 receivedAt: time

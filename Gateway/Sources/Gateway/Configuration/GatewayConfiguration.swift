@@ -115,8 +115,8 @@ public struct GatewayConfiguration: Sendable {
             )
         }
         sealingKey = try Self.sealingKey(reader)
-        creditPolicy = try Self.json(reader, "credits.policy_file")
-        catalog = try Self.json(reader, "products.catalog_file")
+        creditPolicy = try Self.json(reader, "credits.policy_file", "a credit policy")
+        catalog = try Self.json(reader, "products.catalog_file", "a catalogue of products")
     }
 
     private static func database(_ reader: ConfigReader) throws -> Database {
@@ -186,9 +186,18 @@ public struct GatewayConfiguration: Sendable {
         }
     }
 
-    private static func json<Value: Decodable>(_ reader: ConfigReader, _ setting: String) throws -> Value? {
+    private static func json<Value: Decodable>(
+        _ reader: ConfigReader,
+        _ setting: String,
+        _ kind: String
+    ) throws -> Value? {
         guard let path = reader.string(forKey: ConfigKey(setting)) else { return nil }
-        return try CanonicalJSON.value(from: file(path, setting))
+        let bytes = try file(path, setting)
+        do {
+            return try CanonicalJSON.value(from: bytes)
+        } catch {
+            throw SettingError(setting, "names a file that is not \(kind): \(path)")
+        }
     }
 
     /// The contents of a file that a setting names.
@@ -232,6 +241,9 @@ public struct GatewayConfiguration: Sendable {
                 )
             } else if source.acknowledgements != nil {
                 lines.append("source \(source.name): purchases are acknowledged")
+            }
+            if source.revocation != .off {
+                lines.append("source \(source.name): revoked certificates are refused (\(source.revocation.rawValue))")
             }
             if !source.servers.isEmpty, refunds != nil {
                 lines.append("source \(source.name): questions about refunds go to refunds.url")

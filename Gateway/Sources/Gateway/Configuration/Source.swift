@@ -11,14 +11,21 @@ import Stripe
 
 /// One app, environment or account of a provider, with an address of its own: `/hooks/<name>`.
 package struct Source: Sendable {
+    /// The effect of Apple's revoked certificates, by the setting's value.
+    enum Revocation: String {
+        case off, soft, hard
+    }
+
     let name: String
     let adapter: any ProviderAdapter
     /// The provider's memory of its deliveries; none if it has no memory, or if no key for asking is configured.
-    let histories: [any DeliveryHistory]
+    var histories: [any DeliveryHistory]
     /// Asks the provider about single purchases; none without a key for asking.
     var questions: [any LineageQuestions] = []
     /// The App Store Server API of each app.
     var servers: [AppStoreServer] = []
+    /// The effect of revoked certificates.
+    var revocation = Revocation.off
     /// Acknowledges purchases at Google Play; nil for another provider, or if the setting says so.
     var acknowledgements: PlayAcknowledgements?
     /// The subscription that its messages are pulled from; nil if the provider posts them to the hook.
@@ -142,8 +149,12 @@ package struct Source: Sendable {
             }
             configuration.maximumAge = days == 0 ? nil : .seconds(days * 86_400)
         }
+        let revocation = try revocation(settings)
+        configuration.revocation = try policy(revocation, settings)
         let adapter = try AppleAdapter(configuration)
-        guard settings.reader.string(forKey: "key_file") != nil else { return Source(settings.name, adapter) }
+        var source = Source(settings.name, adapter.awaitingRevocation)
+        source.revocation = revocation
+        guard settings.reader.string(forKey: "key_file") != nil else { return source }
         let key = try AppStoreServerKey(
             issuerID: try settings.required("issuer_id"),
             keyID: try settings.required("key_id"),
@@ -161,14 +172,24 @@ package struct Source: Sendable {
             server.priority = .background
             return server
         }
-        var source = Source(
-            settings.name,
-            adapter,
-            histories: background.flatMap { server in environments.map { server.history(in: $0) } }
-        )
+        source.histories = background.flatMap { server in environments.map { server.history(in: $0) } }
         source.questions = background
         source.servers = servers
         return source
+    }
+
+    private static func revocation(_ settings: Settings) throws -> Revocation {
+        guard let revocation = Revocation(rawValue: settings.reader.string(forKey: "revocation", default: "off")) else {
+            throw settings.error("revocation", "must be off, soft or hard")
+        }
+        return revocation
+    }
+
+    /// The certificates' issuers are asked over the source's transport.
+    private static func policy(_ revocation: Revocation, _ settings: Settings) throws -> AppleRevocation {
+        guard revocation != .off else { return .off }
+        let checker = try RevocationChecker(transport: try settings.transport(), now: { Date() })
+        return revocation == .hard ? .hard(checker) : .soft(checker)
     }
 
     private static func google(_ settings: Settings) throws -> Source {

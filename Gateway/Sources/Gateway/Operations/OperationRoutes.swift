@@ -57,7 +57,9 @@ struct OperationRoutes: Sendable {
             metrics.gauge("lifecycle_news_lag_seconds", Int(max(now().timeIntervalSince(oldest), 0)))
         }
         for source in sources {
-            guard let end = (source.adapter as? AppleAdapter)?.verifier.signerValidUntil else { continue }
+            guard let apple = source.adapter as? AppleAdapter.AwaitingRevocation,
+                let end = apple.adapter.verifier.signerValidUntil
+            else { continue }
             let time = Int(end.timeIntervalSince1970)
             metrics.gauge("lifecycle_signer_valid_until_timestamp_seconds", time, [("source", source.name)])
         }

@@ -1,0 +1,59 @@
+#if CommandLineTool
+import Foundation
+import Normalizer
+import NotificationSimulator
+import StoryReceiving
+
+/// Writes the files with which `lifecycle backfill` and its like ask simulated providers: for each a configuration as
+/// ``ProviderAccess`` reads it, and its keys.
+struct SimulatedAccess {
+    let folder: URL
+    /// The root of the simulator's certificate.
+    let certificate: URL
+    /// The port of its APIs.
+    let port: Int
+
+    /// - Returns: the path of the configuration.
+    func configuration(of simulator: any StorySimulator, _ api: StoryAPI) throws -> String {
+        let name = simulator.provider.rawValue
+        var members = JSONMembers([
+            ("trustRootsFile", .string(certificate.path)), ("emulator", .integer(Int64(port))),
+        ])
+        switch simulator {
+        case let apple as AppleSimulator:
+            guard let server = api.appStoreServer else { throw SimulatorError("there is no API key", .nonsense) }
+            members.append("bundleIds", [.string(apple.bundleId)])
+            members.append("appAppleId", .integer(apple.appAppleId))
+            members.append("environments", [.string(apple.environment.rawValue.lowercased())])
+            members.append("rootsFile", try file("\(name)-root.pem", Self.pem(certificate: apple.rootCertificate)))
+            members.append("issuerId", .string(server.issuerID))
+            members.append("keyId", .string(server.keyID))
+            members.append("keyFile", try file("\(name)-key.p8", server.privateKey))
+        case let google as GoogleSimulator:
+            members.append("packageNames", [.string(google.packageName)])
+            members.append(
+                "serviceAccountFile",
+                try file("\(name)-service-account.json", google.serviceAccountKeyFile().bytes)
+            )
+        case is RevenueCatSimulator:
+            members.append("apiKeyFile", try file("\(name)-key", Array("sk_simulated".utf8)))
+            members.append("project", "proj1")
+        default: members.append("apiKeyFile", try file("\(name)-key", Array("rk_live_simulated".utf8)))
+        }
+        let configuration = folder.appendingPathComponent("\(name).json")
+        try writeFile(members.bytes, to: configuration)
+        return configuration.path
+    }
+
+    private func file(_ name: String, _ content: [UInt8]) throws -> JSONText {
+        let file = folder.appendingPathComponent(name)
+        try writeFile(content, to: file)
+        return .string(file.path)
+    }
+
+    private static func pem(certificate: [UInt8]) -> [UInt8] {
+        let text = Data(certificate).base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
+        return Array("-----BEGIN CERTIFICATE-----\n\(text)\n-----END CERTIFICATE-----\n".utf8)
+    }
+}
+#endif
