@@ -194,6 +194,25 @@ struct CreditStatementTests {
         #expect(life.balance(used: [(80, 3)], on: 31) == 200)
     }
 
+    /// Facts of an add-on on Google Play named the order with the product once.
+    @Test("a period that was stored under order and product pays out once, and ends with the refund of the order")
+    func storedItem() throws {
+        var life = CreditLife(store: .playStore)
+        life.buy("basic", "GPA.1/basic", from: 0, until: 30, for: 10)
+        life.buy("basic", "GPA.1", from: 0, until: 30, for: 10, on: 5)
+        var refunded = life
+        refunded.refund("GPA.1", on: 10, periodStart: 0)
+        for order in [[0, 1], [1, 0]] {
+            var told = life
+            told.statements = order.map { life.statements[$0] }
+            #expect([1, 6, 29].map { told.balance(used: [(80, 3)], on: $0) } == [200, 120, 120])
+            told.statements += refunded.statements.suffix(1)
+            #expect([6, 11].map { told.balance(used: [(80, 3)], on: $0) } == [120, 0])
+            let state = try #require(told.ledger.states.first)
+            #expect([9, 11].map { state.access(at: CreditLife.day($0)).isGranted } == [true, false])
+        }
+    }
+
     @Test("a refund of what was bought before a change takes back what was carried over of it")
     func refundOfCarriedOver() {
         var life = CreditLife()
