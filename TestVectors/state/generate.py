@@ -41,6 +41,13 @@ class Lineage:
         scope = "" if self.store == "play_store" and (transaction or "").startswith("GPA.") else self.id
         return digest(self.store, self.environment, scope, kind, *discriminators)
 
+    def of_item(self, kind, transaction, product, *discriminators):
+        """Google Play sells several products in one order: each has its own periods, and no base plan in its name."""
+        name = transaction
+        if self.store == "play_store" and name.startswith("GPA.") and product:
+            name = f"{name}/{product.split(':')[0]}"
+        return self.identity(kind, name, *discriminators, transaction=transaction)
+
     def event(self, at, type, kind, detail, facts, identity=None, transaction=None, product=None, period=None,
               effective=None, account=True, subtype=None, note=None):
         self.count += 1
@@ -93,7 +100,7 @@ class Lineage:
         detail = {"phase": phase, "period": period}
         detail["origin" if kind == "started" else "cause"] = how
         return self.event(at, type or ("INITIAL_PURCHASE" if kind == "started" else "RENEWAL"), kind, detail,
-                          facts + list(extra), self.identity("period_began", transaction, transaction=transaction),
+                          facts + list(extra), self.of_item("period_began", transaction, product),
                           transaction, product, period, effective=max(start, at) if kind == "renewed" else start,
                           **rest)
 
@@ -129,7 +136,7 @@ class Lineage:
             facts.append({"fact": "pause", "detail": prune({"status": "paused", "resumes_at": time(resumes)})})
         discriminator = reason if reason in ("paused", "refunded") else ""
         return self.event(at, "EXPIRATION", kind, prune(detail), facts,
-                          self.identity("ended", transaction, discriminator, transaction=transaction),
+                          self.of_item("ended", transaction, product, discriminator),
                           transaction, product, period, effective=over)
 
     def billing_issue(self, at, start, end, transaction, grace=None, product="pro"):
@@ -149,7 +156,7 @@ class Lineage:
         period = {"start": time(start), "end": time(end)}
         return self.event(at, "SUBSCRIPTION_EXTENDED", "extended", {"to": time(end), "reason": reason},
                           [fact_period(period, product, "regular", transaction)],
-                          self.identity("extended", transaction, str(end // 1000), transaction=transaction),
+                          self.of_item("extended", transaction, product, str(end // 1000)),
                           transaction, product, period)
 
     def change(self, at, start, end, transaction, product, to):
@@ -191,7 +198,7 @@ class Lineage:
         facts = [{"fact": "purchase", "detail": {
             "transaction": transaction, "product": product, "purchase": purchase, "at": time(at)}}]
         return self.event(at, "NON_RENEWING_PURCHASE", "one_time_purchased", purchase, facts,
-                          self.identity("purchased", transaction, transaction=transaction), transaction, product)
+                          self.of_item("purchased", transaction, product), transaction, product)
 
     def notice(self, at, type, kind="other"):
         return self.event(at, type, "notice", {"kind": kind, "facts": {}}, [], account=False)

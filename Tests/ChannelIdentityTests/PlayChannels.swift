@@ -59,10 +59,10 @@ struct PlayChannels {
     var google: [NormalizedEvent] { steps.flatMap(\.google) }
     var relayed: [NormalizedEvent] { steps.flatMap(\.relayed) }
 
-    init(_ story: PlayStory) async throws {
+    init(_ story: PlayStory, addOns: Set<String> = []) async throws {
         for step in story.steps {
             var google: [NormalizedEvent] = []
-            for hint in step.hints { google += try await Self.pulled(hint).events }
+            for hint in step.hints { google += try await Self.pulled(hint, addOns: addOns).events }
             var relayed: [NormalizedEvent] = []
             for webhook in step.webhooks { relayed += try Self.relayed(webhook).events }
             steps.append((google, relayed))
@@ -78,16 +78,24 @@ struct PlayChannels {
     }
 
     /// A hint that was taken from the queue.
-    static func pulled(_ hint: Hint) async throws -> Normalization {
+    ///
+    /// - Parameter delay: how long it took; within a minute Google's answer may not show yet what the hint says.
+    static func pulled(
+        _ hint: Hint,
+        addOns: Set<String> = [],
+        delay: Int64 = 1500
+    ) async throws -> Normalization {
+        var configuration = GooglePlayAdapter.Configuration(packageNames: [GoogleVectors.packageName], push: nil)
+        configuration.addOns = addOns
         let adapter = try GooglePlayAdapter(
-            GooglePlayAdapter.Configuration(packageNames: [GoogleVectors.packageName], push: nil),
+            configuration,
             keys: NoKeys(),
             api: try api(hint)
         )
         let message = PubSubMessage(messageID: "1", data: Array(hint.notification.utf8))
         let received = try adapter.receive(
             pulled: message,
-            receivedAt: Date(millisecondsSince1970: hint.at + 1500)
+            receivedAt: Date(millisecondsSince1970: hint.at + delay)
         )
         return try adapter.normalize(try await adapter.resolve(received))
     }

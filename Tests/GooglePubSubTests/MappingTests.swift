@@ -92,11 +92,11 @@ struct MappingTests {
     func ordersAreSharedWithRelays() throws {
         let event = try #require(try Play.map(2, Vectors.purchase("ACTIVE")).events.first)
         let relayed = SubscriptionID(store: .playStore, environment: .production, id: Vectors.order)
-        #expect(event.id == .periodBegan(relayed, transaction: "\(Vectors.order)..1"))
+        #expect(event.id == .periodBegan(relayed, transaction: "\(Vectors.order)..1", product: "premium"))
         #expect(event.transaction == "\(Vectors.order)..1")
         #expect(event.facts.contains(.link(relayed)))
         let end = try #require(try Play.map(13, Vectors.purchase("EXPIRED")).events.first)
-        #expect(end.id == .ended(relayed, transaction: "\(Vectors.order)..1"))
+        #expect(end.id == .ended(relayed, transaction: "\(Vectors.order)..1", product: "premium"))
     }
 
     @Test(

@@ -104,6 +104,30 @@ struct CreditPropertyTests {
         }
     }
 
+    @Test("refunds that were all undone leave the balance at every time as if there had been none")
+    func undone() {
+        for seed in UInt64(1)...500 {
+            let life = GeneratedCreditLife(seed: seed)
+            var unrefunded = life
+            unrefunded.refunds = []
+            var ledger = AccountLedger()
+            for statement in life.statementsWithUndoneRefunds { ledger.apply(statement) }
+            for moment in life.moments + life.refunds.map({ $0.at + GeneratedCreditLife.hour }) {
+                let time = Date(millisecondsSince1970: moment)
+                let statement = CreditStatement(
+                    of: ledger.states,
+                    under: life.policy,
+                    uses: life.creditUses,
+                    at: time
+                )
+                let expected = unrefunded.statement(at: moment).balance
+                guard statement.balance != expected else { continue }
+                Issue.record("seed \(seed) at \(moment): \(statement.balance), expected \(expected)")
+                break
+            }
+        }
+    }
+
     @Test("two names of a purchase leave the balance of one")
     func names() {
         for seed in UInt64(1)...500 {

@@ -194,6 +194,56 @@ struct CreditStatementTests {
         #expect(life.balance(used: [(80, 3)], on: 31) == 200)
     }
 
+    /// Facts of an add-on on Google Play named the order with the product once.
+    @Test("a period that was stored under order and product pays out once, and ends with the refund of the order")
+    func storedItem() throws {
+        var life = CreditLife(store: .playStore)
+        life.buy("basic", "GPA.1/basic", from: 0, until: 30, for: 10)
+        life.buy("basic", "GPA.1", from: 0, until: 30, for: 10, on: 5)
+        var refunded = life
+        refunded.refund("GPA.1", on: 10, periodStart: 0)
+        for order in [[0, 1], [1, 0]] {
+            var told = life
+            told.statements = order.map { life.statements[$0] }
+            #expect([1, 6, 29].map { told.balance(used: [(80, 3)], on: $0) } == [200, 120, 120])
+            told.statements += refunded.statements.suffix(1)
+            #expect([6, 11].map { told.balance(used: [(80, 3)], on: $0) } == [120, 0])
+            let state = try #require(told.ledger.states.first)
+            #expect([9, 11].map { state.access(at: CreditLife.day($0)).isGranted } == [true, false])
+        }
+    }
+
+    /// - Parameter undoing: the reversal itself, or the transaction signed again without its refund.
+    @Test(
+        "between a refund and its undoing credits read as if neither had been, and access as it was",
+        arguments: ["reversal", "snapshot"]
+    )
+    func betweenRefundAndUndoing(_ undoing: String) throws {
+        var life = CreditLife()
+        life.buy("basic", "1", from: 0, until: 30, for: 10)
+        let unrefunded = life.statement(used: [(80, 3)], on: 13)
+        life.refund("1", on: 10, periodStart: 0)
+        #expect([9, 10, 11, 13].map { life.balance(used: [(80, 3)], on: $0) } == [120, 0, 0, 0])
+        if undoing == "reversal" {
+            life.refund("1", nil, on: 12, periodStart: 0, endsAccess: false)
+        } else {
+            life.buy("basic", "1", from: 0, until: 30, for: 10, on: 12)
+        }
+        for statements in [life.statements, life.statements.reversed()] {
+            var told = life
+            told.statements = statements
+            let days: [Double] = [9, 10, 11, 12, 13]
+            #expect(days.map { told.balance(used: [(80, 3)], on: $0) } == [120, 120, 120, 120, 120])
+            let statement = told.statement(used: [(80, 3)], on: 13)
+            #expect(days.map { statement.balance(at: CreditLife.day($0)) } == [120, 120, 120, 120, 120])
+            #expect(statement.grants.map(\.id) == unrefunded.grants.map(\.id))
+            let state = try #require(told.ledger.states.first)
+            #expect(days.map { state.access(at: CreditLife.day($0)).isGranted } == [true, false, false, true, true])
+        }
+        // Credits that were used in between stay used.
+        #expect(life.balance(used: [(80, 3), (50, 11)], on: 13) == 70)
+    }
+
     @Test("a refund of what was bought before a change takes back what was carried over of it")
     func refundOfCarriedOver() {
         var life = CreditLife()

@@ -147,6 +147,22 @@ struct GeneratedCreditLife: Codable {
         return life.statements
     }
 
+    /// The statements, and half a day after each refund that it was undone.
+    var statementsWithUndoneRefunds: [StoreStatement] {
+        var life = CreditLife(store: store, statements: statements)
+        for refund in refunds {
+            let period = store == .stripe ? periods.first { $0.name == refund.name } : nil
+            life.refund(
+                refund.name,
+                nil,
+                on: Self.days(refund.at) + 0.5,
+                periodStart: period.map { Self.days($0.start) },
+                endsAccess: false
+            )
+        }
+        return life.statements
+    }
+
     var creditUses: [CreditUse] {
         uses.map { CreditUse(id: $0.id, credits: $0.credits, at: Date(millisecondsSince1970: $0.at)) }
     }

@@ -60,6 +60,43 @@ struct IdentityTests {
         )
     }
 
+    @Test("What a Play order pays for is named by order and product, however a channel names the two")
+    func items() {
+        let order = "GPA.1234-5678-9012-34567..0"
+        let names =
+            [SubscriptionID(store: .playStore, environment: .production, id: "GPA.1234-5678-9012-34567")]
+            + [SubscriptionID(store: .playStore, environment: .production, id: "0f3a:hifi")]
+        func ids(of lineage: SubscriptionID, _ transaction: String, _ product: String?) -> [EventID] {
+            [
+                .periodBegan(lineage, transaction: transaction, product: product),
+                .ended(lineage, transaction: transaction, product: product),
+                .extended(lineage, transaction: transaction, product: product, to: .distantPast),
+                .purchased(lineage, transaction: transaction, product: product),
+            ]
+        }
+        let expected = EventID(
+            SubscriptionID(store: .playStore, environment: .production, id: ""),
+            .periodBegan,
+            "\(order)/hifi"
+        )
+        for lineage in names {
+            #expect(ids(of: lineage, order, "hifi").first == expected)
+            for (transaction, product) in [
+                (order, "hifi:monthly"), ("\(order)@0f3a", "hifi"), ("\(order)/hifi", "hifi:monthly"),
+                ("\(order)/hifi@0f3a", nil),
+            ] {
+                #expect(ids(of: lineage, transaction, product) == ids(of: lineage, order, "hifi"), "\(transaction)")
+            }
+            #expect(Set(ids(of: lineage, order, "hifi")).isDisjoint(with: ids(of: lineage, order, "music")))
+            #expect(Set(ids(of: lineage, order, "hifi")).isDisjoint(with: ids(of: lineage, order, nil)))
+            // Several of one product, each with a name of its own.
+            #expect(Set(ids(of: lineage, "\(order)/hifi/1", "hifi")).isDisjoint(with: ids(of: lineage, order, "hifi")))
+        }
+        // In no other store, and for no other name, does the product count.
+        #expect(ids(of: lineage, order, "hifi") == ids(of: lineage, order, nil))
+        #expect(ids(of: names[1], "0f3a", "hifi") == ids(of: names[1], "0f3a", nil))
+    }
+
     @Test("An event id reads back, and nothing else reads as one")
     func text() throws {
         let id = EventID(lineage, .ended, "1")

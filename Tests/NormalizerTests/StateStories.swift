@@ -270,16 +270,18 @@ struct StateStories {
     func identities(_ story: Story) throws {
         for event in story.events {
             guard let lineage = event.subscription, let notification = event.origin.notificationID else { continue }
-            let transaction = event.transaction ?? ""
+            let (transaction, product) = (event.transaction ?? "", event.product?.id)
             let expected: EventID
             switch event.event {
-            case .started, .renewed: expected = .periodBegan(lineage, transaction: transaction)
-            case .expired(let expired): expected = .ended(lineage, transaction: transaction, reason: expired.reason)
-            case .paused: expected = .ended(lineage, transaction: transaction, reason: .paused)
+            case .started, .renewed: expected = .periodBegan(lineage, transaction: transaction, product: product)
+            case .expired(let expired):
+                expected = .ended(lineage, transaction: transaction, product: product, reason: expired.reason)
+            case .paused: expected = .ended(lineage, transaction: transaction, product: product, reason: .paused)
             case .refunded: expected = .refunded(lineage, refund: transaction)
             case .refundReversed: expected = .refundReversed(lineage, transaction: transaction)
-            case .oneTimePurchased: expected = .purchased(lineage, transaction: transaction)
-            case .extended(let extended): expected = .extended(lineage, transaction: transaction, to: extended.to)
+            case .oneTimePurchased: expected = .purchased(lineage, transaction: transaction, product: product)
+            case .extended(let extended):
+                expected = .extended(lineage, transaction: transaction, product: product, to: extended.to)
             case .productChangeScheduled(let change):
                 expected = .changeScheduled(lineage, from: change.from ?? "", to: change.to, at: event.period?.end)
             case .productChangeReverted(let change):

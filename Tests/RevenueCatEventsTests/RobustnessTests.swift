@@ -125,7 +125,7 @@ struct RobustnessTests {
             )
             return try Self.outcome(event.body, adapter).get().events.first?.id
         }
-        #expect(try id("RENEWAL") == .periodBegan(byToken, transaction: order))
-        #expect(try id("EXPIRATION") == .ended(byToken, transaction: order))
+        #expect(try id("RENEWAL") == .periodBegan(byToken, transaction: order, product: "pro_m"))
+        #expect(try id("EXPIRATION") == .ended(byToken, transaction: order, product: "pro_m"))
     }
 }

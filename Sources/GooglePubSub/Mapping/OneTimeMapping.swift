@@ -184,7 +184,11 @@ extension ResolutionMapping {
         case (.purchased, .purchased?), (.purchased, nil):
             var drafts = [
                 EventDraft(
-                    id: .purchased(products.lineage, transaction: products.transaction(index)),
+                    id: .purchased(
+                        products.lineage,
+                        transaction: products.transaction(index),
+                        product: item.productID
+                    ),
                     event: .oneTimePurchased(products.oneTimePurchase(item)),
                     occurredAt: products.purchase.completionTime
                 )

@@ -67,10 +67,8 @@ extension PlayItem {
         )
     }
 
-    /// Names the last paid order in facts and identities. Items share an order, so that further ones add their product.
-    var transaction: String? {
-        item.latestSuccessfulOrderID.map { hasPurchaseName ? $0 : $0.transaction(ofItem: item.productID) }
-    }
+    /// Names the last paid order. Items share an order, and each has it in a lineage of its own.
+    var transaction: String? { item.latestSuccessfulOrderID }
 
     /// True if it was paid for by an order of the purchase before: items that a deferred change leaves until its date,
     /// and items that a change keeps. That purchase ends at once, with the period that it named by the order.
@@ -89,14 +87,7 @@ extension PlayItem {
     /// Names the period in facts: by its order, and by the token where the order's own period is another purchase's.
     var periodName: String? { isContinued ? continuedName : transaction }
 
-    /// The order is named as it was in the purchase that paid it, which may have had other items.
-    private var continuedName: String? {
-        guard let order = item.latestSuccessfulOrderID else { return nil }
-        let former = ancestors.first.flatMap { former in
-            former.item?.latestSuccessfulOrderID == order ? former.transaction(order) : nil
-        }
-        return (former ?? transaction)?.goingOn(under: token.fingerprint)
-    }
+    private var continuedName: String? { transaction?.goingOn(under: token.fingerprint) }
 
     var account: Account? {
         Account(purchase.accountIdentifiers) ?? Account(purchase.outOfAppPurchase?.accountIdentifiers)

@@ -6,8 +6,6 @@ struct FormerItem {
     let token: PurchaseToken
     /// The item there; nil if that purchase was not to be seen.
     let item: SubscriptionPurchase.LineItem?
-    /// Its product, if another item stands for that purchase; nil if it does.
-    let product: String?
     /// The product in the name of its lineage there; nil if that is the purchase's alone.
     let nameProduct: String?
 
@@ -16,9 +14,6 @@ struct FormerItem {
 
     /// Its name under that of the purchase.
     func name(_ purchase: String) -> String { purchase.lineage(ofItem: nameProduct) }
-
-    /// Its transaction, of an order of that purchase.
-    func transaction(_ order: String) -> String { product.map { order.transaction(ofItem: $0) } ?? order }
 }
 
 /// A purchase and its looked-up predecessors, with the item that each item continues. Products may change at each step,
@@ -53,7 +48,7 @@ struct PurchaseChain {
         var product = hasPurchaseName ? nil : item.productID
         for (index, (token, former)) in predecessors.enumerated() {
             guard let former, !former.lineItems.isEmpty else {
-                items.append(FormerItem(token: token, item: nil, product: product, nameProduct: product))
+                items.append(FormerItem(token: token, item: nil, nameProduct: product))
                 break
             }
             let before = index + 1 < predecessors.count ? predecessors[index + 1].purchase : nil
@@ -65,7 +60,7 @@ struct PurchaseChain {
             product = standsForIt ? nil : next.productID
             let names = ItemNames(of: former, addOns, after: before, at: time)
             let nameProduct = standsForIt ? names?.main : next.productID
-            items.append(FormerItem(token: token, item: next, product: product, nameProduct: nameProduct))
+            items.append(FormerItem(token: token, item: next, nameProduct: nameProduct))
             (later, current) = (former, next)
         }
         return items

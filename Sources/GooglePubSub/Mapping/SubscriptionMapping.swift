@@ -114,7 +114,7 @@ extension SubscriptionMapping {
         guard let transaction = item.transaction else {
             return .periodBegan(item.lineage, product: item.productName, start: item.period.start)
         }
-        return .periodBegan(item.lineage, transaction: transaction)
+        return .periodBegan(item.lineage, transaction: transaction, product: item.productName)
     }
 
     func endedID(_ reason: LifecycleEvent.Expired.Reason) -> EventID {
@@ -122,7 +122,7 @@ extension SubscriptionMapping {
             // A purchase without a paid order has but one period.
             return .ended(item.lineage, transaction: "", reason: reason)
         }
-        return .ended(item.lineage, transaction: transaction, reason: reason)
+        return .ended(item.lineage, transaction: transaction, product: item.productName, reason: reason)
     }
 
     func started(_ origin: LifecycleEvent.Started.Origin) -> EventDraft {
@@ -229,7 +229,9 @@ extension SubscriptionMapping {
     var extended: EventDraft? {
         guard let end = item.item.expiryTime, item.priorEnd != end else { return nil }
         return EventDraft(
-            id: item.transaction.map { .extended(item.lineage, transaction: $0, to: end) }
+            id: item.transaction.map {
+                .extended(item.lineage, transaction: $0, product: item.productName, to: end)
+            }
                 ?? notified("extended", String(end.millisecondsSince1970)),
             event: .extended(.init(from: item.priorEnd, to: end, reason: .deferral))
         )

@@ -3,8 +3,8 @@ import Normalizer
 import WireJSON
 
 // A voided purchase names an order: money, and for a subscription perhaps money of a past period. The purchase shows
-// the effect on access.
-// access, the purchase tells.
+// the effect on access. The order is all that is left to name once Google keeps the purchase no more, so one event reports
+// the refund, and its id has no product. Each item that the order paid for has its own fact.
 extension ResolutionMapping {
     /// The table of voided purchases.
     func voided(_ hint: DeveloperNotification.VoidedPurchaseHint) throws(DeliveryError) -> Normalization {
@@ -40,25 +40,32 @@ extension ResolutionMapping {
         let order = voidedOrder(hint)
         let refundedAt = order?.refund?.time ?? row?.voidedTime ?? eventTime
         let items = try items(answer, token: hint.purchaseToken, .voided(at: refundedAt), voided: row)
-        guard let item = items.first(where: { $0.item.latestSuccessfulOrderID == hint.orderID }) ?? items.first
-        else { return Normalization(noChange: .init(.stale)) }
+        let refunded = Self.refunded(items, by: hint.orderID, order)
+        guard let item = refunded.first else { return Normalization(noChange: .init(.stale)) }
 
-        let isCurrent = item.item.latestSuccessfulOrderID == hint.orderID
-        let endsAccess = isCurrent && item.purchase.state == .expired && !item.isUsedUp
+        let isCurrent = item.transaction == hint.orderID
         // For a purchase that continues, the answer does not show why access stayed. For a replaced one, it does not
         // show if the successor continues the order.
         let affectsCurrentPeriod: Bool? = isCurrent && !item.isUsedUp ? (item.isTakenAway ? true : nil) : false
         let scope = order?.refundScope ?? .full
-        let others = items.filter { $0.lineage != item.lineage }.map { lineage($0, drafts: []) }
+        let isUnderWay = order?.state == .pendingRefund
+        // A hint is no proof of money.
+        let isProven = order?.isPaidInFull != true && !isUnderWay
+        func part(_ other: PlayItem, drafts: [EventDraft] = []) -> LineageDraft {
+            var part = lineage(other, drafts: drafts)
+            if isProven, refunded.contains(where: { $0.lineage == other.lineage }) {
+                part.subject.facts.append(other.refund(by: hint.orderID, scope: scope, at: refundedAt))
+            }
+            return part
+        }
+        let others = items.filter { $0.lineage != item.lineage }.map { part($0) }
         guard order?.isPaidInFull != true else {
-            // A hint is no proof of money.
             return normalization(
                 of: [lineage(item, drafts: [])] + others,
                 environment: item.environment,
                 assertedAt: item.assertedAt
             )
         }
-        let isUnderWay = order?.state == .pendingRefund
         var drafts = [
             isUnderWay
                 ? refundUnderWay(of: item.lineage, transaction: hint.orderID)
@@ -71,27 +78,30 @@ extension ResolutionMapping {
                     affectsCurrentPeriod: affectsCurrentPeriod
                 )
         ]
-        if endsAccess { drafts += SubscriptionMapping(item: item).drafts }
-        var part = lineage(item, drafts: drafts)
-        if !isUnderWay {
-            part.subject.facts.append(
-                .refund(
-                    Fact.RefundState(
-                        transaction: isCurrent ? item.periodName ?? hint.orderID : hint.orderID,
-                        scope: scope,
-                        at: refundedAt,
-                        periodStart: isCurrent ? item.start : nil,
-                        endsAccess: endsAccess
-                    )
-                )
-            )
-        }
+        if item.endsWithRefund(by: hint.orderID) { drafts += SubscriptionMapping(item: item).drafts }
         return normalization(
-            of: [part] + others,
+            of: [part(item, drafts: drafts)] + others,
             environment: item.environment,
             assertedAt: item.assertedAt,
             anomalies: item.purchase.anomalies
         )
+    }
+
+    /// The items whose money an order gave back, of those that it paid for; the one that represents the purchase if the
+    /// purchase has none of them any more.
+    ///
+    /// Google does not name them. Of a purchase that continues, an item that has ended was taken away with its money
+    /// (https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2/revoke, `itemBasedRefund`),
+    /// unless all of the order went back. A sum counts once.
+    private static func refunded(_ items: [PlayItem], by orderID: String, _ order: PlayOrder?) -> [PlayItem] {
+        let current = items.filter { $0.transaction == orderID }
+        let renewed = items.filter { item in
+            item.transaction != orderID && order?.lineItems.contains { $0.productID == item.item.productID } == true
+        }
+        let taken = current.filter { $0.isEndedBesideOthers && !$0.isUsedUp }
+        let refunded = order?.isRefundedInFull == true || taken.isEmpty ? current + renewed : taken
+        guard order?.refundScope == nil, !refunded.isEmpty else { return Array((refunded + items).prefix(1)) }
+        return refunded
     }
 
     /// An order that says that a refund is under way, and not of how much: reported as it is, without a refunded amount.
@@ -296,7 +306,29 @@ extension ResolutionMapping {
     }
 }
 
+extension PlayItem {
+    /// True if access ends with a refund: the order was the last one, and nothing is left of the purchase.
+    fileprivate func endsWithRefund(by orderID: String) -> Bool {
+        transaction == orderID && purchase.state == .expired && !isUsedUp
+    }
+
+    fileprivate func refund(by orderID: String, scope: LifecycleEvent.Refund.Scope, at time: Date) -> Fact {
+        let isCurrent = transaction == orderID
+        return .refund(
+            Fact.RefundState(
+                transaction: isCurrent ? periodName ?? orderID : orderID,
+                scope: scope,
+                at: time,
+                periodStart: isCurrent ? start : nil,
+                endsAccess: endsWithRefund(by: orderID)
+            )
+        )
+    }
+}
+
 extension PlayOrder {
+    fileprivate var isRefundedInFull: Bool { refund != nil || state == .refunded }
+
     /// The refunded part, if the order says that it was not all.
     fileprivate var refundScope: LifecycleEvent.Refund.Scope? {
         guard state == .partiallyRefunded, refund == nil, let amount = sumOfPartialRefunds else { return nil }

@@ -4,14 +4,22 @@ public import FoundationEssentials
 // functions, so that two channels which know the same fact cannot disagree about its name.
 //
 // Times enter a digest in whole seconds: channels that relay a store's time drop its milliseconds.
+//
+// A transaction may pay for several products, each with a period of its own. So what happens to a period is named by the
+// product as well if the store sells in this way. Money goes back for a transaction, so a refund is named by that alone.
 extension EventID {
     /// A period of access began: a start, a renewal, an immediate product change, a resumption.
     ///
     /// - Parameters:
     ///   - lineage: the lineage.
     ///   - transaction: the store's transaction, order or invoice that paid for the period.
-    public static func periodBegan(_ lineage: SubscriptionID, transaction: String) -> EventID {
-        EventID(lineage.scope(of: transaction), .periodBegan, transaction)
+    ///   - product: the product of the period. It counts only in a store that sells several products in one order.
+    public static func periodBegan(
+        _ lineage: SubscriptionID,
+        transaction: String,
+        product: String? = nil
+    ) -> EventID {
+        EventID(lineage.scope(of: transaction), .periodBegan, lineage.item(product, of: transaction))
     }
 
     /// A period of access began, and the store names no transaction for it.
@@ -26,9 +34,15 @@ extension EventID {
     public static func ended(
         _ lineage: SubscriptionID,
         transaction: String,
+        product: String? = nil,
         reason: LifecycleEvent.Expired.Reason = .unknown
     ) -> EventID {
-        EventID(lineage.scope(of: transaction), .ended, transaction, reason.discriminator)
+        EventID(
+            lineage.scope(of: transaction),
+            .ended,
+            lineage.item(product, of: transaction),
+            reason.discriminator
+        )
     }
 
     /// A period of access ended, and the store names no transaction for it.
@@ -92,13 +106,23 @@ extension EventID {
     }
 
     /// The period of a transaction was extended to a later end.
-    public static func extended(_ lineage: SubscriptionID, transaction: String, to end: Date) -> EventID {
-        EventID(lineage.scope(of: transaction), .extended, transaction, end.secondsDiscriminator)
+    public static func extended(
+        _ lineage: SubscriptionID,
+        transaction: String,
+        product: String? = nil,
+        to end: Date
+    ) -> EventID {
+        EventID(
+            lineage.scope(of: transaction),
+            .extended,
+            lineage.item(product, of: transaction),
+            end.secondsDiscriminator
+        )
     }
 
     /// Something that does not renew was bought.
-    public static func purchased(_ lineage: SubscriptionID, transaction: String) -> EventID {
-        EventID(lineage.scope(of: transaction), .purchased, transaction)
+    public static func purchased(_ lineage: SubscriptionID, transaction: String, product: String? = nil) -> EventID {
+        EventID(lineage.scope(of: transaction), .purchased, lineage.item(product, of: transaction))
     }
 
     /// A fact for which channels share no discriminator: renewal intent, billing issues, price changes, pending
@@ -126,8 +150,24 @@ extension SubscriptionID {
     /// first order, and only the order is common to both. Stripe's invoices may pay for several subscriptions, and for
     /// all other stores every channel knows the same lineage.
     package func scope(of transaction: String) -> SubscriptionID {
-        guard store == .playStore, transaction.hasPrefix("GPA.") else { return self }
+        guard isNamed(byOrder: transaction) else { return self }
         return SubscriptionID(store: store, environment: environment, id: "")
+    }
+
+    /// The name of a product's share of a transaction: the transaction itself, unless the store sells several products in
+    /// one order.
+    ///
+    /// It follows from the two alone: a channel that knows one product cannot know which others the order has. A channel may
+    /// leave out the product's plan, and may add the purchase under which the order's time continues: neither is part of it.
+    fileprivate func item(_ product: String?, of transaction: String) -> String {
+        guard isNamed(byOrder: transaction) else { return transaction }
+        let order = String(transaction.paidOrder)
+        guard let item = transaction.itemOfOrder ?? product?.subscriptionFamily, !item.isEmpty else { return order }
+        return order.transaction(ofItem: item)
+    }
+
+    private func isNamed(byOrder transaction: String) -> Bool {
+        store == .playStore && transaction.hasPrefix("GPA.")
     }
 }
 

@@ -28,16 +28,25 @@ extension String {
         utf8.firstIndex(of: UInt8(ascii: ":")).map { String(self[..<$0]) }
     }
 
-    /// The transaction of a further item with this order, which all items share.
+    /// An item's share of this order, which all items have in common.
     package func transaction(ofItem product: String) -> String { "\(self)/\(product)" }
+
+    /// The item whose share of an order this names; nil if it names the order.
+    package var itemOfOrder: String? {
+        let end = utf8.firstIndex(of: UInt8(ascii: "@")) ?? endIndex
+        guard let solidus = utf8[..<end].firstIndex(of: UInt8(ascii: "/")) else { return nil }
+        return String(self[utf8.index(after: solidus)..<end])
+    }
 
     /// The name of an order's period that continues under another purchase token, which the order alone does not name.
     package func goingOn(under token: String) -> String { "\(self)@\(token)" }
 
-    /// The order that paid for a period, even if the name is that of a continuation.
-    package var paidOrder: Substring { prefix { $0 != "@" } }
+    /// The order that paid for a period, even if the name is that of an item's share or of a continuation.
+    package var paidOrder: Substring {
+        self[..<(utf8.firstIndex { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "/") } ?? endIndex)]
+    }
 
-    /// True if it names a continuation of an order's period, and not that period itself.
+    /// True if it names an item's share or a continuation of an order's period, and not that period itself.
     package func goesOn(of order: String) -> Bool { self != order && paidOrder == order }
 
     /// True for the order of a renewal.

@@ -5,6 +5,6 @@ extension String {
 
     /// The product without its base plan.
     package var subscriptionFamily: String {
-        prefix { $0 != ":" }.description
+        utf8.firstIndex(of: UInt8(ascii: ":")).map { String(self[..<$0]) } ?? self
     }
 }

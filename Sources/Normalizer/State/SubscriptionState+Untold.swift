@@ -61,7 +61,7 @@ extension SubscriptionState {
             let start = register.value.start.millisecondsSince1970
             let period = timeline.period(transaction: register.value.transaction, start: start)
             if let period, period.cut?.at != register.value.at.millisecondsSince1970 { continue }
-            amounts.add(register.latest, of: period?.lineages.inOrder.first ?? current)
+            amounts.add(register.latest, period?.fact.product, of: period?.lineages.inOrder.first ?? current)
         }
         for register in refunds.values { amounts.add(register.latest, of: current) }
         for register in purchases.values { amounts.add(register.latest, of: current) }
@@ -127,7 +127,9 @@ private struct Amounts {
     mutating func add(_ period: PeriodTimeline.Period, isFirst: Bool, of lineage: SubscriptionID) {
         let fact = period.fact
         let id =
-            fact.transaction.flatMap { $0.isEmpty ? nil : EventID.periodBegan(lineage, transaction: $0) }
+            fact.transaction.flatMap { name in
+                name.isEmpty ? nil : EventID.periodBegan(lineage, transaction: name, product: fact.product)
+            }
             ?? .periodBegan(lineage, product: fact.product, start: fact.period.start)
         add(
             isFirst
@@ -142,13 +144,14 @@ private struct Amounts {
         )
     }
 
-    mutating func add(_ end: Assertion<Fact.PeriodEnd>, of lineage: SubscriptionID) {
+    mutating func add(_ end: Assertion<Fact.PeriodEnd>, _ product: String?, of lineage: SubscriptionID) {
         // Refunds and replacing periods are reported by themselves.
         guard end.value.reason != .refunded, end.value.reason != .replaced else { return }
         let isPause = end.value.reason == .paused
         let id =
             end.value.transaction.flatMap { name in
-                name.isEmpty ? nil : EventID.ended(lineage, transaction: name, reason: end.value.reason)
+                name.isEmpty
+                    ? nil : EventID.ended(lineage, transaction: name, product: product, reason: end.value.reason)
             } ?? .ended(lineage, periodStart: end.value.start, reason: end.value.reason)
         add(
             isPause ? .paused(.init()) : .expired(.init(reason: end.value.reason)),
@@ -184,7 +187,7 @@ private struct Amounts {
             [.purchase(purchase.value)],
             of: lineage,
             by: purchase.by,
-            id: .purchased(lineage, transaction: transaction),
+            id: .purchased(lineage, transaction: transaction, product: purchase.value.product),
             transaction: transaction,
             at: purchase.value.at
         )

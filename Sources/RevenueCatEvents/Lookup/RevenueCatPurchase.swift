@@ -168,7 +168,7 @@ extension RevenueCatPurchase {
             event = .started(.init(origin: .granted, phase: .promotional, period: granted))
             period = granted
         } else {
-            id = .purchased(purchase.lineage, transaction: purchase.transaction)
+            id = .purchased(purchase.lineage, transaction: purchase.transaction, product: purchase.product)
             event = .oneTimePurchased(detail)
         }
         let subject = EventSubject(

@@ -214,19 +214,9 @@ extension RevenueCatSubscription {
             )
         )
         return envelope.statement(
-            facts(product: product, transaction: transaction(in: lineage), at: date),
+            facts(product: product, transaction: namesCurrentTransaction ? storeIdentifier : nil, at: date),
             about: lineage
         )
-    }
-
-    /// The current transaction as the facts of a lineage name it: an add-on on Google Play shares its order with the base
-    /// product.
-    private func transaction(in lineage: SubscriptionID) -> String? {
-        guard namesCurrentTransaction, let storeIdentifier else { return nil }
-        guard lineage.store == .playStore, let name = product?.id.subscriptionFamily,
-            lineage.id.hasSuffix("".lineage(ofItem: name))
-        else { return storeIdentifier }
-        return storeIdentifier.transaction(ofItem: name)
     }
 
     /// True if the store will try to renew; nil if RevenueCat does not know.

@@ -14,8 +14,6 @@ final class Mapping {
     private let channel: Origin.Channel
     private let evidence: Origin.Evidence
     private let digest: BodyDigest
-    /// The store's order, if the event's transaction is that of one of its items.
-    private let order: String?
 
     init(_ resolved: Authenticated<RevenueCatNotification>) {
         notification = resolved.value
@@ -23,7 +21,6 @@ final class Mapping {
         channel = resolved.channel
         evidence = resolved.evidence
         digest = resolved.bodyDigest
-        order = nil
     }
 
     private init(_ mapping: Mapping, _ notification: RevenueCatNotification) {
@@ -32,7 +29,6 @@ final class Mapping {
         channel = mapping.channel
         evidence = mapping.evidence
         digest = mapping.digest
-        order = mapping.event.transactionID
     }
 
     var event: RevenueCatEvent { notification.webhook.event }
@@ -48,6 +44,10 @@ final class Mapping {
         guard !result.events.contains(where: { $0.kind == .unmapped }) else { return result }
         for item in items.dropFirst() {
             let more = Mapping(self, RevenueCatNotification(notification, event: item)).whole()
+            if notification.webhook.row.isOfOrder {
+                result.furtherStatements += more.statements
+                continue
+            }
             result.events += more.events
             if let statement = more.noChange?.statement { result.furtherStatements.append(statement) }
         }
@@ -131,7 +131,7 @@ extension Mapping {
     ) -> EventSubject {
         EventSubject(
             lineage: purchase.lineage,
-            transaction: order ?? transaction ?? event.transactionID,
+            transaction: transaction ?? event.transactionID,
             account: purchase.account,
             product: purchase.product,
             period: purchase.period,

@@ -160,8 +160,9 @@ extension Mapping {
         let period = ServicePeriod(start: complete.start, end: complete.end)
         return .event(
             EventDraft(
-                id: event.transactionID.map { .extended(lineage, transaction: $0, to: complete.end) }
-                    ?? notifiedID(purchase),
+                id: event.transactionID.map {
+                    .extended(lineage, transaction: $0, product: complete.product, to: complete.end)
+                } ?? notifiedID(purchase),
                 event: .extended(.init(to: complete.end, reason: .unknown))
             ),
             about: subject(purchase, facts: [.period(purchase.fact(period, complete.product))] + purchase.owner)

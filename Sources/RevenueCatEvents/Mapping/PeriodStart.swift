@@ -86,7 +86,7 @@ extension Mapping {
         let terms = RenewalTerms(willRenew: false)
         return .event(
             EventDraft(
-                id: event.transactionID.map { .periodBegan(lineage, transaction: $0) }
+                id: event.transactionID.map { .periodBegan(lineage, transaction: $0, product: product) }
                     ?? .periodBegan(lineage, product: product, start: start),
                 event: .started(.init(origin: .granted, phase: .promotional, period: period)),
                 effectiveAt: start
@@ -126,7 +126,7 @@ extension Mapping {
         }
         return .event(
             EventDraft(
-                id: .purchased(lineage, transaction: transaction),
+                id: .purchased(lineage, transaction: transaction, product: product),
                 event: .oneTimePurchased(detail),
                 effectiveAt: start
             ),

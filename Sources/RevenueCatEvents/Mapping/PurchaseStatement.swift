@@ -104,14 +104,16 @@ struct PurchaseStatement {
     }
 
     func periodBeganID(_ period: Complete) -> EventID {
-        periodTransaction.map { .periodBegan(period.lineage, transaction: $0) }
+        periodTransaction.map { .periodBegan(period.lineage, transaction: $0, product: period.product) }
             ?? .periodBegan(period.lineage, product: period.product, start: period.start)
     }
 
     func endedID(_ lineage: SubscriptionID, _ reason: LifecycleEvent.Expired.Reason) -> EventID {
         // Google Play restores no purchase that was refunded, so every loss of access is the same end.
         let reason = store == .playStore && reason == .refunded ? .unknown : reason
-        if let periodTransaction, !mayBeKept { return .ended(lineage, transaction: periodTransaction, reason: reason) }
+        if let periodTransaction, !mayBeKept {
+            return .ended(lineage, transaction: periodTransaction, product: productName, reason: reason)
+        }
         return .ended(lineage, periodStart: event.purchasedAt ?? end ?? .distantPast, reason: reason)
     }
 

@@ -26,6 +26,9 @@ extension Mapping {
             }
         }
 
+        /// True if it is about the money of an order, whatever products the order paid for: one event reports it.
+        var isOfOrder: Bool { self == .refund }
+
         /// True if access to all products ends with it, however each of them was paid for.
         var endsAllItems: Bool {
             switch self {

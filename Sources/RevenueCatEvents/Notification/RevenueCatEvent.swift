@@ -241,13 +241,13 @@ public struct RevenueCatEvent: Sendable, Hashable {
 extension RevenueCatEvent {
     /// The event for each product of a subscription with add-ons, the base product first; nil for any other event.
     ///
-    /// Add-ons are named as Google's own channel names them: in a lineage of their own, by the order and the product.
+    /// Add-ons are named as Google's own channel names them: each has the order in a lineage of its own.
     var ofItems: [RevenueCatEvent]? {
         guard store == .playStore, let productID else { return nil }
         func isBase(_ item: Item) -> Bool { item.type == "base" || item.productID == productID }
         guard items.contains(where: { !isBase($0) }) else { return nil }
         var base = self
-        if let item = items.first(where: isBase) { base.price(as: item) }
+        if !row.isOfOrder, let item = items.first(where: isBase) { base.price(as: item) }
         // One event for each, under one id.
         var named: Set<String> = []
         return [base]
@@ -261,7 +261,6 @@ extension RevenueCatEvent {
                 // A refund ends all of them, whatever their items still say; their trials end each by itself.
                 let ends = [item.expirationAt, row.endsAllItems ? expirationAt : nil].compactMap(\.self)
                 addOn.expirationAt = ends.min() ?? expirationAt
-                addOn.transactionID = transactionID?.transaction(ofItem: name)
                 addOn.originalTransactionID = (originalTransactionID ?? transactionID)
                     .map { PlayOrderID($0).base.lineage(ofItem: name) }
                 return addOn
@@ -298,8 +297,7 @@ extension RevenueCatEvent {
         guard type == .renewal, let transactionID, let originalTransactionID else { return false }
         guard store == .playStore else { return transactionID == originalTransactionID }
         // That of an add-on has its name behind.
-        let first = PlayOrderID(String(originalTransactionID.prefix { $0 != ":" })).base
-        return transactionID.prefix { $0 != "/" } == first
+        return transactionID == PlayOrderID(String(originalTransactionID.prefix { $0 != ":" })).base
     }
 
     /// Every id of the customer, the one in use first, each once.
