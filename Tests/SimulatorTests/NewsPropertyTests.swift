@@ -177,8 +177,8 @@ struct NewsPropertyTests {
 extension SubscriptionState {
     /// The values of its periods and of the purchase as a whole, without their sources.
     fileprivate var values: [String] {
-        periods.values.map { "\($0.fact)" }.sorted() + ends.values.map { "\($0.value)" }.sorted()
-            + registers.values.map { "\(String(describing: $0.value.intent?.value))" }.sorted()
+        periods.values.map { "\($0.fact)" }.sorted() + ends.all.map { "\($0.value)" }.sorted()
+            + registers.all.map { "\(String(describing: $0.registers.intent?.value))" }.sorted()
     }
 
     fileprivate var withoutReports: SubscriptionState {

@@ -5,6 +5,7 @@
 /// periods, and those that may be about a period of another lineage.
 package struct LineageRegisters: Sendable {
     package typealias Registers = SubscriptionState.Registers
+    package typealias Element = (lineage: SubscriptionID, registers: Registers)
 
     private var table: [SubscriptionID: Shared<Registers>] = [:]
     private var first: SubscriptionID?
@@ -17,7 +18,7 @@ package struct LineageRegisters: Sendable {
     package subscript(lineage: SubscriptionID) -> Registers? { table[lineage]?.value }
 
     package var lineages: some Collection<SubscriptionID> & Sendable { table.keys }
-    var all: some Collection<(lineage: SubscriptionID, registers: Registers)> {
+    package var all: some Collection<Element> {
         table.lazy.map { (lineage: $0.key, registers: $0.value.value) }
     }
     var count: Int { table.count }
@@ -31,13 +32,12 @@ package struct LineageRegisters: Sendable {
     var isStated: Bool { firstStated != nil }
 
     /// The registers that may be about any period of the state, not only about one of their own lineage.
-    var outstanding: some Sequence<(lineage: SubscriptionID, registers: Registers)> {
+    var outstanding: some Sequence<Element> {
         outstandingLineages.lazy.compactMap { lineage in table[lineage].map { (lineage, $0.value) } }
     }
 
     /// The registers of some lineages, and the outstanding ones.
-    func outstanding(and lineages: Set<SubscriptionID>) -> some Sequence<(lineage: SubscriptionID, registers: Registers)>
-    {
+    func outstanding(and lineages: Set<SubscriptionID>) -> some Sequence<Element> {
         lineages.union(outstandingLineages).lazy.compactMap { lineage in table[lineage].map { (lineage, $0.value) } }
     }
 

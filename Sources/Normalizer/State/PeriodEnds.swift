@@ -1,4 +1,4 @@
-/// What was stated of the ends of periods. Of a long history, those are found that may be about the periods from a moment on.
+/// The ends of periods that were stated. Of a long history, those are found that may be about the periods from a moment on.
 package struct PeriodEnds: Sendable {
     package typealias Key = SubscriptionState.PeriodKey
 
@@ -12,7 +12,7 @@ package struct PeriodEnds: Sendable {
 
     package subscript(key: Key) -> Register<Fact.PeriodEnd>? { table[key] }
 
-    var all: some Collection<Register<Fact.PeriodEnd>> { table.values }
+    package var all: some Collection<Register<Fact.PeriodEnd>> { table.values }
     var inOrder: [Register<Fact.PeriodEnd>] { table.valuesInOrder }
     var keysInOrder: [Key] { table.keysInOrder }
     var isEmpty: Bool { table.isEmpty }
@@ -41,8 +41,9 @@ package struct PeriodEnds: Sendable {
     /// The ends that may be about one of some periods: those that name a transaction of theirs, or a start that is not before theirs.
     ///
     /// - Parameter bound: the start of the first of the periods; nil if these are all.
-    func about(_ periods: some Sequence<SubscriptionState.PeriodEntry>, from bound: Int64?) -> [Register<Fact.PeriodEnd>]
-    {
+    func about(_ periods: some Sequence<SubscriptionState.PeriodEntry>, from bound: Int64?) -> [Register<
+        Fact.PeriodEnd
+    >] {
         guard let bound, let order else { return Array(table.values) }
         var keys = unpaid.union(order.keys(from: bound.addingClamped(-ServicePeriod.startTolerance)))
         for period in periods {

@@ -348,7 +348,7 @@ extension SubscriptionState {
     }
 
     func billing(_ timeline: PeriodTimeline) -> Register<Fact.Billing>? {
-        func highest(_ lineages: some Sequence<(lineage: SubscriptionID, registers: Registers)>) -> Register<Fact.Billing>? {
+        func highest(of lineages: some Sequence<LineageRegisters.Element>) -> Register<Fact.Billing>? {
             lineages.compactMap { lineage, registers in
                 guard let billing = registers.charging else { return nil }
                 let subject = timeline.subject(of: billing, lineage: lineage)
@@ -356,10 +356,10 @@ extension SubscriptionState {
             }
             .highest()
         }
-        guard let newest = timeline.newest else { return highest(registers.all) }
-        let known = highest(registers.outstanding(and: newest.lineages))
+        guard let newest = timeline.newest else { return highest(of: registers.all) }
+        let known = highest(of: registers.outstanding(and: newest.lineages))
         // A settled charge of another lineage matters only where it settles one that is outstanding.
-        return known.map { $0.value.status == .settled } ?? true ? known : highest(registers.all)
+        return known.map { $0.value.status == .settled } ?? true ? known : highest(of: registers.all)
     }
 
     func pause(_ timeline: PeriodTimeline) -> Register<Fact.PauseState>? {
