@@ -76,11 +76,6 @@ struct Unhealable: Sendable {
             differences: ["another revoked"]
         ),
         Unhealable(
-            providers: [.google],
-            reason: "The first period is only known from the purchase that took its place.",
-            differences: ["another renewed"]
-        ),
-        Unhealable(
             providers: [.revenuecat],
             reason: "The API states no refund, no transfer, and no change that was taken back.",
             differences: [
