@@ -8,7 +8,7 @@ import Testing
 struct LongHistoryTests {
     private static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "O1")
     private static let day: Int64 = 86_400_000
-    private static let stories: UInt64 = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 100 : 3
+    private static let stories: UInt64 = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 100 : 2
     /// The moment around which the random stories take place.
     private static let origin: Int64 = 1_772_355_600_000
 
