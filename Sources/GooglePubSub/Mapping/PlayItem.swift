@@ -193,26 +193,40 @@ extension PlayItem {
 
     /// The start of the last paid order's period. The purchase does not state it; the order does, and so does the
     /// notification of a charge.
-    var start: Date? {
-        if !isContinued, let stated = orderItem?.servicePeriodStart { return stated }
-        if let known = priorPeriod?.period.start { return known }
+    var start: Date? { knownStart?.date }
+
+    /// True if the start is the moment of the notification, since nothing states it.
+    private var isStartInferred: Bool { knownStart?.isInferred ?? false }
+
+    private var knownStart: (date: Date, isInferred: Bool)? {
+        if !isContinued, let stated = orderItem?.servicePeriodStart { return (stated, false) }
+        if let prior = priorEntry { return (Date(millisecondsSince1970: prior.start), prior.isStartInferred) }
+        let stated: Date?
         switch type {
         // An item that another purchase's order paid for was not charged now, but next to it. An item that ends next to
         // it was not charged.
         case .renewed?, .recovered?:
-            if isEndedBesideOthers { return isRenewalOrder ? nil : isLeftAsItWas ? endBefore : purchase.startTime }
-            if isContinued { return isLeftAsItWas ? endBefore : nil }
-            return statesCharge ? eventTime : nil
+            if isEndedBesideOthers {
+                stated = isRenewalOrder ? nil : isLeftAsItWas ? endBefore : purchase.startTime
+            } else if isContinued {
+                stated = isLeftAsItWas ? endBefore : nil
+            } else {
+                return statesCharge ? (eventTime, true) : nil
+            }
         // No charge: a first period keeps its start. The start of a later one is not stated, so the new end must hold.
         case .deferred? where isRenewalOrder:
-            return statesCharge ? eventTime : nil
+            return statesCharge ? (eventTime, true) : nil
         // The rest of the purchase before continues under this one: until its date, or as it is.
         case .purchased? where isLeftAsItWas:
-            return eventTime
+            return (eventTime, true)
         default:
-            if isLeftAsItWas { return endBefore }
-            return isRenewalOrder || isContinued || item.deferredReplacement != nil ? nil : purchase.startTime
+            if isLeftAsItWas {
+                stated = endBefore
+            } else {
+                stated = isRenewalOrder || isContinued || item.deferredReplacement != nil ? nil : purchase.startTime
+            }
         }
+        return stated.map { ($0, false) }
     }
 
     /// The end of the purchase that this one continues.
@@ -516,7 +530,8 @@ extension PlayItem {
                         product: productName,
                         phase: phase,
                         transaction: periodName,
-                        isProvisional: !isPeriodStated
+                        isProvisional: !isPeriodStated,
+                        isStartInferred: isPeriodStated && isStartInferred
                     )
                 )
             )

@@ -74,6 +74,9 @@ extension Fact {
         /// True if it is only inferred from a statement about something else, such as an end or a failed charge. Any
         /// statement of the period itself takes its place, also an earlier one.
         public var isProvisional: Bool
+        /// True if the start of ``period`` is not stated, and is the moment of the statement in its place. A statement of the
+        /// start takes its place, also an earlier one.
+        public var isStartInferred: Bool
         /// The commitment to several payments that it is paid under.
         public var commitment: Optional<Commitment>
         /// True if its ``item`` is billed in another rhythm than the main product. Then its period stands by itself, and runs
@@ -89,6 +92,7 @@ extension Fact {
             item: String? = nil,
             ownership: Ownership = .purchased,
             isProvisional: Bool = false,
+            isStartInferred: Bool = false,
             commitment: Commitment? = nil,
             isBeside: Bool = false
         ) {
@@ -99,6 +103,7 @@ extension Fact {
             self.item = item
             self.ownership = ownership
             self.isProvisional = isProvisional
+            self.isStartInferred = isStartInferred
             self.commitment = commitment
             self.isBeside = isBeside
         }
@@ -106,10 +111,11 @@ extension Fact {
         private enum CodingKeys: String, CodingKey {
             case period, product, phase, transaction, item, ownership, commitment
             case isProvisional = "provisional"
+            case isStartInferred = "start_inferred"
             case isBeside = "beside"
         }
 
-        /// Reads the fact; an absent `provisional` or `beside` is false.
+        /// Reads the fact; an absent `provisional`, `start_inferred` or `beside` is false.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             period = try container.decode(ServicePeriod.self, forKey: .period)
@@ -119,11 +125,12 @@ extension Fact {
             item = try container.decodeIfPresent(String.self, forKey: .item)
             ownership = try container.decode(Ownership.self, forKey: .ownership)
             isProvisional = try container.decodeIfPresent(Bool.self, forKey: .isProvisional) ?? false
+            isStartInferred = try container.decodeIfPresent(Bool.self, forKey: .isStartInferred) ?? false
             commitment = try container.decodeIfPresent(Commitment.self, forKey: .commitment)
             isBeside = try container.decodeIfPresent(Bool.self, forKey: .isBeside) ?? false
         }
 
-        /// Writes the fact; `provisional` and `beside` are left out where they are false.
+        /// Writes the fact; `provisional`, `start_inferred` and `beside` are left out where they are false.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(period, forKey: .period)
@@ -133,6 +140,7 @@ extension Fact {
             try container.encodeIfPresent(item, forKey: .item)
             try container.encode(ownership, forKey: .ownership)
             if isProvisional { try container.encode(true, forKey: .isProvisional) }
+            if isStartInferred { try container.encode(true, forKey: .isStartInferred) }
             try container.encodeIfPresent(commitment, forKey: .commitment)
             if isBeside { try container.encode(true, forKey: .isBeside) }
         }

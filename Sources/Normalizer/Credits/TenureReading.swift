@@ -25,9 +25,7 @@ struct TenureReading {
         let charges = ChargeIndex(state, timeline)
         let refunds = Self.refunds(of: state, timeline)
         let switches = Self.switches(of: state, timeline)
-        for (index, stated) in timeline.periods.enumerated() where stated.accessEnd > stated.start {
-            var period = stated
-            period.start = stated.knownStart
+        for (index, period) in timeline.periods.enumerated() where period.accessEnd > period.start {
             guard let lineage = period.lineages.min(by: { $0.description < $1.description }) else { continue }
             let rules = lineage.store.rules
             let payment = charges.payment(of: period, rules)

@@ -2,7 +2,7 @@
 // steps that are kept.
 extension PeriodTimeline {
     /// The periods that have begun by a moment, and gave access at any time.
-    func begun(by time: Int64) -> [Period] { periods.filter { $0.knownStart <= time && !$0.neverGave } }
+    func begun(by time: Int64) -> [Period] { periods.filter { $0.start <= time && !$0.neverGave } }
 
     /// Why access to a period stopped, or that it came back (nil), and when.
     struct Step {
@@ -16,7 +16,7 @@ extension PeriodTimeline {
     func step(of period: Period, at time: Int64, in state: SubscriptionState) -> Step? {
         var steps: [Step] = state.interruptions.compactMap { step in
             let at = step.value.at.millisecondsSince1970
-            guard period.knownStart <= at, at <= time else { return nil }
+            guard period.start <= at, at <= time else { return nil }
             return Step(reason: step.value.reason, at: at, by: step.by)
         }
         for (lineage, registers) in state.registers.outstanding {

@@ -5,6 +5,7 @@ extension SubscriptionState {
     package struct PeriodEntry: Hashable, Sendable, Codable {
         private final class Contents: Sendable {
             let statement: Register<Fact.Period>
+            let startStatement: Assertion<Fact.Period>?
             let firstStated: Int64?
             let lineages: Set<SubscriptionID>
             let products: [String: Int64]?
@@ -13,6 +14,7 @@ extension SubscriptionState {
 
             init(
                 _ statement: Register<Fact.Period>,
+                startStatement: Assertion<Fact.Period>? = nil,
                 firstStated: Int64?,
                 lineages: Set<SubscriptionID>,
                 products: [String: Int64]? = nil,
@@ -20,6 +22,7 @@ extension SubscriptionState {
                 paidPhase: Phase?
             ) {
                 self.statement = statement
+                self.startStatement = startStatement
                 self.firstStated = firstStated
                 self.lineages = lineages
                 self.products = products
@@ -31,10 +34,27 @@ extension SubscriptionState {
         private var contents: Contents
 
         package var statement: Register<Fact.Period> { contents.statement }
-        /// The last statement of it, with the terms that its payment shows: a store may not state the price of a
-        /// period.
+        /// The statement that its start is read from: the last one that states it, else the one with the earliest moment in its
+        /// place. Nil if the period is only inferred.
+        private var startStatement: Assertion<Fact.Period>? {
+            let latest = contents.statement.latest
+            return contents.startStatement ?? (latest.value.isProvisional ? nil : latest)
+        }
+
+        /// When it began, as far as is known.
+        package var start: Int64 { (startStatement ?? contents.statement.latest).value.period.startMilliseconds }
+
+        /// True if no statement of it states its start.
+        package var isStartInferred: Bool { startStatement?.value.isStartInferred ?? true }
+
+        /// The last statement of it, with its start, and with the terms that its payment shows: a store may not state the
+        /// price of a period.
         package var fact: Fact.Period {
             var fact = contents.statement.latest.value
+            if contents.startStatement != nil {
+                let start = min(start, fact.period.endMilliseconds)
+                fact.period = ServicePeriod(start: Date(millisecondsSince1970: start), end: fact.period.end)
+            }
             if let paid = contents.paidPhase, fact.phase == .regular { fact.phase = paid }
             return fact
         }
@@ -74,6 +94,7 @@ extension SubscriptionState {
             var entry = self
             entry.contents = Contents(
                 Register(assertion),
+                startStatement: contents.startStatement,
                 firstStated: firstStated,
                 lineages: lineages,
                 paidPhase: contents.paidPhase
@@ -85,6 +106,14 @@ extension SubscriptionState {
             if contents === other.contents { return }
             var statement = contents.statement
             statement.merge(other.statement)
+            // Kept only where the last statement does not say it.
+            var startStatement: Assertion<Fact.Period>?
+            if statement.latest.value.isStartInferred {
+                let known = [self.startStatement, other.startStatement].compactMap(\.self).max {
+                    $0.yieldsStart(to: $1)
+                }
+                startStatement = known == statement.latest ? nil : known
+            }
             let firstStated = [firstStated, other.firstStated].compactMap(\.self).min()
             let lineages = contents.lineages.union(other.lineages)
             let products = products.merging(other.products, uniquingKeysWith: min)
@@ -100,13 +129,15 @@ extension SubscriptionState {
             // A price of the beginning before one of later on, for one rule.
             let paidPhase = [contents.paidPhase, other.contents.paidPhase].compactMap(\.self)
                 .min { $0.rawValue < $1.rawValue }
-            if statement == contents.statement, firstStated == contents.firstStated, lineages == contents.lineages,
-                several == contents.products, severalPhases == contents.phases, paidPhase == contents.paidPhase
+            if statement == contents.statement, startStatement == contents.startStatement,
+                firstStated == contents.firstStated, lineages == contents.lineages, several == contents.products,
+                severalPhases == contents.phases, paidPhase == contents.paidPhase
             {
                 return
             }
             contents = Contents(
                 statement,
+                startStatement: startStatement,
                 firstStated: firstStated,
                 lineages: lineages,
                 products: several,
@@ -137,6 +168,7 @@ extension SubscriptionState {
 
         private enum CodingKeys: String, CodingKey {
             case statement, lineages, products, phases
+            case startStatement = "start_statement"
             case firstStatedAt = "first_stated_at"
             case paidPhase = "paid_phase"
         }
@@ -147,6 +179,7 @@ extension SubscriptionState {
             let phases = try container.decodeIfPresent([StatedPhase].self, forKey: .phases) ?? []
             contents = Contents(
                 try container.decode(Register<Fact.Period>.self, forKey: .statement),
+                startStatement: try container.decodeIfPresent(Assertion<Fact.Period>.self, forKey: .startStatement),
                 firstStated: try container.decodeIfPresent(EventTime.self, forKey: .firstStatedAt)?.milliseconds,
                 lineages: Set(try container.decode([SubscriptionID].self, forKey: .lineages)),
                 products: products.count < 2
@@ -168,6 +201,7 @@ extension SubscriptionState {
         package func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(statement, forKey: .statement)
+            try container.encodeIfPresent(contents.startStatement, forKey: .startStatement)
             let firstStatedAt = firstStated.map { EventTime(wrappedValue: Date(millisecondsSince1970: $0)) }
             try container.encodeIfPresent(firstStatedAt, forKey: .firstStatedAt)
             try container.encode(lineages.inOrder, forKey: .lineages)
@@ -187,7 +221,8 @@ extension SubscriptionState {
         package static func == (lhs: PeriodEntry, rhs: PeriodEntry) -> Bool {
             lhs.contents === rhs.contents
                 || (lhs.firstStated == rhs.firstStated && lhs.statement == rhs.statement
-                    && lhs.lineages == rhs.lineages && lhs.contents.products == rhs.contents.products
+                    && lhs.contents.startStatement == rhs.contents.startStatement && lhs.lineages == rhs.lineages
+                    && lhs.contents.products == rhs.contents.products
                     && lhs.contents.phases == rhs.contents.phases
                     && lhs.contents.paidPhase == rhs.contents.paidPhase)
         }

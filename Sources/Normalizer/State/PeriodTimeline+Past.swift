@@ -11,7 +11,7 @@ extension PeriodTimeline {
 
     mutating func applyInterruptions(of state: SubscriptionState) {
         let steps = Dictionary(grouping: state.interruptions) { $0.value.start.millisecondsSince1970 }
-        let placed = state.interruptions.filter(\.by.provider.rules.guessesStarts)
+        let placed = state.interruptions.filter(\.by.provider.rules.omitsStarts)
         for index in periods.indices {
             let named = (steps[periods[index].start] ?? []).filter { !placed.contains($0) }
             let steps = named + placed.filter { isWithin(index, $0.value) }
@@ -26,7 +26,7 @@ extension PeriodTimeline {
     /// True if a step was taken while a period ran. A store that does not state when a period began cannot name it by its start.
     private func isWithin(_ index: Int, _ step: Fact.Interruption) -> Bool {
         let at = step.at.millisecondsSince1970
-        return !periods[index].fact.isProvisional && periods[index].knownStart <= at && at < periods[index].end
+        return !periods[index].fact.isProvisional && periods[index].start <= at && at < periods[index].end
     }
 
     /// The time in which a charge was tried again without access, if the period that was paid for in the end is dated back to before
@@ -152,9 +152,9 @@ extension PeriodTimeline.Period {
 
     /// The times in which it gave access, by what held then.
     var given: [(start: Int64, end: Int64)] {
-        guard hasSteps else { return accessEnd > start ? [(knownStart, accessEnd)] : [] }
+        guard hasSteps else { return accessEnd > start ? [(start, accessEnd)] : [] }
         var given: [(start: Int64, end: Int64)] = []
-        var from = knownStart
+        var from = start
         let last = max(accessEnd, min(givenUntil ?? .min, end))
         for gap in gaps.sorted(by: { $0.from < $1.from }) {
             if from < gap.from { given.append((from, min(gap.from, last))) }

@@ -82,20 +82,6 @@ struct PeriodTimeline {
         /// True if an end says that the period was not paid for as it began, and not that it ended before its time.
         func isUnpaid(by cut: Cut) -> Bool { cut.reason == .billing && cut.at <= start }
 
-        /// When it began, as far as is known. Where the start is the time of a statement about something else, the period had begun when
-        /// the store spoke of it first. It is, where the store spoke of the period longer before than it charges ahead, or speaks of the
-        /// start as of now.
-        var knownStart: Int64 {
-            guard let firstStated, firstStated < start, start <= by.milliseconds, by.provider.rules.guessesStarts else {
-                return start
-            }
-            let isGuess = start - firstStated > Self.longestAhead || by.milliseconds - start <= Self.longestAnswer
-            return isGuess ? firstStated : start
-        }
-
-        private static let longestAhead: Int64 = 86_400_000
-        private static let longestAnswer: Int64 = 60_000
-
         /// True if it is more of what another was paid for in advance.
         func tops(up other: Period) -> Bool { fact.phase == .prepaid && other.fact.phase == .prepaid }
 
@@ -126,8 +112,7 @@ struct PeriodTimeline {
         var chargesAhead: Int64? { lineages.lazy.compactMap(\.store.rules.chargesAhead).first }
 
         func grants(at time: Int64) -> Bool {
-            guard start > time else { return time < accessEnd }
-            return knownStart <= time && accessEnd > start
+            start <= time && time < accessEnd
         }
 
         /// True if it continues next to a period that begins at a moment: it was neither replaced nor ended.

@@ -345,6 +345,15 @@ extension Fact.Period: Assertable {
     package func means(_ other: Self) -> Bool { self == other || isProvisional && other.isProvisional }
 }
 
+extension Assertion<Fact.Period> {
+    /// True if the start of a period is read from another statement of it, and not from this one. This is a total order.
+    func yieldsStart(to other: Self) -> Bool {
+        if value.isStartInferred != other.value.isStartInferred { return value.isStartInferred }
+        let (start, moment) = (value.period.startMilliseconds, other.value.period.startMilliseconds)
+        return value.isStartInferred && start != moment ? start > moment : precedes(other)
+    }
+}
+
 extension Fact.PeriodEnd: Assertable {
     package var precedence: Int { 7 }
 

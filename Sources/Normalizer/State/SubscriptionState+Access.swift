@@ -36,7 +36,7 @@ extension SubscriptionState {
     func nextTransition(after time: Int64, _ timeline: PeriodTimeline) -> Int64? {
         var moments: [Int64] = []
         for period in timeline.periods where period.accessEnd > period.start && period.accessEnd > time {
-            moments.append(period.knownStart)
+            moments.append(period.start)
             moments.append(period.accessEnd)
             if period.end < period.accessEnd { moments.append(period.end) }
             for gap in period.gaps { moments += [gap.from, gap.until] }

@@ -38,9 +38,9 @@ package struct StoreRules: Hashable, Sendable {
     /// True if the product may change in the middle of a period that continues.
     package var switchesWithinPeriods = false
 
-    /// True if the store does not state when a renewed period began. A statement about something else then gives the period
-    /// the time of that statement as its start.
-    package var guessesStarts = false
+    /// True if the store does not state when a renewed period began. A step within the period cannot name it by its start then,
+    /// and is placed by its own time.
+    package var omitsStarts = false
 
     /// True if every refund has a name of its own, so that a second refund of one payment is another refund and not the
     /// first one reported again.
@@ -130,7 +130,7 @@ extension StoreRules {
 
     /// Google Play.
     ///
-    /// - `guessesStarts`: a purchase has the end of its period, and the start of the first one only.
+    /// - `omitsStarts`: a purchase has the end of its period, and the start of the first one only.
     ///   https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2
     /// - `changesUnderNewName`: a change of plan makes a new purchase with a new token and a new order.
     ///   https://developer.android.com/google/play/billing/subscriptions#change
@@ -150,7 +150,7 @@ extension StoreRules {
     /// - `troubleWithoutGrace`: an account hold follows a failed charge.
     ///   https://developer.android.com/google/play/billing/subscriptions#account-hold
     static let playStore = StoreRules(
-        guessesStarts: true,
+        omitsStarts: true,
         changesUnderNewName: true,
         ordersSpanNames: true,
         namesItemsByPurchase: true,
