@@ -8,7 +8,7 @@ import Testing
 @Suite("Truth")
 struct TruthTests {
     /// A few lives in the ordinary run, many in the long one.
-    static let count: UInt64 = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 400 : 8
+    static let count: UInt64 = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 400 : 4
 
     @Test("access, product, renewal and credits are what the customer paid for", arguments: Story.providers)
     func walks(_ provider: Provider) async throws {
@@ -149,6 +149,18 @@ extension TruthTests {
         for isRare in [false, true] {
             try await walk(provider, isRare: isRare) { try await Self.asking($0, $1, looking) }
         }
+    }
+
+    /// In the first a deferral follows a renewal that was charged ahead; in the second a revocation ends what continued of a purchase
+    /// that was replaced.
+    @Test(
+        "also where a deferral states no start, and where two ends are of one start",
+        arguments: [54, 260] as [UInt64]
+    )
+    func questionsOfRareLives(_ seed: UInt64) async throws {
+        let simulator = try #require(try Simulators.all.get().first { $0.provider == .google })
+        let walk = RandomWalk(.google, seed: seed, steps: 14, isRare: false)
+        #expect(try await Self.asking(walk, simulator, .after) == nil)
     }
 
     /// Of a refund that a new purchase follows, the purchases say nothing.

@@ -91,7 +91,11 @@ extension PeriodTimeline {
     fileprivate func contains(_ subject: Report.Subject, at index: Int) -> Bool {
         guard let start = subject.start else { return subject.transaction == nil }
         let distance = start - periods[index].start
-        if distance == 0 { return true }
+        if distance == 0 {
+            guard subject.topic.isOfBeginning, subject.transaction != nil else { return true }
+            // The rest of a purchase that was replaced begins when the end of that purchase is dated. The name decides.
+            return (self.index(of: subject) ?? index) == index
+        }
         guard !subject.topic.isOfBeginning else {
             // Beginnings, renewals and ends are distinguished by the name of their period, if it has one.
             let isNamed = subject.transaction != nil && periods[index].transaction != nil
