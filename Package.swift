@@ -386,6 +386,14 @@ if Context.environment["LIFECYCLE_FUZZ"] != nil {
     package.products.append(.library(name: "FuzzTargets", targets: ["FuzzTargets"]))
 }
 
+// `Scripts/test` sets this: its walks take thousands of lives through these. No client sets it.
+if Context.environment["LIFECYCLE_OPTIMIZED"] != nil {
+    let optimized = ["JSONWebSignature", "LifecycleEvents", "Normalizer", "SignatureCore", "WireJSON"]
+    for target in package.targets where optimized.contains(target.name) {
+        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"])]
+    }
+}
+
 // `LIFECYCLE_TESTS=StripeTests,NormalizerTests swift test` builds and runs these alone, while you work on one module.
 if let names = Context.environment["LIFECYCLE_TESTS"]?.split(separator: ",").map(String.init) {
     package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
