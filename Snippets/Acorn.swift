@@ -50,7 +50,7 @@ struct AcornAdapter: ProviderAdapter {
         )
         var facts: [Fact] = []
         if value.type == "subscription.began" {
-            id = .periodBegan(lineage, transaction: value.invoice)
+            id = .periodBegan(lineage, transaction: value.invoice, product: "acorns")
             event = .started(.init(origin: .new, phase: .regular, period: period))
             facts = [.period(.init(period, product: "acorns", phase: .regular, transaction: value.invoice))]
         }

@@ -52,7 +52,7 @@ struct JournalHistory {
             : .renewed(.init(cause: .scheduled, phase: .regular, period: period))
         return Normalization([
             self.event(
-                .periodBegan(lineage, transaction: transaction),
+                .periodBegan(lineage, transaction: transaction, product: product),
                 event,
                 lineage,
                 at: begin,

@@ -33,7 +33,7 @@ struct JournalCommandTests {
     /// A month that an event tells, and one that is stated without an event.
     private static let log: Data = {
         let event = NormalizedEvent(
-            id: .periodBegan(lineage, transaction: "in_0"),
+            id: .periodBegan(lineage, transaction: "in_0", product: "pro"),
             event: .started(
                 .init(
                     origin: .new,

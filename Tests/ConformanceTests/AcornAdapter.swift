@@ -121,11 +121,11 @@ struct AcornAdapter: ProviderAdapter {
         switch value.type {
         case "began":
             event = .started(.init(origin: .new, phase: .regular, period: period))
-            id = .periodBegan(lineage, transaction: value.invoice)
+            id = .periodBegan(lineage, transaction: value.invoice, product: "acorns")
             facts = [.period(.init(period, product: "acorns", phase: .regular, transaction: value.invoice))]
         case "ended":
             event = .expired(.init(reason: .customer))
-            id = .ended(lineage, transaction: value.invoice)
+            id = .ended(lineage, transaction: value.invoice, product: "acorns")
             facts = [
                 .periodEnded(
                     .init(start: period.start, transaction: value.invoice, at: period.start, reason: .customer)

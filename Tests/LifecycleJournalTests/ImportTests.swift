@@ -37,7 +37,7 @@ struct ImportTests {
             return .stated([
                 Normalization([
                     NormalizedEvent(
-                        id: .periodBegan(lineage, transaction: "t\(number)"),
+                        id: .periodBegan(lineage, transaction: "t\(number)", product: "pro"),
                         event: .started(.init(origin: .new, phase: .regular, period: period)),
                         provider: .apple,
                         store: .appStore,

@@ -123,7 +123,7 @@ struct AccountStories {
             store: store,
             by: provider,
             product: PurchasedProduct(id: product),
-            id: name.map { .periodBegan(id, transaction: $0) },
+            id: name.map { .periodBegan(id, transaction: $0, product: product) },
             [
                 .period(
                     .init(period, product: product, phase: .regular, transaction: factTransaction ?? name)
@@ -228,7 +228,7 @@ struct AccountStories {
                 at: days,
                 by: provider,
                 product: PurchasedProduct(id: "coins"),
-                id: .purchased(id, transaction: "c1"),
+                id: .purchased(id, transaction: "c1", product: "coins"),
                 [.purchase(.init(transaction: "c1", product: "coins", purchase: purchase, at: Self.day(0)))]
             )
         }

@@ -18,7 +18,7 @@ struct LogLineTests {
     }
 
     private static let started = NormalizedEvent(
-        id: .periodBegan(lineage, transaction: "in_1"),
+        id: .periodBegan(lineage, transaction: "in_1", product: "pro"),
         event: .started(.init(origin: .new, phase: .regular, period: period(0))),
         provider: .stripe,
         store: .stripe,

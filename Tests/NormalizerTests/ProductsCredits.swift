@@ -26,7 +26,7 @@ struct ProductsCredits {
     ) -> NormalizedEvent {
         let id: EventID =
             switch event {
-            case .started, .renewed: .periodBegan(lineage, transaction: name)
+            case .started, .renewed: .periodBegan(lineage, transaction: name, product: product)
             default: .notified(lineage, by: .apple, notification: "\(event.kind)-\(name)")
             }
         return NormalizedEvent(

@@ -260,7 +260,7 @@ struct StateEarlyRenewal {
         let early = statement([.period(Self.next)], at: day(30.5))
         let applied = state.apply(
             NormalizedEvent(
-                id: .periodBegan(lineage, transaction: "t2"),
+                id: .periodBegan(lineage, transaction: "t2", product: Self.next.product),
                 event: .renewed(.init(cause: .scheduled, phase: .regular, period: Self.next.period)),
                 provider: .apple,
                 store: .appStore,

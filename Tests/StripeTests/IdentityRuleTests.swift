@@ -36,7 +36,7 @@ struct IdentityRuleTests {
         case .productChangeReverted(let change):
             return .changeReverted(lineage, product: change.toBasePlan ?? change.to, at: date(change))
         case .oneTimePurchased:
-            return event.transaction.map { .purchased(lineage, transaction: $0) }
+            return event.transaction.map { .purchased(lineage, transaction: $0, product: event.product?.id) }
         default:
             return nil
         }

@@ -128,7 +128,7 @@ struct StateBenchmark {
             reason: .customer
         )
         return NormalizedEvent(
-            id: .periodBegan(lineage, transaction: "\(index)"),
+            id: .periodBegan(lineage, transaction: "\(index)", product: "pro"),
             event: .renewed(.init(cause: .scheduled, phase: .regular, period: period, price: price)),
             provider: .apple,
             store: .appStore,

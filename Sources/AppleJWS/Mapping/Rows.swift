@@ -157,7 +157,11 @@ extension NotificationMapping {
     /// The subtype gives the reason; without one, `expirationIntent` does.
     private func expired(_ snapshot: AppleSnapshot) -> EventDraft {
         EventDraft(
-            id: .ended(snapshot.lineage, transaction: snapshot.transaction.transactionID),
+            id: .ended(
+                snapshot.lineage,
+                transaction: snapshot.transaction.transactionID,
+                product: snapshot.productName
+            ),
             event: .expired(.init(reason: snapshot.expiryReason(subtype: notification.subtype))),
             occurredAt: snapshot.expiredAt
         )
@@ -248,7 +252,11 @@ extension NotificationMapping {
             }
             guard let offer = snapshot.offer else { return unmapped }
             return EventDraft(
-                id: .periodBegan(snapshot.lineage, transaction: snapshot.transaction.transactionID),
+                id: .periodBegan(
+                    snapshot.lineage,
+                    transaction: snapshot.transaction.transactionID,
+                    product: snapshot.productName
+                ),
                 event: .offerRedeemed(.init(offer: offer, period: snapshot.period)),
                 occurredAt: snapshot.beganAt
             )
@@ -351,7 +359,12 @@ extension NotificationMapping {
         let snapshot = try requiredSubscription()
         let end = snapshot.transaction.expiresDate ?? notification.signedDate
         return EventDraft(
-            id: .extended(snapshot.lineage, transaction: snapshot.transaction.transactionID, to: end),
+            id: .extended(
+                snapshot.lineage,
+                transaction: snapshot.transaction.transactionID,
+                product: snapshot.productName,
+                to: end
+            ),
             event: .extended(.init(to: end, reason: .developer))
         )
     }

@@ -23,7 +23,7 @@ extension AppleSnapshot {
 
     private func periodBegan(_ event: LifecycleEvent) -> EventDraft {
         EventDraft(
-            id: .periodBegan(lineage, transaction: transaction.transactionID),
+            id: .periodBegan(lineage, transaction: transaction.transactionID, product: productName),
             event: event,
             occurredAt: beganAt
         )
@@ -55,7 +55,7 @@ extension AppleSnapshot {
 
     var oneTimePurchased: EventDraft {
         EventDraft(
-            id: .purchased(lineage, transaction: purchaseID),
+            id: .purchased(lineage, transaction: purchaseID, product: productName),
             event: .oneTimePurchased(oneTimePurchase),
             occurredAt: beganAt
         )
@@ -63,7 +63,7 @@ extension AppleSnapshot {
 
     var revoked: EventDraft {
         EventDraft(
-            id: .ended(lineage, transaction: purchaseID),
+            id: .ended(lineage, transaction: purchaseID, product: productName),
             event: .revoked(.init(reason: .familySharingEnded)),
             occurredAt: transaction.revocationDate
         )

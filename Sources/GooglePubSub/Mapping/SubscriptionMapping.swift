@@ -120,7 +120,7 @@ extension SubscriptionMapping {
     func endedID(_ reason: LifecycleEvent.Expired.Reason) -> EventID {
         guard let transaction = item.transaction else {
             // A purchase without a paid order has but one period.
-            return .ended(item.lineage, transaction: "", reason: reason)
+            return .ended(item.lineage, transaction: "", product: item.productName, reason: reason)
         }
         return .ended(item.lineage, transaction: transaction, product: item.productName, reason: reason)
     }

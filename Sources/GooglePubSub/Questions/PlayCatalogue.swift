@@ -87,7 +87,7 @@ extension GooglePlayAdapter {
         for product in known.products.values.sorted(by: { $0.id < $1.id }) {
             let rank = PlayCatalogue.Rank(group: product.group, level: product.level)
             ranks[product.id] = rank
-            let subscription = String(product.id.prefix { $0 != ":" })
+            let subscription = product.id.subscriptionFamily
             ranks[subscription] = ranks[subscription] ?? rank
         }
         var read = try await catalogue(of: packageName, ranks: ranks)

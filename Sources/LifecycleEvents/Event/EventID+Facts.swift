@@ -13,11 +13,12 @@ extension EventID {
     /// - Parameters:
     ///   - lineage: the lineage.
     ///   - transaction: the store's transaction, order or invoice that paid for the period.
-    ///   - product: the product of the period. It counts only in a store that sells several products in one order.
+    ///   - product: the product of the period; nil if it is unknown. It counts only in a store that sells several products in one
+    ///     order. It has no default there or in the functions below: an adapter that left it out would get the name of an order.
     public static func periodBegan(
         _ lineage: SubscriptionID,
         transaction: String,
-        product: String? = nil
+        product: String?
     ) -> EventID {
         EventID(lineage.scope(of: transaction), .periodBegan, lineage.item(product, of: transaction))
     }
@@ -34,7 +35,7 @@ extension EventID {
     public static func ended(
         _ lineage: SubscriptionID,
         transaction: String,
-        product: String? = nil,
+        product: String?,
         reason: LifecycleEvent.Expired.Reason = .unknown
     ) -> EventID {
         EventID(
@@ -109,7 +110,7 @@ extension EventID {
     public static func extended(
         _ lineage: SubscriptionID,
         transaction: String,
-        product: String? = nil,
+        product: String?,
         to end: Date
     ) -> EventID {
         EventID(
@@ -121,7 +122,7 @@ extension EventID {
     }
 
     /// Something that does not renew was bought.
-    public static func purchased(_ lineage: SubscriptionID, transaction: String, product: String? = nil) -> EventID {
+    public static func purchased(_ lineage: SubscriptionID, transaction: String, product: String?) -> EventID {
         EventID(lineage.scope(of: transaction), .purchased, lineage.item(product, of: transaction))
     }
 

@@ -164,7 +164,7 @@ extension RevenueCatPurchase {
         if isGrant {
             guard knowsEnd else { return nil }
             let granted = ServicePeriod(start: purchase.at, end: expiresAt)
-            id = .periodBegan(purchase.lineage, transaction: purchase.transaction)
+            id = .periodBegan(purchase.lineage, transaction: purchase.transaction, product: purchase.product)
             event = .started(.init(origin: .granted, phase: .promotional, period: granted))
             period = granted
         } else {

@@ -143,7 +143,7 @@ extension Mapping {
         if let price { facts.append(.charge(Fact.Charge(transaction: sale.transaction, price: price, at: time.date))) }
         if let link = sale.link { facts.append(.link(link)) }
         return event(
-            .purchased(sale.lineage, transaction: sale.transaction),
+            .purchased(sale.lineage, transaction: sale.transaction, product: product),
             .oneTimePurchased(detail),
             EventSubject(
                 lineage: sale.lineage,

@@ -548,7 +548,12 @@ extension Mapping {
         }
         events.append(
             event(
-                .extended(lineage, transaction: "period/\(span.start.wholeSeconds)", to: to.date),
+                .extended(
+                    lineage,
+                    transaction: "period/\(span.start.wholeSeconds)",
+                    product: span.product,
+                    to: to.date
+                ),
                 .extended(LifecycleEvent.Extension(from: from.date, to: to.date, reason: .developer)),
                 subject,
                 effectiveAt: from
