@@ -55,9 +55,11 @@ struct SuccessionTests {
         webhook("INITIAL_PURCHASE", at: t0 + 5000, Period(t0, t1, "GPA.1"), product: "basic")
     }
 
-    private func played(_ events: [TrapTests.Event]) throws -> AccountLedger {
+    private func played(_ events: [TrapTests.Event], catalog: ProductCatalog? = nil) throws -> AccountLedger {
         var ledger = AccountLedger()
-        for event in events { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
+        for event in events {
+            for event in try traps.normalization(event).events { _ = ledger.apply(event, catalog: catalog) }
+        }
         return ledger
     }
 
@@ -117,6 +119,7 @@ struct SuccessionTests {
     static let policy = CreditPolicy([
         "basic": .init(credits: 200, price: Money(ExactDecimal(10), "USD")),
         "pro": .init(credits: 500, price: Money(ExactDecimal(20), "USD")),
+        "music": .init(credits: 50, price: Money(ExactDecimal(10), "USD")),
     ])
 
     private func balance(_ webhooks: [TrapTests.Event], at moment: Int64) throws -> Int64 {
@@ -162,5 +165,84 @@ struct SuccessionTests {
         foreign.members["original_app_user_id"] = "u9"
         foreign.members["aliases"] = [.string("u9")]
         #expect(try played([purchase, upgrade[0], foreign, upgrade[2]]).states.count == 2)
+    }
+
+    // MARK: Something else at nearly the same time
+
+    private func music(at moment: Int64, product: String = "music", order: String = "GPA.9") -> TrapTests.Event {
+        webhook("INITIAL_PURCHASE", at: moment + 2000, Period(moment, moment + 31 * day, order), product: product)
+    }
+
+    private static let catalog = ProductCatalog(
+        [("basic", "plans"), ("pro", "plans"), ("music", "music"), ("opera", "music")].map { id, group in
+            .init(id: id, group: group, level: 1, duration: .month)
+        }
+    )
+
+    /// How far from the change something else was bought, and what names the new product of the change.
+    enum Naming: CaseIterable {
+        case byTime, byCatalogue, byWebhook, byFamily
+    }
+
+    @Test("what is bought some minutes after a change is another purchase, in every order", arguments: Naming.allCases)
+    func unrelated(_ naming: Naming) throws {
+        let moment = t0 + (t1 - t0) / 2
+        var change = upgrade("basic", "pro", at: moment)
+        let plan = naming == .byWebhook ? "pro:monthly" : "pro"
+        if naming == .byWebhook || naming == .byFamily { change[0].members["new_product_id"] = "pro" }
+        change[1].members["product_id"] = .string(plan)
+        let bought = moment + (naming == .byTime ? 10 : 1) * 60_000
+        let other = music(at: bought)
+        let refund = webhook(
+            "CANCELLATION",
+            at: bought + day,
+            Period(bought, bought + day, "GPA.9"),
+            product: "music",
+            changes: ["cancel_reason": "CUSTOMER_SUPPORT", "price_in_purchased_currency": -10, "currency": "USD"]
+        )
+        let catalog = naming == .byCatalogue ? Self.catalog : nil
+        for order in StoryTests.permutations([purchase, change[0], change[1], other, refund]) {
+            let ledger = try played(order + [change[2]], catalog: catalog)
+            #expect(ledger.states.map { $0.lineages.map(\.id) } == [["GPA.1", "GPA.2"], ["GPA.9"]])
+            let state = try #require(ledger.states.first)
+            #expect(state.snapshot(at: date(bought + 2 * day)).product == plan)
+            #expect(state.snapshot(at: date(bought + 2 * day)).pendingProduct == nil)
+            #expect(state.access(at: date(bought + 2 * day)).isGranted)
+            let statement = CreditStatement(of: ledger.states, under: Self.policy, uses: [], at: date(bought + 60_000))
+            #expect(statement.balance == 625)
+        }
+    }
+
+    @Test("two purchases that change within minutes stay two", arguments: [nil, catalog])
+    func twoChains(_ catalog: ProductCatalog?) throws {
+        let moment = t0 + 15 * day
+        let plans = upgrade("basic", "pro", at: moment)
+        let gap: Int64 = (catalog == nil ? 5 : 1) * 60_000
+        let sound = [
+            webhook(
+                "PRODUCT_CHANGE",
+                at: moment + gap,
+                Period(t0, t1, "GPA.9"),
+                product: "music"
+            ),
+            music(at: moment + gap, product: "opera", order: "GPA.10"),
+        ]
+        let events = [purchase, music(at: t0), plans[0], plans[1]] + sound
+        for order in [events, events.reversed(), Array(events[2...]) + events[..<2], sound + events[..<4]] {
+            let ledger = try played(order, catalog: catalog)
+            #expect(ledger.states.map { $0.lineages.map(\.id) } == [["GPA.1", "GPA.2"], ["GPA.10", "GPA.9"]])
+        }
+    }
+
+    @Test("a change of a change within minutes is one purchase, in every order", arguments: [nil, catalog])
+    func changedTwice(_ catalog: ProductCatalog?) throws {
+        let moment = t0 + 15 * day
+        let first = upgrade("basic", "pro", at: moment)
+        let again = upgrade("pro", "basic", at: moment + 5 * 60_000, number: 2)
+        for order in StoryTests.permutations([purchase, first[0], first[1], again[0], again[1]]) {
+            let ledger = try played(order, catalog: catalog)
+            #expect(ledger.states.map { $0.lineages.map(\.id) } == [["GPA.1", "GPA.2", "GPA.3"]])
+            #expect(ledger.states.first?.snapshot(at: date(moment + day)).product == "basic")
+        }
     }
 }

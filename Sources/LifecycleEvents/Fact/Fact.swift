@@ -506,6 +506,9 @@ extension Fact {
     /// The place of a purchase is taken by another one of the same account, in the same store. The statement names no purchase
     /// but the old one: the one that begins at that moment with another product is meant, and is the same purchase,
     /// continued.
+    ///
+    /// An account may buy something else at nearly the same time. So the product decides where it is known: ``to``, or one of
+    /// ``among``. Without either, only a purchase that begins within two minutes is meant.
     public struct Succession: Hashable, Sendable, Codable {
         /// When the other one begins, give or take a quarter of an hour.
         @EventTime public var at: Date
@@ -513,12 +516,16 @@ extension Fact {
         public var from: String
         /// The product from then on, where stated.
         public var to: String?
+        /// The products of which it is one, by the host's catalogue, if ``to`` is not stated; nil if the catalogue does not list
+        /// ``from``.
+        public var among: [String]?
 
         /// Makes the fact.
-        public init(at: Date, from: String, to: String? = nil) {
+        public init(at: Date, from: String, to: String? = nil, among: [String]? = nil) {
             self.at = at
             self.from = from
             self.to = to
+            self.among = among
         }
     }
 }

@@ -44,8 +44,8 @@ extension ProductCatalog {
 // MARK: Types from a catalogue
 
 extension Normalization {
-    /// The result with the host's knowledge of one-time products: their type, and how long they give access. The
-    /// store's own statements stay.
+    /// The result with the host's knowledge of its products: the type of one-time products, how long they give access, and
+    /// which subscriptions can replace one another. The store's own statements stay.
     ///
     /// Ids do not change. ``anomalies`` names each product whose type neither the store nor the catalogue knows: it
     /// gives access until its type is known.
@@ -64,7 +64,7 @@ extension Normalization {
 }
 
 extension NormalizedEvent {
-    /// The event with a catalogue's knowledge of its one-time product.
+    /// The event with a catalogue's knowledge of its products.
     func described(by catalog: ProductCatalog) -> NormalizedEvent {
         var described = self
         described.facts = facts.map { $0.described(by: catalog, option: product?.basePlan) }
@@ -78,7 +78,7 @@ extension NormalizedEvent {
 }
 
 extension StoreStatement {
-    /// The statement with a catalogue's knowledge of its one-time products.
+    /// The statement with a catalogue's knowledge of its products.
     func described(by catalog: ProductCatalog) -> StoreStatement {
         var described = self
         described.facts = facts.map { $0.described(by: catalog, option: nil) }
@@ -88,10 +88,16 @@ extension StoreStatement {
 
 extension Fact {
     fileprivate func described(by catalog: ProductCatalog, option: String?) -> Fact {
-        guard case .purchase(var bought) = self else { return self }
-        let product = catalog.oneTimeProduct(bought.product, option: option)
-        bought.purchase = bought.purchase.described(by: product, at: bought.at)
-        return .purchase(bought)
+        switch self {
+        case .purchase(var bought):
+            let product = catalog.oneTimeProduct(bought.product, option: option)
+            bought.purchase = bought.purchase.described(by: product, at: bought.at)
+            return .purchase(bought)
+        case .succession(var succession) where succession.to == nil:
+            succession.among = catalog.products(replacing: succession.from)
+            return .succession(succession)
+        default: return self
+        }
     }
 }
 

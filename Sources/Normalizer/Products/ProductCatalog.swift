@@ -50,6 +50,14 @@ public struct ProductCatalog: Hashable, Sendable, Codable {
     /// The product of an id.
     public subscript(id: String) -> Product? { products[id] }
 
+    /// The products that can take a product's place, in order; nil if it is not listed.
+    func products(replacing id: String) -> [String]? {
+        let listed = products[id].map { [$0] } ?? products.values.filter { $0.id.mayBe(id) }
+        guard !listed.isEmpty else { return nil }
+        let groups = Set(listed.map(\.group))
+        return products.values.filter { $0.id != id && groups.contains($0.group) }.map(\.id).sorted()
+    }
+
     private enum CodingKeys: String, CodingKey {
         case products, unlisted
         case oneTimeProducts = "one_time_products"

@@ -46,6 +46,7 @@ public struct AccountLedger: Hashable, Sendable {
     ///
     /// - Returns: the meaning of the event for that state, see ``SubscriptionState/apply(_:catalog:)``.
     public mutating func apply(_ event: NormalizedEvent, catalog: ProductCatalog? = nil) -> AppliedEvent {
+        let event = catalog.map(event.described) ?? event
         guard let lineage = event.subscription, !lineage.id.isEmpty else { return applyToAccounts(event) }
         follow(event.facts, of: lineage)
         if let statement = event.statement { joinSuccessors(of: lineage, stating: statement) }

@@ -19,9 +19,13 @@ extension SubscriptionState {
 
     private func isAnnounced(_ period: Fact.Period, in store: Store) -> Bool {
         successions.contains { succession in
-            let distance = period.period.startMilliseconds - succession.at.millisecondsSince1970
-            return distance.magnitude <= store.rules.replacementWindow.magnitude && period.product != succession.from
-                && (succession.to == nil || succession.to == period.product)
+            guard period.product != succession.from else { return false }
+            let distance = (period.period.startMilliseconds - succession.at.millisecondsSince1970).magnitude
+            guard let successors = succession.to.map({ [$0] }) ?? succession.among else {
+                return distance <= store.rules.unnamedReplacementWindow.magnitude
+            }
+            return distance <= store.rules.replacementWindow.magnitude
+                && successors.contains(where: period.product.mayBe)
         }
     }
 
@@ -80,6 +84,11 @@ extension StoreStatement {
 
 extension Collection<Fact.Succession> {
     var inOrder: [Fact.Succession] {
-        sorted { ($0.at, $0.from, $0.to ?? "") < ($1.at, $1.from, $1.to ?? "") }
+        sorted { one, other in
+            if (one.at, one.from, one.to ?? "") != (other.at, other.from, other.to ?? "") {
+                return (one.at, one.from, one.to ?? "") < (other.at, other.from, other.to ?? "")
+            }
+            return (one.among ?? []).lexicographicallyPrecedes(other.among ?? [])
+        }
     }
 }

@@ -84,8 +84,11 @@ package struct StoreRules: Hashable, Sendable {
     /// True if relays report such a new purchase without the purchase that it replaces.
     package var relaysOmitReplacedPurchase = false
 
-    /// How far from the reported moment of a replacement the new purchase begins, in milliseconds, if relays do not name it.
+    /// How far from the reported moment of a replacement the new purchase begins, in milliseconds, if its product is known.
     package var replacementWindow: Int64 = 0
+
+    /// The same, if its product is not known, so that time alone distinguishes it from the account's other purchases.
+    package var unnamedReplacementWindow: Int64 = 0
 
     /// True if the host's catalogue knows the direction of a change better than the store.
     package var catalogDecidesDirection = false
@@ -145,6 +148,8 @@ extension StoreRules {
     /// - `replacementWindow`: a change that takes effect at once begins when it was made, and a relay may report it some minutes later. A
     ///   quarter of an hour is ours, since neither Google nor a relay documents one.
     ///   https://www.revenuecat.com/docs/integrations/webhooks/event-types-and-fields
+    /// - `unnamedReplacementWindow`: a relay names the new product only of a deferred change. It usually reports within a minute; two
+    ///   minutes allow for clocks. https://www.revenuecat.com/docs/integrations/webhooks
     /// - `namesReturnAnew`: a customer who comes back once a purchase has expired gets a new token.
     ///   https://developer.android.com/google/play/billing/lifecycle/subscriptions#resubscribe
     /// - `troubleWithoutGrace`: an account hold follows a failed charge.
@@ -158,6 +163,7 @@ extension StoreRules {
         namesReturnAnew: true,
         relaysOmitReplacedPurchase: true,
         replacementWindow: 900_000,
+        unnamedReplacementWindow: 120_000,
         troubleWithoutGrace: .hold
     )
 

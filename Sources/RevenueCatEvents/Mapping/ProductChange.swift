@@ -3,10 +3,12 @@ import LifecycleEvents
 
 extension Mapping {
     /// Only for Play does the body show when a change takes effect. A deferred change names the new product. An
-    /// immediate change does not, since the new purchase names it. At other stores a change is pending until a period
-    /// of the new product begins.
+    /// immediate change does not (https://www.revenuecat.com/docs/integrations/webhooks/event-types-and-fields,
+    /// `new_product_id`), since the new purchase names it. At other stores a change is pending until a period of the new
+    /// product begins.
     ///
-    /// On Play the new product is a purchase under another name, which replaces this one.
+    /// On Play the new product is a purchase under another name, which replaces this one. If the product is named, its purchase
+    /// may begin at once, too.
     func productChange(_ purchase: PurchaseStatement) -> Outcome {
         guard let lineage = purchase.lineage, let from = event.productID, let timestamp = event.timestamp else {
             return .incomplete(purchase.missing(["product_id"]))
@@ -48,8 +50,18 @@ extension Mapping {
         guard event.store == .playStore else {
             return scheduled(purchase, lineage, from: from, to: to, at: periodEnd, basis: .inferred, facts: facts)
         }
-        let succession = periodEnd.map { [Fact.succession(.init(at: $0, from: from, to: to))] } ?? []
-        return scheduled(purchase, lineage, from: from, to: to, at: periodEnd, basis: .store, facts: facts + succession)
+        let successions = [timestamp, periodEnd].compactMap(\.self).map { moment in
+            Fact.succession(.init(at: moment, from: from, to: to))
+        }
+        return scheduled(
+            purchase,
+            lineage,
+            from: from,
+            to: to,
+            at: periodEnd,
+            basis: .store,
+            facts: facts + successions
+        )
     }
 
     private func scheduled(
