@@ -9,9 +9,26 @@ import VectorGenerator
 struct ForgottenItemTests {
     typealias Vectors = GoogleVectors
 
-    private static func gone(_ number: Int, at time: Int64) throws -> Authenticated<GoogleResolution> {
+    /// A notification that ends the purchase.
+    enum Word: CaseIterable {
+        case revoked, expired, voided
+
+        var kind: String { self == .voided ? "refunded" : "\(self)" }
+
+        func hint(at time: Int64) -> String {
+            switch self {
+            case .revoked: Vectors.hint(12, at: time)
+            case .expired: Vectors.hint(13, at: time)
+            case .voided: Vectors.voidedHint(1, 1, order: Vectors.order, at: time)
+            }
+        }
+    }
+
+    private static let policy = CreditPolicy(["premium": .init(credits: 500), "audio": .init(credits: 70)])
+
+    private static func gone(_ word: Word, at time: Int64) throws -> Authenticated<GoogleResolution> {
         try Play.resolved(
-            Vectors.hint(number, at: time),
+            word.hint(at: time),
             [.init(.subscription, Vectors.token, PlayAnswer(.gone, status: 410))],
             askedAt: time + 1500
         )
@@ -19,14 +36,14 @@ struct ForgottenItemTests {
 
     @Test(
         "ends all of its items, with and without a configured add-on, in any order",
-        arguments: [12, 13],
+        arguments: Word.allCases,
         [[], ["audio"], ["premium"]] as [Set<String>]
     )
-    func ends(_ number: Int, addOns: Set<String>) throws {
+    func ends(_ word: Word, addOns: Set<String>) throws {
         let end = Vectors.event + 30 * Vectors.day
         let purchase = Vectors.purchase("ACTIVE").with {
             $0.items = ["premium", "audio"].map { product in
-                Play.item.with { ($0.product, $0.expiry) = (product, end) }
+                Play.item.with { ($0.product, $0.order, $0.expiry) = (product, Vectors.order, end) }
             }
         }
         let bought = try ResolutionMapping(
@@ -36,11 +53,11 @@ struct ForgottenItemTests {
         ).normalization
         let time = Vectors.event + Vectors.day
         let over = try ResolutionMapping(
-            resolved: Self.gone(number, at: time),
+            resolved: Self.gone(word, at: time),
             prior: nil,
             addOns: addOns
         ).normalization
-        #expect(over.kinds == [number == 12 ? "revoked" : "expired"])
+        #expect(over.kinds == [word.kind])
         for order in [[bought, over], [over, bought], [bought, over, bought, over]] {
             var ledger = AccountLedger()
             for result in order { _ = ledger.apply(result) }
@@ -50,6 +67,8 @@ struct ForgottenItemTests {
                     return snapshot.access.isGranted ? snapshot.product.map { String($0.prefix { $0 != ":" }) } : nil
                 }
                 #expect(granted.sorted() == products)
+                let credits = CreditStatement(of: ledger.states, under: Self.policy, uses: [], at: Play.date(moment))
+                #expect(credits.balance == (products.isEmpty ? 0 : 570))
             }
         }
     }

@@ -115,6 +115,22 @@ struct RemovedItemTests {
         #expect(told.filter { !$0.hasPrefix(left) } == (isListedOnce ? ["\(removed) expired"] : []))
     }
 
+    @Test(
+        "its removal turns its renewal off, whichever item it is, and changes no product",
+        arguments: ["audio", "premium"]
+    )
+    func announced(_ removed: String) throws {
+        let announced = ["audio", "premium"].map { Self.item($0, months: 1, isRemoved: $0 == removed) }
+        for state in ["ACTIVE", "CANCELED"] {
+            let purchase = Self.purchase(announced).with { $0.state = state }
+            let told = try Play.map(17, purchase, at: Self.start + 10 * Self.day).events
+                .filter { $0.product?.id == removed }
+            #expect(told.map(\.kind) == [.autoRenewDisabled])
+            guard case .autoRenewDisabled(let disabled)? = told.first?.event else { continue }
+            #expect(disabled.reason == .customer)
+        }
+    }
+
     @Test("a token that was lost for a while is the same purchase, item by item")
     func unreported() throws {
         let chapters = try Self.chapters(removing: "audio", isListedOnce: false)

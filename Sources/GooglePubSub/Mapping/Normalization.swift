@@ -185,9 +185,7 @@ extension ResolutionMapping {
             return Normalization(noChange: .init(.needsLookup))
         }
         guard answer.outcome == .found else {
-            // Nothing of the purchase gives access any more, though its products are not stated.
-            let closure = Fact.Closure(at: min(eventTime, assertedAt(answer)), reason: .unknown, coversItems: true)
-            return try unanswered(answer, token: token, facts: [.closure(closure)]) {
+            return try unanswered(answer, token: token, facts: [closure(of: answer)]) {
                 switch reason {
                 case .notification(.expired): .expired(.init(reason: .unknown))
                 case .notification(.revoked): .revoked(.init(reason: .unknown))
@@ -364,6 +362,11 @@ extension StoreEnvironment {
 }
 
 extension ResolutionMapping {
+    /// That nothing of a forgotten subscription gives access any more. Its items are not stated, so all of them are meant.
+    func closure(of answer: PlayAnswer) -> Fact {
+        .closure(Fact.Closure(at: min(eventTime, assertedAt(answer)), reason: .unknown, coversItems: true))
+    }
+
     /// The result of an answer without a resource: the end that the notification reported, or nothing.
     func unanswered(
         _ answer: PlayAnswer,

@@ -88,7 +88,7 @@ extension SubscriptionMapping {
         case .renewed?: return item.isChargeKnown ? disabled : [renewed(renewalCause)] + disabled
         case .recovered?: return [renewed(recoveryCause)] + disabled
         case .deferred?: return [extended].compactMap(\.self) + disabled
-        case .itemsChanged?: return itemsChanged + disabled
+        case .itemsChanged?: return item.item.isRemovalDeferred ? disabled : itemsChanged + disabled
         case .expired?, .revoked?: return item.accessEnd <= item.eventTime ? [expired] : disabled
         default: return disabled
         }
@@ -144,8 +144,9 @@ extension SubscriptionMapping {
     }
 
     private var itemsChanged: [EventDraft] {
-        if item.isMain { return [addOnsChanged] }
+        // Any item can leave, also the one that stands for the purchase.
         if item.item.isRemovalDeferred { return [disabled] }
+        if item.isMain { return [addOnsChanged] }
         return [item.isRenewalOrder ? renewed(.unknown) : started(.new)]
     }
 }

@@ -273,11 +273,13 @@ extension ResolutionMapping {
         _ answer: PlayAnswer
     ) throws(DeliveryError) -> Normalization {
         let (order, row) = (voidedOrder(hint), voidedRow(hint))
+        var facts = [refundFact(hint, order)]
+        if hint.productType == .subscription { facts.append(closure(of: answer)) }
         return try unanswered(
             answer,
             token: hint.purchaseToken,
             transaction: hint.orderID,
-            facts: hint.refundType == .full ? [refundFact(hint, order)] : [],
+            facts: hint.refundType == .full ? facts : [],
             id: { lineage in
                 guard hint.refundType == .full else {
                     return .notified(lineage, by: .google, notification: notificationKey)

@@ -76,13 +76,20 @@ extension GoogleVectors {
         )
     }
 
-    package static func voidedHint(_ product: Int, _ refund: Int?, order: String, token: String = token) -> String {
+    package static func voidedHint(
+        _ product: Int,
+        _ refund: Int?,
+        order: String,
+        token: String = token,
+        at time: Int64 = event
+    ) -> String {
         notification(
             "voidedPurchaseNotification",
             [
                 "purchaseToken": JSON.string(token), "orderId": JSON.string(order), "productType": String(product),
                 "refundType": refund.map(String.init),
-            ]
+            ],
+            at: time
         )
     }
 }
