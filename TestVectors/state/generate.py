@@ -41,11 +41,16 @@ class Lineage:
         scope = "" if self.store == "play_store" and (transaction or "").startswith("GPA.") else self.id
         return digest(self.store, self.environment, scope, kind, *discriminators)
 
-    def of_item(self, kind, transaction, product, *discriminators):
-        """Google Play sells several products in one order: each has its own periods, and no base plan in its name."""
+    def of_item(self, kind, transaction, product, *discriminators, start=None):
+        """Google Play sells several products in one order: each has its own periods, and no base plan in its name.
+
+        The order without a number may stand for any period, so that the start belongs to the name of an end."""
         name = transaction
-        if self.store == "play_store" and name.startswith("GPA.") and product:
-            name = f"{name}/{product.split(':')[0]}"
+        if self.store == "play_store" and name.startswith("GPA."):
+            if start is not None and ".." not in name:
+                name = f"{name}/{start // 1000}"
+            if product:
+                name = f"{name}/{product.split(':')[0]}"
         return self.identity(kind, name, *discriminators, transaction=transaction)
 
     def event(self, at, type, kind, detail, facts, identity=None, transaction=None, product=None, period=None,
@@ -136,7 +141,7 @@ class Lineage:
             facts.append({"fact": "pause", "detail": prune({"status": "paused", "resumes_at": time(resumes)})})
         discriminator = reason if reason in ("paused", "refunded") else ""
         return self.event(at, "EXPIRATION", kind, prune(detail), facts,
-                          self.of_item("ended", transaction, product, discriminator),
+                          self.of_item("ended", transaction, product, discriminator, start=start),
                           transaction, product, period, effective=over)
 
     def billing_issue(self, at, start, end, transaction, grace=None, product="pro"):

@@ -125,7 +125,7 @@ struct AcornAdapter: ProviderAdapter {
             facts = [.period(.init(period, product: "acorns", phase: .regular, transaction: value.invoice))]
         case "ended":
             event = .expired(.init(reason: .customer))
-            id = .ended(lineage, transaction: value.invoice, product: "acorns")
+            id = .ended(lineage, transaction: value.invoice, product: "acorns", periodStart: period.start)
             facts = [
                 .periodEnded(
                     .init(start: period.start, transaction: value.invoice, at: period.start, reason: .customer)

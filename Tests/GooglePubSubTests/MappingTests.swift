@@ -96,7 +96,7 @@ struct MappingTests {
         #expect(event.transaction == "\(Vectors.order)..1")
         #expect(event.facts.contains(.link(relayed)))
         let end = try #require(try Play.map(13, Vectors.purchase("EXPIRED")).events.first)
-        #expect(end.id == .ended(relayed, transaction: "\(Vectors.order)..1", product: "premium"))
+        #expect(end.id == .ended(relayed, transaction: "\(Vectors.order)..1", product: "premium", periodStart: nil))
     }
 
     @Test(

@@ -69,7 +69,7 @@ struct IdentityTests {
         func ids(of lineage: SubscriptionID, _ transaction: String, _ product: String?) -> [EventID] {
             [
                 .periodBegan(lineage, transaction: transaction, product: product),
-                .ended(lineage, transaction: transaction, product: product),
+                .ended(lineage, transaction: transaction, product: product, periodStart: .distantPast),
                 .extended(lineage, transaction: transaction, product: product, to: .distantPast),
                 .purchased(lineage, transaction: transaction, product: product),
             ]
@@ -95,6 +95,25 @@ struct IdentityTests {
         // In no other store, and for no other name, does the product count.
         #expect(ids(of: lineage, order, "hifi") == ids(of: lineage, order, nil))
         #expect(ids(of: names[1], "0f3a", "hifi") == ids(of: names[1], "0f3a", nil))
+    }
+
+    @Test("The order that a purchase begins with names an end together with the period's start")
+    func ends() {
+        let lineage = SubscriptionID(store: .playStore, environment: .production, id: "0f3a")
+        func id(_ order: String, _ start: Double?) -> EventID {
+            .ended(
+                lineage,
+                transaction: order,
+                product: "hifi:monthly",
+                periodStart: start.map { Date(timeIntervalSince1970: $0) }
+            )
+        }
+        let order = "GPA.1234-5678-9012-34567"
+        #expect(id(order, 0) != id(order, 2_678_400))
+        #expect(id(order, 0) == id("\(order)@0f3a", 0.9))
+        // The order of a renewal pays for one period.
+        #expect(id("\(order)..0", 0) == id("\(order)..0", nil))
+        #expect(id("\(order)..0", 0) == id("\(order)..0", 2_678_400))
     }
 
     @Test("An event id reads back, and nothing else reads as one")

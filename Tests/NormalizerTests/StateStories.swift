@@ -271,12 +271,20 @@ struct StateStories {
         for event in story.events {
             guard let lineage = event.subscription, let notification = event.origin.notificationID else { continue }
             let (transaction, product) = (event.transaction ?? "", event.product?.id)
+            func ended(_ reason: LifecycleEvent.Expired.Reason) -> EventID {
+                .ended(
+                    lineage,
+                    transaction: transaction,
+                    product: product,
+                    periodStart: event.period?.start,
+                    reason: reason
+                )
+            }
             let expected: EventID
             switch event.event {
             case .started, .renewed: expected = .periodBegan(lineage, transaction: transaction, product: product)
-            case .expired(let expired):
-                expected = .ended(lineage, transaction: transaction, product: product, reason: expired.reason)
-            case .paused: expected = .ended(lineage, transaction: transaction, product: product, reason: .paused)
+            case .expired(let expired): expected = ended(expired.reason)
+            case .paused: expected = ended(.paused)
             case .refunded: expected = .refunded(lineage, refund: transaction)
             case .refundReversed: expected = .refundReversed(lineage, transaction: transaction)
             case .oneTimePurchased: expected = .purchased(lineage, transaction: transaction, product: product)

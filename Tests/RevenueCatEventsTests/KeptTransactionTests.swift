@@ -87,6 +87,81 @@ struct KeptTransactionTests {
         }
     }
 
+    // MARK: One order's name for every month
+
+    private static let months = [
+        Period(t0, t1, "GPA.1"), Period(t1, t1 + 28 * day, "GPA.1"), Period(t1 + 28 * day, t1 + 59 * day, "GPA.1"),
+    ]
+
+    private static func onPlay(
+        _ type: String,
+        at: Int64,
+        _ period: Period,
+        with changes: KeyValuePairs<String, JSONText?> = [:]
+    ) -> RevenueCatSimulator.Event {
+        CreditTests.event(
+            type,
+            at,
+            period,
+            "basic_m",
+            ["store": "PLAY_STORE", "original_transaction_id": "GPA.1"]
+        ).with(changes)
+    }
+
+    private static func begun(_ month: Int) -> RevenueCatSimulator.Event {
+        onPlay(month == 0 ? "INITIAL_PURCHASE" : "RENEWAL", at: months[month].start + 5000, months[month]).priced(
+            "10.00"
+        )
+    }
+
+    private static func refund(_ month: Int) -> RevenueCatSimulator.Event {
+        let at = months[month].start + 10 * day
+        return onPlay("CANCELLATION", at: at + 5000, Period(months[month].start, at, "GPA.1"))
+            .with(["cancel_reason": "CUSTOMER_SUPPORT"]).priced("-10.00")
+    }
+
+    private static func ended(_ month: Int, by reason: String) -> RevenueCatSimulator.Event {
+        onPlay("EXPIRATION", at: months[month].end + 1000, months[month], with: ["expiration_reason": .string(reason)])
+    }
+
+    private func isGranted(_ host: RefundTests.Host, on day: Int64) -> Bool {
+        host.ledger.states[0].access(at: Date(timeIntervalSince1970: Double(Self.t0 + day * Self.day) / 1000)).isGranted
+    }
+
+    @Test("on Play two refunds under the name of one order are two, in every order")
+    func refundedTwiceByOrder() throws {
+        for order in StoryTests.permutations([Self.begun(0), Self.begun(1), Self.refund(0), Self.refund(1)]) {
+            let events = try CreditTests.events(order)
+            #expect(Set(events.map(\.id)).count == 4)
+            let host = RefundTests.Host(events + events, CreditTests.policy)
+            #expect(host.count(.refunded) == 2)
+            #expect(host.ledger.states[0].refunds.count == 2)
+            let days: [(Int64, Bool)] = [(1, true), (9, true), (12, false), (30, false), (32, true), (43, false)]
+            for (day, expected) in days { #expect(isGranted(host, on: day) == expected, "day \(day)") }
+            #expect(host.balance == 0)
+        }
+    }
+
+    @Test("and so are two pauses and two ends")
+    func endedTwiceByOrder() throws {
+        let events = try CreditTests.events([
+            Self.begun(0), Self.ended(0, by: "SUBSCRIPTION_PAUSED"),
+            Self.begun(1), Self.ended(1, by: "SUBSCRIPTION_PAUSED"),
+            Self.begun(2), Self.ended(2, by: "UNSUBSCRIBE"),
+        ])
+        #expect(Set(events.map(\.id)).count == 6)
+        let host = RefundTests.Host(events + events, CreditTests.policy)
+        #expect(host.count(.paused) == 2)
+        #expect(host.count(.expired) == 1)
+        let back = Period(Self.months[2].end + Self.day, Self.months[2].end + 31 * Self.day, "GPA.1")
+        let again = try CreditTests.events([
+            Self.begun(0), Self.ended(0, by: "UNSUBSCRIBE"),
+            Self.onPlay("RENEWAL", at: back.start + 5000, back).priced("10.00"),
+            Self.onPlay("EXPIRATION", at: back.end + 1000, back, with: ["expiration_reason": "BILLING_ERROR"]),
+        ])
+        #expect(RefundTests.Host(again, CreditTests.policy).count(.expired) == 2)
+    }
+
     @Test(
         "on Play the name of the order alone stands for the month that begins when it says",
         arguments: [["GPA.1", "GPA.1"], ["GPA.1..0", "GPA.1..1"]]

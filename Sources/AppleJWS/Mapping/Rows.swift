@@ -160,7 +160,8 @@ extension NotificationMapping {
             id: .ended(
                 snapshot.lineage,
                 transaction: snapshot.transaction.transactionID,
-                product: snapshot.productName
+                product: snapshot.productName,
+                periodStart: snapshot.period.start
             ),
             event: .expired(.init(reason: snapshot.expiryReason(subtype: notification.subtype))),
             occurredAt: snapshot.expiredAt

@@ -63,7 +63,7 @@ extension AppleSnapshot {
 
     var revoked: EventDraft {
         EventDraft(
-            id: .ended(lineage, transaction: purchaseID, product: productName),
+            id: .ended(lineage, transaction: purchaseID, product: productName, periodStart: period.start),
             event: .revoked(.init(reason: .familySharingEnded)),
             occurredAt: transaction.revocationDate
         )

@@ -229,6 +229,12 @@ extension PlayItem {
         return stated.map { ($0, false) }
     }
 
+    /// The start of the period that an order paid for, if the purchase began with that order.
+    func firstStart(paidBy order: String) -> Date? {
+        guard !isContinued, transaction.map({ PlayOrderID($0).base }) == order else { return nil }
+        return purchase.startTime
+    }
+
     /// The end of the purchase that this one continues.
     private var endBefore: Date? {
         guard let predecessor, predecessor.state == .expired else { return nil }

@@ -120,9 +120,15 @@ extension SubscriptionMapping {
     func endedID(_ reason: LifecycleEvent.Expired.Reason) -> EventID {
         guard let transaction = item.transaction else {
             // A purchase without a paid order has but one period.
-            return .ended(item.lineage, transaction: "", product: item.productName, reason: reason)
+            return .ended(item.lineage, transaction: "", product: item.productName, periodStart: nil, reason: reason)
         }
-        return .ended(item.lineage, transaction: transaction, product: item.productName, reason: reason)
+        return .ended(
+            item.lineage,
+            transaction: transaction,
+            product: item.productName,
+            periodStart: item.firstStart(paidBy: transaction),
+            reason: reason
+        )
     }
 
     func started(_ origin: LifecycleEvent.Started.Origin) -> EventDraft {

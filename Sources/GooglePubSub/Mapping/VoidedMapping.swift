@@ -72,6 +72,7 @@ extension ResolutionMapping {
                 : moneyBack(
                     lineage: item.lineage,
                     transaction: hint.orderID,
+                    periodStart: item.firstStart(paidBy: hint.orderID),
                     scope: scope,
                     order: order,
                     row: row,
@@ -211,6 +212,7 @@ extension ResolutionMapping {
     private func moneyBack(
         lineage: SubscriptionID,
         transaction: String,
+        periodStart: Date? = nil,
         scope: LifecycleEvent.Refund.Scope,
         order: PlayOrder?,
         row: VoidedPurchase?,
@@ -219,7 +221,7 @@ extension ResolutionMapping {
         if order?.refund?.reason == .chargeback || row?.reason == .chargeback {
             // The same money, which relays call a refund: one identity.
             return EventDraft(
-                id: .refunded(lineage, refund: transaction),
+                id: .refunded(lineage, refund: transaction.payment(from: periodStart)),
                 event: .chargeback(.init(stage: .lost, transaction: transaction, amount: order?.refund?.total)),
                 occurredAt: order?.refund?.time ?? row?.voidedTime,
                 transaction: transaction,
@@ -227,7 +229,7 @@ extension ResolutionMapping {
             )
         }
         return EventDraft(
-            id: .refunded(lineage, refund: Self.refund(transaction, scope)),
+            id: .refunded(lineage, refund: Self.refund(transaction.payment(from: periodStart), scope)),
             event: .refunded(
                 .init(
                     transaction: transaction,

@@ -32,16 +32,25 @@ extension EventID {
     ///
     /// A pause and a refund end a period in their own right: a paused period may still expire, and a refunded one may
     /// be restored and expire in the end. All other reasons are wordings of one fact.
+    ///
+    /// - Parameters:
+    ///   - lineage: the lineage.
+    ///   - transaction: the store's transaction, order or invoice that paid for the period.
+    ///   - product: the product of the period, see ``periodBegan(_:transaction:product:)``.
+    ///   - periodStart: the start of the period; nil if it is unknown. It counts only in a store whose relays name later periods
+    ///     by the first transaction.
+    ///   - reason: the reason.
     public static func ended(
         _ lineage: SubscriptionID,
         transaction: String,
         product: String?,
+        periodStart: Date?,
         reason: LifecycleEvent.Expired.Reason = .unknown
     ) -> EventID {
         EventID(
             lineage.scope(of: transaction),
             .ended,
-            lineage.item(product, of: transaction),
+            lineage.item(product, of: transaction, from: periodStart),
             reason.discriminator
         )
     }
@@ -160,9 +169,9 @@ extension SubscriptionID {
     ///
     /// It follows from the two alone: a channel that knows one product cannot know which others the order has. A channel may
     /// leave out the product's plan, and may add the purchase under which the order's time continues: neither is part of it.
-    fileprivate func item(_ product: String?, of transaction: String) -> String {
+    fileprivate func item(_ product: String?, of transaction: String, from start: Date? = nil) -> String {
         guard isNamed(byOrder: transaction) else { return transaction }
-        let order = String(transaction.paidOrder)
+        let order = String(transaction.paidOrder).payment(from: start)
         guard let item = transaction.itemOfOrder ?? product?.subscriptionFamily, !item.isEmpty else { return order }
         return order.transaction(ofItem: item)
     }

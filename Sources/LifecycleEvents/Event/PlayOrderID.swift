@@ -1,3 +1,5 @@
+package import FoundationEssentials
+
 /// `GPA.1234-5678-9012-34567..3`: the order that a purchase on Google Play began with, and which of its renewals this is.
 package struct PlayOrderID {
     package var base: String
@@ -51,4 +53,13 @@ extension String {
 
     /// True for the order of a renewal.
     package var isRenewalOrder: Bool { PlayOrderID(self).renewal != nil }
+
+    /// An order's payment for the period that begins at a moment.
+    ///
+    /// The order that a purchase begins with has no number, and some relays name every period of the purchase by it. So it is no
+    /// identity by itself, and the start distinguishes. The order of a renewal pays for one period alone.
+    package func payment(from start: Date?) -> String {
+        guard let start, hasPrefix("GPA."), !utf8.contains(UInt8(ascii: "/")), !isRenewalOrder else { return self }
+        return "\(self)/\(start.millisecondsSince1970.flooredQuotient(dividingBy: 1000))"
+    }
 }

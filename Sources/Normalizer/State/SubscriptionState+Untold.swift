@@ -151,7 +151,14 @@ private struct Amounts {
         let id =
             end.value.transaction.flatMap { name in
                 name.isEmpty
-                    ? nil : EventID.ended(lineage, transaction: name, product: product, reason: end.value.reason)
+                    ? nil
+                    : EventID.ended(
+                        lineage,
+                        transaction: name,
+                        product: product,
+                        periodStart: end.value.start,
+                        reason: end.value.reason
+                    )
             } ?? .ended(lineage, periodStart: end.value.start, reason: end.value.reason)
         add(
             isPause ? .paused(.init()) : .expired(.init(reason: end.value.reason)),
@@ -174,7 +181,7 @@ private struct Amounts {
             [.refund(refund.value)],
             of: lineage,
             by: refund.by,
-            id: .refunded(lineage, refund: name ?? transaction),
+            id: .refunded(lineage, refund: name ?? transaction.payment(from: refund.value.periodStart)),
             transaction: transaction,
             at: refund.value.at
         )

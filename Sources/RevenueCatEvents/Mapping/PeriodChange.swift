@@ -23,7 +23,7 @@ extension Mapping {
         else { return .incomplete(purchase.missing([])) }
         let isPeriod = event.expirationAt != nil
         let refund = Fact.RefundState(
-            transaction: transaction,
+            transaction: purchase.paymentName(transaction),
             scope: .full,
             at: at,
             periodStart: isPeriod ? event.purchasedAt : nil,
@@ -183,7 +183,7 @@ extension Mapping {
         facts.append(
             .refund(
                 .init(
-                    transaction: transaction,
+                    transaction: purchase.paymentName(transaction),
                     scope: nil,
                     at: timestamp,
                     periodStart: event.expirationAt == nil ? nil : event.purchasedAt,
@@ -193,7 +193,7 @@ extension Mapping {
         )
         return .event(
             EventDraft(
-                id: .refundReversed(lineage, transaction: transaction),
+                id: .refundReversed(lineage, transaction: purchase.paymentName(transaction)),
                 event: .refundReversed(.init(transaction: transaction))
             ),
             about: subject(purchase, transaction: transaction, facts: facts + purchase.owner)

@@ -52,6 +52,7 @@ extension Mapping {
             )
             facts.append(.charge(charge))
         }
+        if let transaction = purchase.periodTransaction { facts += purchase.laterName(of: transaction) }
         facts.append(.renewalIntent(.init(terms)))
         facts.append(.billing(.init(.settled, periodStart: complete.start)))
         facts.append(.pause(.init(.none)))
@@ -124,6 +125,7 @@ extension Mapping {
         if let price, price.role == .charged {
             facts.append(.charge(.init(transaction: transaction, price: price, at: start)))
         }
+        facts += purchase.laterName(of: transaction)
         return .event(
             EventDraft(
                 id: .purchased(lineage, transaction: transaction, product: product),

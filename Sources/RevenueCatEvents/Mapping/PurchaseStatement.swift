@@ -13,7 +13,7 @@ struct PurchaseStatement {
     /// The transaction, if it names one period. Stripe's subscriptions keep theirs, and so may other stores'; of an order on
     /// Play some webhooks leave out which period of it they are about.
     let periodTransaction: String?
-    /// True for a renewal that bears the name of the first period.
+    /// True if the name of the first period stands for one that may be another.
     private let isNamedAsFirst: Bool
 
     init(_ webhook: RevenueCatNotification.Webhook) {
@@ -25,8 +25,9 @@ struct PurchaseStatement {
         phase = webhook.event.periodType?.phase ?? .regular
         account = Account(appUserIDs: webhook.event.customerIDs)
         let transaction = store == .stripe ? nil : webhook.event.transactionID
-        isNamedAsFirst = webhook.event.isRenewalNamedAsFirst
-        periodTransaction = isNamedAsFirst ? nil : transaction
+        isNamedAsFirst = webhook.event.isNamedAsFirst
+        // A statement about something else names a period only in passing, and yields to one of the period itself.
+        periodTransaction = isNamedAsFirst && webhook.event.type == .renewal ? nil : transaction
         // A grant for a day may come before there is a transaction, and gives access all the same.
         let grant = webhook.event.type == .temporaryEntitlementGrant ? webhook.event.id : nil
         if let id = webhook.event.originalTransactionID ?? webhook.event.transactionID ?? grant { nameLineage(id) }
@@ -111,8 +112,14 @@ struct PurchaseStatement {
     func endedID(_ lineage: SubscriptionID, _ reason: LifecycleEvent.Expired.Reason) -> EventID {
         // Google Play restores no purchase that was refunded, so every loss of access is the same end.
         let reason = store == .playStore && reason == .refunded ? .unknown : reason
-        if let periodTransaction, !mayBeKept {
-            return .ended(lineage, transaction: periodTransaction, product: productName, reason: reason)
+        if let transaction = event.transactionID, store == .playStore || periodTransaction != nil && !mayBeKept {
+            return .ended(
+                lineage,
+                transaction: transaction,
+                product: productName,
+                periodStart: event.purchasedAt,
+                reason: reason
+            )
         }
         return .ended(lineage, periodStart: event.purchasedAt ?? end ?? .distantPast, reason: reason)
     }
@@ -130,8 +137,15 @@ struct PurchaseStatement {
     /// The name of a transaction's payment and of its refund. If the transaction may be kept, the start of the period
     /// distinguishes its payments.
     func paymentName(_ transaction: String) -> String {
+        if store == .playStore, event.expirationAt != nil { return transaction.payment(from: event.purchasedAt) }
         guard mayBeKept, event.expirationAt != nil, let start = event.purchasedAt else { return transaction }
         return "\(transaction)/\(start.millisecondsSince1970.flooredQuotient(dividingBy: 1000))"
+    }
+
+    /// The name by which later statements call the payment that the purchase began with, if they have another one for it.
+    func laterName(of transaction: String) -> [Fact] {
+        let name = paymentName(transaction)
+        return name == transaction ? [] : [.transactionName(.init(transaction: transaction, name: name))]
     }
 
     func fact(_ period: ServicePeriod, _ product: String, isProvisional: Bool = false) -> Fact.Period {
@@ -166,8 +180,9 @@ struct PurchaseStatement {
     }
 
     func cut(at date: Date, _ reason: LifecycleEvent.Expired.Reason) -> [Fact] {
-        event.purchasedAt.map {
-            [.periodEnded(.init(start: $0, transaction: periodTransaction, at: date, reason: reason))]
+        let transaction = isNamedAsFirst ? nil : periodTransaction
+        return event.purchasedAt.map {
+            [.periodEnded(.init(start: $0, transaction: transaction, at: date, reason: reason))]
         } ?? []
     }
 

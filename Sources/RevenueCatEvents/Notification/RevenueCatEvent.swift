@@ -291,13 +291,20 @@ extension RevenueCatEvent {
         currency = item.currency ?? currency
     }
 
-    /// True of a renewal that bears the name of the first period: on Play renewals have one of their own, and some webhooks leave it
-    /// out.
-    var isRenewalNamedAsFirst: Bool {
-        guard type == .renewal, let transactionID, let originalTransactionID else { return false }
+    /// True if the transaction is that which the purchase began with, and the webhook may be about a later period: on Play renewals
+    /// have a number of their own, and some senders leave it out of every webhook.
+    var isNamedAsFirst: Bool {
+        guard let transactionID, !beginsPurchase, store == .playStore || type == .renewal else { return false }
         guard store == .playStore else { return transactionID == originalTransactionID }
+        guard expirationAt != nil else { return false }
+        let original = originalTransactionID ?? transactionID
         // That of an add-on has its name behind.
-        return transactionID == PlayOrderID(String(originalTransactionID.prefix { $0 != ":" })).base
+        return transactionID == PlayOrderID(original.purchaseOfItem ?? original).base
+    }
+
+    /// True if the transaction is that of a purchase that begins.
+    private var beginsPurchase: Bool {
+        type == .initialPurchase || type == .nonRenewingPurchase || type == .temporaryEntitlementGrant
     }
 
     /// Every id of the customer, the one in use first, each once.
