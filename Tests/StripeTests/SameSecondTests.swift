@@ -146,6 +146,18 @@ struct SameSecondTests {
         #expect(states.count == 1)
     }
 
+    @Test("of which the last that is applied agrees with the state, in any order", arguments: versions)
+    func lastApplied(_ version: StripeSimulator.Version) throws {
+        let act = try #require(Self.acts.first { $0.name == "canceled and not" })
+        let (earlier, steps) = Self.deliveries(act, version, apart: 0)
+        for order in RareFlowTests.permutations(earlier + steps) {
+            let host = try RareFlowTests.Host(adapter(), order)
+            let changes = host.acts.filter { $0.kind == .autoRenewDisabled || $0.kind == .autoRenewEnabled }
+            #expect(changes.last?.kind == .autoRenewEnabled)
+            #expect(host.state.snapshot(at: date(Self.act + 60)).willRenew == true)
+        }
+    }
+
     @Test("that leave open which came last are a contradiction, worth a question")
     func undecided() throws {
         // The step that led from the one to the other is missing.

@@ -269,11 +269,15 @@ public struct Origin: Hashable, Sendable, Codable {
         public var before: Optional<String>
         /// The content since the step; empty if the object ended with it.
         public var after: String
+        /// True if the content before came about in the same moment, so that another step of that moment led to it; nil
+        /// if the store does not show that.
+        public var follows: Optional<Bool>
 
         /// Makes a revision.
-        public init(before: String?, after: String) {
+        public init(before: String?, after: String, follows: Bool? = nil) {
             self.before = before
             self.after = after
+            self.follows = follows
         }
     }
 

@@ -8,6 +8,8 @@ struct StepOrder {
         var before: String?
         var after: String
         var notification: String?
+        /// True if another step of the moment led to the content before.
+        var follows = false
     }
 
     /// The final content: one if the steps decide it, and several if some are missing, or lead in a circle without a
@@ -37,7 +39,8 @@ struct StepOrder {
                 open = [earlier]
             } else {
                 let beginnings = began.filter { balance[$0] != nil }
-                open = beginnings.isEmpty ? Set(balance.keys) : beginnings
+                let first = Set(balance.keys).subtracting(steps.compactMap { $0.follows ? $0.before : nil })
+                open = !beginnings.isEmpty ? beginnings : !first.isEmpty ? first : Set(balance.keys)
             }
         }
         let others = apart.subtracting(began).subtracting(balance.isEmpty ? [] : [earlier].compactMap(\.self))
@@ -49,6 +52,13 @@ struct StepOrder {
 extension Citation {
     /// The step that the statement is; nil if the store does not say.
     var step: StepOrder.Step? {
-        revision.map { StepOrder.Step(before: $0.before, after: $0.after, notification: notificationID) }
+        revision.map {
+            StepOrder.Step(
+                before: $0.before,
+                after: $0.after,
+                notification: notificationID,
+                follows: $0.follows ?? false
+            )
+        }
     }
 }

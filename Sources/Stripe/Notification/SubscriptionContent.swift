@@ -102,7 +102,10 @@ extension StripeNotification {
         case "customer.subscription.updated":
             guard let previous else { return Origin.Revision(before: nil, after: after) }
             let before = try SubscriptionContent(before: previous, subscription, over: fields).name
-            return Origin.Revision(before: before, after: after)
+            // It was canceled, as it was before, in the second of the event.
+            let canceledAt = try SubscriptionFields(previous).time(.canceledAt)
+            let follows = canceledAt != nil && canceledAt?.wholeSeconds == createdMilliseconds.wholeSeconds
+            return Origin.Revision(before: before, after: after, follows: follows ? true : nil)
         default:
             return Origin.Revision(before: nil, after: after)
         }
