@@ -143,6 +143,21 @@ struct PastAccessTests {
         }
     }
 
+    @Test("a pause that is heard of after the hold that followed it is overtaken, and a hold never is by its pause")
+    func lateNews() throws {
+        let bought = try Play.map(4, Self.purchase("ACTIVE", until: 30), at: Self.start)
+        let paused = try Play.map(10, Self.purchase("PAUSED", until: 30), at: Self.start + 30 * Self.day)
+        let hold = try Play.map(5, Self.purchase("ON_HOLD", until: 30), at: Self.start + 60 * Self.day)
+        for (chapters, expected) in [
+            ([bought, paused, hold], [.applied, .applied, .applied]),
+            ([bought, hold, paused], [.applied, .applied, .superseded]),
+            ([hold, paused, bought], [.applied, .superseded, .applied]),
+        ] as [([Normalization], [AppliedEvent.Disposition])] {
+            var ledger = AccountLedger()
+            #expect(chapters.compactMap { ledger.apply($0).first?.disposition } == expected)
+        }
+    }
+
     @Test("a hold that is not recovered from ends access, as it was then")
     func holdThatEnds() throws {
         try Self.check(

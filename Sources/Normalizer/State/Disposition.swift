@@ -86,7 +86,7 @@ struct Disposition {
         else {
             return now.timeline.period(transaction: end.transaction, start: end.start.millisecondsSince1970) != nil
         }
-        return isFollowed(from: known.start)
+        return now.billing?.takesOver(from: cut) == true || isFollowed(from: known.start)
     }
 
     /// True if a period has begun since. One that was charged ahead, and is forestalled by another, never does.
