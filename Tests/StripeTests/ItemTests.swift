@@ -112,6 +112,40 @@ struct ItemTests {
         }
     }
 
+    @Test("an add-on gives no access in a time that was not paid for, or paused")
+    func gaps() throws {
+        let items = [StripePrice.pro, Self.addOn]
+        let active = Self.subscription(items)
+        func with(_ change: (inout StripeSubscription) -> Void) -> StripeSubscription {
+            var changed = active
+            change(&changed)
+            return changed
+        }
+        let (unpaid, pastDue) = (with { $0.status = "unpaid" }, with { $0.status = "past_due" })
+        let paused = with { $0.collectionPause = ["behavior": "void", "resumes_at": nil] }
+        let adapter = try policed { $0.collectionPause = .pauses }
+        let began = RareFlowTests.began(active, .endive)
+        let ways = [
+            [
+                RareFlowTests.updated(pastDue, from: active, at: created + 2 * day, .endive),
+                RareFlowTests.updated(unpaid, from: pastDue, at: created + 5 * day, .endive),
+                RareFlowTests.updated(active, from: unpaid, at: created + 8 * day, .endive),
+            ],
+            [
+                RareFlowTests.updated(paused, from: active, at: created + 5 * day, .endive),
+                RareFlowTests.updated(active, from: paused, at: created + 8 * day, .endive),
+            ],
+        ]
+        for way in ways {
+            let state = try Self.state([began] + way, adapter)
+            #expect(products(state, at: created + 6 * day).isEmpty)
+            for time in [4, 9] as [Int64] {
+                #expect(products(state, at: created + time * day) == ["prod_pro", "prod_addon"])
+            }
+            #expect(state.nextTransition(after: date(created + 6 * day)) == date(created + 8 * day))
+        }
+    }
+
     @Test("what the host calls an add-on is none of a subscription's main products", arguments: versions)
     func configured(_ version: StripeSimulator.Version) throws {
         for name in ["prod_pro", "price_pro_month"] {

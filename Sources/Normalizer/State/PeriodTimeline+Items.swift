@@ -7,10 +7,21 @@ extension PeriodTimeline {
         var accessEnd: Int64
         /// When it was added, if the store had listed the period without it before.
         var addedAt: Int64?
+        /// When it was removed or runs out, whatever becomes of the period that it runs with.
+        var end: Int64 = .max
+        /// The times without access of that period, and until when that gave access although its end is dated before.
+        var gaps: [Gap] = []
+        var givenUntil: Int64?
 
         var start: Int64 { entry.fact.period.startMilliseconds }
         var grantedSince: Int64 { addedAt ?? start }
-        func grants(at time: Int64) -> Bool { grantedSince <= time && time < accessEnd }
+        /// The times in which it gave access, by what held then.
+        var given: [(start: Int64, end: Int64)] {
+            gaps.times(from: grantedSince, until: max(accessEnd, min(givenUntil ?? .min, end)))
+        }
+        func gave(at time: Int64) -> Bool {
+            grantedSince <= time && given.contains { $0.start <= time && time < $0.end }
+        }
     }
 
     /// Has the main item of a period be that of the next one, as long as it renews, if the store does not say which item is the
@@ -48,16 +59,17 @@ extension PeriodTimeline {
             // Removed and added again, in one moment of the store's.
             let steps = period.entry.statement
             if let cut = itemEnd, steps.wasTaken(after: cut.by), !steps.wasTaken(after: entry.by) { itemEnd = nil }
-            for cut in [period.cut, period.replacement, itemEnd].compactMap(\.self) {
-                accessEnd = min(accessEnd, cut.at)
-            }
+            if let itemEnd { accessEnd = min(accessEnd, itemEnd.at) }
             if !period.fact.isProvisional,
                 period.by.milliseconds > entry.by.milliseconds
                     || period.entry.statement.wasTaken(after: entry.by)
             {
                 accessEnd = min(accessEnd, max(start, period.by.milliseconds))
             }
-            var item = Item(entry: entry, accessEnd: accessEnd)
+            var item = Item(entry: entry, accessEnd: accessEnd, end: accessEnd)
+            for cut in [period.cut, period.replacement].compactMap(\.self) {
+                item.accessEnd = min(item.accessEnd, cut.at)
+            }
             if let added = entry.firstStated, let listed = period.firstStated, listed < added, added > start,
                 added < entry.fact.period.endMilliseconds
             {
@@ -66,6 +78,28 @@ extension PeriodTimeline {
             items.append(item)
         }
         items.sort { ($0.start, $0.entry.fact.item ?? "") < ($1.start, $1.entry.fact.item ?? "") }
+    }
+
+    /// Has the items give no access in the times in which the period that they run with gave none.
+    mutating func interruptItems() {
+        for place in items.indices {
+            guard let index = index(of: items[place]) else { continue }
+            (items[place].gaps, items[place].givenUntil) = (periods[index].gaps, periods[index].givenUntil)
+        }
+    }
+
+    /// The items by the place of the period that they run with.
+    var itemsOfPeriods: [Int: [Item]] {
+        var items: [Int: [Item]] = [:]
+        for item in self.items {
+            if let index = index(of: item) { items[index, default: []].append(item) }
+        }
+        return items
+    }
+
+    /// The period that an item runs with.
+    private func index(of item: Item) -> Int? {
+        index(transaction: nil, start: item.start).flatMap { periods[$0].start == item.start ? $0 : nil }
     }
 
     /// The end of the main product alone, which leaves the other items.
@@ -92,7 +126,7 @@ extension PeriodTimeline {
     func products(at time: Int64, besides product: String) -> [String] {
         let others =
             periods.filter { $0.gave(at: time) }.map { $0.product(at: time) }
-            + items.filter { $0.grants(at: time) }.map(\.entry.fact.product)
+            + items.filter { $0.gave(at: time) }.map(\.entry.fact.product)
         return Set(others).subtracting([product]).sorted()
     }
 }

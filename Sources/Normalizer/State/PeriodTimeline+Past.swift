@@ -153,15 +153,7 @@ extension PeriodTimeline.Period {
     /// The times in which it gave access, by what held then.
     var given: [(start: Int64, end: Int64)] {
         guard hasSteps else { return accessEnd > start ? [(start, accessEnd)] : [] }
-        var given: [(start: Int64, end: Int64)] = []
-        var from = start
-        let last = max(accessEnd, min(givenUntil ?? .min, end))
-        for gap in gaps.sorted(by: { $0.from < $1.from }) {
-            if from < gap.from { given.append((from, min(gap.from, last))) }
-            from = max(from, gap.until)
-        }
-        if from < last { given.append((from, last)) }
-        return given
+        return gaps.times(from: start, until: max(accessEnd, min(givenUntil ?? .min, end)))
     }
 
     /// True if the times of its statements say what held at a moment: it lies before the last one, and they lie within the period. The
@@ -185,5 +177,19 @@ extension PeriodTimeline.Period {
         let stated = phases.sorted { ($0.value, $0.key.rawValue) < ($1.value, $1.key.rawValue) }
         guard let phase = (stated.last { $0.value <= time } ?? stated.first)?.key else { return fact.phase }
         return phase == .regular ? entry.paidPhase ?? phase : phase
+    }
+}
+
+extension [PeriodTimeline.Gap] {
+    /// The times between two moments that lie in none of the gaps.
+    func times(from start: Int64, until end: Int64) -> [(start: Int64, end: Int64)] {
+        var times: [(start: Int64, end: Int64)] = []
+        var from = start
+        for gap in sorted(by: { $0.from < $1.from }) {
+            if from < Swift.min(gap.from, end) { times.append((from, Swift.min(gap.from, end))) }
+            from = Swift.max(from, gap.until)
+        }
+        if from < end { times.append((from, end)) }
+        return times
     }
 }

@@ -180,6 +180,7 @@ struct PeriodTimeline {
         applyInterruptions(of: state)
         applyRetries(of: state)
         applyWithdrawals(of: state)
+        interruptItems()
         applySwitches(of: state)
     }
 

@@ -76,7 +76,7 @@ extension SubscriptionState {
             timeline.granting(at: moment) ?? timeline.lastBegun(by: moment).map { timeline.periods[$0] }
             ?? timeline.periods.first
         // An item that continues after the end of the subscription's main item.
-        let item = timeline.granting(at: moment) == nil ? timeline.items.last { $0.grants(at: moment) } : nil
+        let item = timeline.granting(at: moment) == nil ? timeline.items.last { $0.gave(at: moment) } : nil
         let product = item?.entry.fact.product ?? current?.product(at: moment) ?? access.product
         let pending = pendingProduct(at: moment, timeline)?.product
         let intent = renewalIntent(timeline)

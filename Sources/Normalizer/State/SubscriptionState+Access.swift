@@ -41,9 +41,7 @@ extension SubscriptionState {
             if period.end < period.accessEnd { moments.append(period.end) }
             for gap in period.gaps { moments += [gap.from, gap.until] }
         }
-        for item in timeline.items where item.accessEnd > item.grantedSince {
-            moments += [item.grantedSince, item.accessEnd]
-        }
+        for item in timeline.items { moments += item.given.flatMap { [$0.start, $0.end] } }
         for owned in ownedPurchases { moments += [owned.start, owned.end] }
         return moments.filter { $0 > time && $0 < .max }.min()
     }
@@ -56,8 +54,9 @@ extension SubscriptionState {
             let until = Self.end(of: intervals(timeline, owned), from: end)
             return .granted(until: Self.date(until), because: grant(current, at: time, timeline))
         }
-        if let item = timeline.items.last(where: { $0.grants(at: time) }) {
-            let until = Self.end(of: intervals(timeline, owned), from: item.accessEnd)
+        if let item = timeline.items.last(where: { $0.gave(at: time) }) {
+            let end = item.given.first { time < $0.end }?.end ?? item.accessEnd
+            let until = Self.end(of: intervals(timeline, owned), from: end)
             return .granted(until: Self.date(until), because: grant(item, at: time, timeline))
         }
         // Known grants of access come before presumed ones.
@@ -98,29 +97,13 @@ extension SubscriptionState {
             if let revoked = revocation(of: purchase, statedBy: register.by) {
                 end = min(end, revoked.value.at.millisecondsSince1970)
             }
-            return Self.times(from: start, until: end, without: gaps[transaction(named: purchase.transaction)] ?? [])
+            return (gaps[transaction(named: purchase.transaction)] ?? []).times(from: start, until: end)
                 .map { OwnedPurchase(start: $0.start, end: $0.end, register: register) }
         }
         .sorted {
             $0.start == $1.start
                 ? $0.register.value.transaction < $1.register.value.transaction : $0.start < $1.start
         }
-    }
-
-    /// - Parameter gaps: in the order of their beginnings.
-    private static func times(
-        from start: Int64,
-        until end: Int64,
-        without gaps: [PeriodTimeline.Gap]
-    ) -> [(start: Int64, end: Int64)] {
-        var times: [(start: Int64, end: Int64)] = []
-        var from = start
-        for gap in gaps {
-            if from < min(gap.from, end) { times.append((from, min(gap.from, end))) }
-            from = max(from, gap.until)
-        }
-        if from < end { times.append((from, end)) }
-        return times
     }
 
     private func endingRefund(of purchase: Fact.OneTimePurchase) -> Register<Fact.RefundState>? {
@@ -154,7 +137,7 @@ extension SubscriptionState {
 
     func intervals(_ timeline: PeriodTimeline, _ owned: [OwnedPurchase]) -> [(start: Int64, end: Int64)] {
         timeline.periods.flatMap(\.given)
-            + timeline.items.compactMap { $0.accessEnd > $0.grantedSince ? ($0.grantedSince, $0.accessEnd) : nil }
+            + timeline.items.flatMap(\.given)
             + owned.map { ($0.start, $0.end) }
     }
 
