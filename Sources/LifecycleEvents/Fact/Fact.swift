@@ -391,17 +391,26 @@ extension Fact {
         @EventTime public var at: Date
         /// The start of the period that it paid for, if another transaction, or none, names that.
         @OptionalEventTime public var periodStart: Date?
+        /// The part of each product, before anything is set off, if it paid for several and the store states their parts.
+        public var items: Optional<[PurchasedItem]>  // In full: as in `NormalizedEvent`.
 
         /// Makes the fact.
-        public init(transaction: String, price: Price, at: Date, periodStart: Date? = nil) {
+        public init(
+            transaction: String,
+            price: Price,
+            at: Date,
+            periodStart: Date? = nil,
+            items: [PurchasedItem]? = nil
+        ) {
             self.transaction = transaction
             self.price = price
             self.at = at
             self.periodStart = periodStart
+            self.items = items
         }
 
         private enum CodingKeys: String, CodingKey {
-            case transaction, price, at
+            case transaction, price, at, items
             case periodStart = "period_start"
         }
     }

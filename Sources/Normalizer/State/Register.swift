@@ -413,7 +413,8 @@ extension Fact.PriceChangeState: Assertable {
 }
 
 extension Fact.Charge: Assertable {
-    package var precedence: Int { 0 }
+    // A statement that shows the lines of a payment says more than one that does not.
+    package var precedence: Int { items == nil ? 0 : 1 }
 }
 
 extension Fact.RefundState: Assertable {

@@ -42,7 +42,8 @@ extension Mapping {
                         transaction: id,
                         price: price,
                         at: (invoice.paidAt ?? created).date,
-                        periodStart: invoice.paidStart?.date
+                        periodStart: invoice.paidStart?.date,
+                        items: invoice.chargedItems
                     )
                 )
             )

@@ -7,6 +7,8 @@ struct InvoiceObject: WireObject, Sendable {
     struct Line: Sendable {
         let price: PriceObject?
         let amount: Int64?
+        /// The amount less its discounts, with the tax that comes on top of it; nil if it cannot be read.
+        let charged: Int64?
         let quantity: Int64?
         let start: Milliseconds?
         let end: Milliseconds?
@@ -19,6 +21,7 @@ struct InvoiceObject: WireObject, Sendable {
         init(_ value: JSONValue) throws(JSONError) {
             let reader = try ObjectReader(value)
             amount = try reader.optionalInt64("amount")
+            charged = amount.flatMap { Self.charged($0, in: reader) }
             quantity = try reader.optionalCount("quantity")
             let period = try reader.reader("period")
             start = try period?.time("start")
@@ -38,6 +41,30 @@ struct InvoiceObject: WireObject, Sendable {
             isPartOfPeriod =
                 isProration && (item.map { $0.optionalValue("invoice_item") == nil } ?? (type == "subscription"))
         }
+
+        /// https://docs.stripe.com/api/invoice-line-item/object: `discount_amounts` are inside of no `amount`, and a tax is if it is
+        /// `inclusive`. Before basil taxes were `tax_amounts`.
+        private static func charged(_ amount: Int64, in reader: ObjectReader) -> Int64? {
+            var charged = Optional(amount)
+            func add(_ name: MemberName, _ share: (ObjectReader) throws -> Int64) {
+                guard let values = try? reader.optionalArray(name) else { return }
+                for value in values {
+                    guard let part = try? share(ObjectReader(value)), let known = charged else {
+                        charged = nil
+                        return
+                    }
+                    let (sum, overflows) = known.addingReportingOverflow(part)
+                    charged = overflows ? nil : sum
+                }
+            }
+            add("discount_amounts") { 0 - max(0, try $0.int64("amount")) }
+            add("taxes") { try $0.optionalString("tax_behavior") == "exclusive" ? try $0.int64("amount") : 0 }
+            add("tax_amounts") { try $0.optionalBool("inclusive") == false ? try $0.int64("amount") : 0 }
+            return charged
+        }
+
+        /// As ``SubscriptionObject/Item/isBilledByUse``.
+        var isBilledByUse: Bool { price?.isMetered == true || (quantity ?? 0) == 0 }
 
         private static func price(in reader: ObjectReader) throws(JSONError) -> PriceObject? {
             if let price = reader.optionalValue("price") { return try PriceObject(price) }
@@ -216,18 +243,8 @@ extension InvoiceObject {
     var billedSpan: SubscriptionObject.Span? { paidSpan ?? span(beginningBy: .max) }
 
     private func span(beginningBy latest: Milliseconds) -> SubscriptionObject.Span? {
-        guard !hasMoreLines else { return nil }
-        let billed = lines.filter { line in
-            guard line.isSubscription, line.end != nil, let start = line.start else { return false }
-            return start <= latest
-        }
-        var candidates = billed.filter { !$0.isProration }
-        if candidates.isEmpty, purpose == .start || purpose == .renewal {
-            candidates = billed.filter(\.isPartOfPeriod)
-        }
-        guard let start = candidates.compactMap(\.start).max() else { return nil }
-        let paid = candidates.filter { $0.start == start }
-        guard let end = paid.compactMap(\.end).max(), start < end else { return nil }
+        let paid = linesOfPeriod(beginningBy: latest)
+        guard let start = paid.first?.start, let end = paid.compactMap(\.end).max(), start < end else { return nil }
         return SubscriptionObject.Span(
             start: start,
             end: end,
@@ -243,6 +260,39 @@ extension InvoiceObject {
                 }
             }
         )
+    }
+
+    private func linesOfPeriod(beginningBy latest: Milliseconds) -> [Line] {
+        guard !hasMoreLines else { return [] }
+        let billed = lines.filter { line in
+            guard line.isSubscription, line.end != nil, let start = line.start else { return false }
+            return start <= latest
+        }
+        var candidates = billed.filter { !$0.isProration }
+        if candidates.isEmpty, purpose == .start || purpose == .renewal {
+            candidates = billed.filter(\.isPartOfPeriod)
+        }
+        guard let start = candidates.compactMap(\.start).max() else { return [] }
+        return candidates.filter { $0.start == start }
+    }
+
+    /// The part of each product in the charge for a period, if it pays for several: its lines less discounts, with the tax on top.
+    var chargedItems: [PurchasedItem]? {
+        guard paidStart != nil else { return nil }
+        var charged: [(product: String, amount: Int64)] = []
+        for line in linesOfPeriod(beginningBy: latestBeginning) where !line.isBilledByUse {
+            guard let product = line.price?.productID, let amount = line.charged else { return nil }
+            guard let index = charged.firstIndex(where: { $0.product == product }) else {
+                charged.append((product, amount))
+                continue
+            }
+            let (sum, overflows) = charged[index].amount.addingReportingOverflow(amount)
+            guard !overflows else { return nil }
+            charged[index].amount = sum
+        }
+        guard charged.count > 1 else { return nil }
+        return charged.sorted { $0.product < $1.product }
+            .map { PurchasedItem(product: $0.product, price: money($0.amount)) }
     }
 
     /// The latest beginning of a period that is not billed ahead (`billing_schedules`): the making of the invoice.
