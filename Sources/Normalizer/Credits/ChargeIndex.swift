@@ -6,12 +6,14 @@ struct ChargeIndex {
     struct Payment {
         /// From when on the period is paid for; nil if it is not, as far as is known.
         var from: Int64?
-        /// The charge for this period alone; nil if it is not known.
+        /// The charge for this product of the period alone; nil if it is not known.
         var charge: Money?
         /// The charge of the whole payment, which may cover more than this period.
         var total: Money?
         /// True if the charge is the difference after the unused part of the product before was set off.
         var isNet = false
+        /// True if ``charge`` is a line of its own in the payment, from which nothing is set off.
+        var isLine = false
         var isTrial = false
     }
 
@@ -19,7 +21,7 @@ struct ChargeIndex {
     private var byStart: [Int64: [Register<Fact.Charge>]] = [:]
     /// A relay's charges that do not name their period, in the order of time. A store names the period that a charge pays for.
     private var unassigned: [(at: Int64, charge: Register<Fact.Charge>)] = []
-    /// How many periods that wait for their charge begin at one time.
+    /// How many products that wait for one charge begin at one time.
     private var beginnings: [Int64: Int] = [:]
 
     init(_ state: SubscriptionState, _ timeline: PeriodTimeline) {
@@ -33,11 +35,11 @@ struct ChargeIndex {
         }
         unassigned.sort { $0.at < $1.at }
         for period in timeline.periods { beginnings[period.start, default: 0] += 1 }
-        for item in timeline.items { beginnings[item.start, default: 0] += 1 }
+        for item in timeline.items where item.grantedSince <= item.start { beginnings[item.start, default: 0] += 1 }
     }
 
-    /// The payment for a period.
-    func payment(of period: PeriodTimeline.Period, _ rules: StoreRules) -> Payment {
+    /// The payment for a product of a period.
+    func payment(of product: String, in period: PeriodTimeline.Period, _ rules: StoreRules) -> Payment {
         let named = period.transaction.flatMap { byTransaction[$0] ?? byTransaction[String($0.paidOrder)] }
         let assigned = byStart[period.start]?.min { $0.value.at < $1.value.at }
         guard rules.statesUnpaidPeriods, period.by.authority == .store else {
@@ -53,13 +55,15 @@ struct ChargeIndex {
         let isFree = charge.map { $0.value.price.money.amount.coefficient <= 0 } ?? true
         if period.fact.phase == .trial, isFree { return Payment(from: period.start, isTrial: true) }
         guard let charge else { return Payment() }
-        // An invoice for several items does not state the price of one of them.
+        let own = charge.value.items?.first { $0.product == product }?.price
+        // A payment for several products may not state the price of each.
         let isShared = beginnings[period.start, default: 1] > 1
         return Payment(
             from: max(period.start, charge.value.at.millisecondsSince1970),
-            charge: isShared ? nil : Self.money(charge),
+            charge: own ?? (isShared ? nil : Self.money(charge)),
             total: Self.money(charge),
-            isNet: rules.chargesNet && charge.by.authority == .store
+            isNet: rules.chargesNet && charge.by.authority == .store,
+            isLine: own != nil
         )
     }
 

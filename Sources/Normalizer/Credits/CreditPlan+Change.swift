@@ -32,14 +32,15 @@ extension CreditPlan {
             let rest = new.isRest ? CreditPlan.rest(of: (new.periodStart, new.end), from: new.start) : .whole
             // A net charge is the rest after the whole unused part was set off, however much of it was refunded.
             let stated = new.isNet && new.charge != nil ? old.worth : old.worth(by: new.start)
-            if new.isNet, let charge = new.charge, charge.amount.coefficient > 0,
+            let isNet = new.isNet && !new.isLine
+            if isNet, let charge = new.charge, charge.amount.coefficient > 0,
                 let paid = stated.inCurrency(of: charge)
             {
                 setOff(paid, unused: unused, beforeNet: charge)
                 return
             }
             // A net charge of nothing does not show the worth of the product.
-            guard let charged = new.isNet ? listed : new.charge ?? listed else { return }
+            guard let charged = isNet ? listed : new.charge ?? listed else { return }
             var (paid, price) = (stated.inCurrency(of: charged), charged)
             if paid == nil, let listed, let oldListed = old.allowance?.price, oldListed.currency == listed.currency {
                 (paid, price) = (old.isRest ? nil : oldListed, listed)

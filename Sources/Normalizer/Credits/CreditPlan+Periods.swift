@@ -25,10 +25,14 @@ extension CreditPlan {
         /// The whole payment, if it paid for others too.
         var total: Money?
         var isNet = false
-        /// True if it is the rest of a period that began with another product.
+        /// True if ``charge`` is the product's own line of a payment, from which nothing is set off.
+        var isLine = false
+        /// True if it is the rest of a period that began without it.
         var isRest = false
         /// True if it is of an item next to the main product.
         var isItem = false
+        /// True if it ended before its period did.
+        var isDropped = false
         /// How the change at its beginning was paid for, if stated.
         var proration: LifecycleEvent.ProductChange.Proration?
         var isRestored = false
@@ -186,7 +190,7 @@ extension CreditPlan {
     private mutating func addRefunds(of state: SubscriptionState, _ reading: TenureReading) {
         for register in state.refundsOfTransactions {
             guard let period = reading.timeline.index(of: register.value) else { continue }
-            for position in (reading.tenuresOfPeriod[period] ?? []) + (reading.itemsOfPeriod[period] ?? []) {
+            for position in reading.tenuresOfPeriod[period] ?? [] {
                 let tenure = reading.tenures[position]
                 guard let fraction = Self.fraction(register.value, of: tenure.product, charge: tenure.total) else {
                     continue

@@ -10,10 +10,10 @@ struct TenureReading {
     /// The times when access continued after a failed charge, in order. A state forgets them once they are over;
     /// credits used in them were used of the period before.
     private var graces: [(from: Int64, until: Int64)] = []
-    /// By the place of their period in the timeline.
+    /// By the place of their period in the timeline, with those of the items that run with it.
     private(set) var tenuresOfPeriod: [Int: [Int]] = [:]
-    /// Those of items next to the main product, by the place of the period that they run with.
-    private(set) var itemsOfPeriod: [Int: [Int]] = [:]
+    /// The tenures of which one took the place of another within a period.
+    private var swaps: [(before: Int, after: Int)] = []
 
     /// Seconds lie between the end of a replaced product and the beginning of its successor.
     private static let slack: Int64 = 60_000
@@ -25,92 +25,59 @@ struct TenureReading {
         let charges = ChargeIndex(state, timeline)
         let refunds = Self.refunds(of: state, timeline)
         let switches = Self.switches(of: state, timeline)
-        for (index, period) in timeline.periods.enumerated() where period.accessEnd > period.start {
+        let items = timeline.itemsOfPeriods
+        for (index, period) in timeline.periods.enumerated()
+        where period.accessEnd > period.start || items[index] != nil {
             guard let lineage = period.lineages.min(by: { $0.description < $1.description }) else { continue }
             let rules = lineage.store.rules
-            let payment = charges.payment(of: period, rules)
-            guard payment.from != nil || rules.statesUnpaidPeriods else { continue }
-            let stretches = Stretch.all(of: period, switches[index] ?? [])
-            for (number, stretch) in stretches.enumerated() {
-                let next = number + 1 < stretches.count ? stretches[number + 1].start : nil
+            let stretches = period.accessEnd > period.start ? Stretch.all(of: period, switches[index] ?? []) : []
+            let strands = Strand.all(of: stretches, items[index] ?? [])
+            var isRestored = false
+            if let transaction = period.transaction {
+                isRestored = state.refund(of: transaction).map { $0.value.scope == nil } ?? false
+            }
+            var places: [Int?] = []
+            for strand in strands {
+                let payment = charges.payment(of: strand.product, in: period, rules)
+                guard payment.from != nil || rules.statesUnpaidPeriods else {
+                    places.append(nil)
+                    continue
+                }
                 var tenure = Tenure(
-                    product: stretch.product,
-                    allowance: policy.allowance(of: stretch.product, in: lineage.store),
-                    phase: payment.isTrial ? .trial : period.fact.phase == .trial ? .regular : period.fact.phase,
-                    ownership: period.fact.ownership,
-                    transaction: period.transaction,
-                    lineage: lineage,
-                    start: stretch.start,
-                    periodStart: period.start,
-                    end: period.end,
-                    accessEnd: next ?? period.accessEnd,
-                    from: payment.from.map { max($0, stretch.start) },
-                    id: Self.id(of: period, stretch.product, number: number, lineage)
+                    strand,
+                    of: period,
+                    in: lineage,
+                    paidBy: payment,
+                    id: Self.id(of: period, strand.product, number: strand.number, lineage)
                 )
-                // A payment for the time before the change of product has given its credits by then.
-                if let next, let from = tenure.from, from >= next { tenure.from = stretch.start }
-                if number == 0 {
-                    tenure.charge = payment.charge
-                    tenure.total = payment.total
-                    tenure.isNet = payment.isNet
+                tenure.allowance = policy.allowance(of: strand.product, in: lineage.store)
+                tenure.worth = payment.isTrial ? Money(ExactDecimal(0), "") : tenure.charge ?? tenure.allowance?.price
+                tenure.isRestored = isRestored
+                if !tenure.isRest {
                     tenure.refunds =
                         refunds[index]?.compactMap { refund in
-                            CreditPlan.fraction(refund, of: stretch.product, charge: payment.total).map {
+                            CreditPlan.fraction(refund, of: strand.product, charge: payment.total).map {
                                 (refund.at.millisecondsSince1970, $0)
                             }
                         } ?? []
                 }
-                tenure.worth = payment.isTrial ? Money(ExactDecimal(0), "") : tenure.charge ?? tenure.allowance?.price
-                tenure.isRest = number > 0
-                tenure.brokenAt = period.brokenAt
-                tenure.proration = stretch.proration
-                tenure.isRestored =
-                    period.transaction.flatMap { state.refund(of: $0) }.map { $0.value.scope == nil } ?? false
-                tenure.isRenewalOrder = rules.ordersSpanNames && period.transaction?.isRenewalOrder == true
-                if next == nil, let cut = period.cut {
+                if !tenure.isDropped, let cut = period.cut {
                     tenure.setEnd(cut, refundedAt: period.refundedAt, slack: Self.slack)
                 }
+                places.append(tenures.count)
                 tenuresOfPeriod[index, default: []].append(tenures.count)
+                if let before = strand.before.flatMap({ places[$0] }) {
+                    // A payment for the time before the change of product has given its credits by then.
+                    if let from = tenures[before].from, from >= strand.start {
+                        tenures[before].from = tenures[before].start
+                    }
+                    swaps.append((before, tenures.count))
+                }
                 tenures.append(tenure)
             }
         }
-        for item in timeline.items { add(item, paidBy: charges, under: policy) }
         graces = Self.graces(of: state, timeline)
         sort()
-    }
-
-    /// An item is paid for with the period that it runs with, and so gives its own credits. If it was added in the
-    /// middle, after the store had listed the period without it, it is paid for from then on.
-    private mutating func add(_ item: PeriodTimeline.Item, paidBy charges: ChargeIndex, under policy: CreditPolicy) {
-        let fact = item.entry.fact
-        guard item.accessEnd > item.start, let index = timeline.index(transaction: nil, start: item.start),
-            timeline.periods[index].start == item.start,
-            let lineage = item.entry.lineages.min(by: { $0.description < $1.description })
-        else { return }
-        let period = timeline.periods[index]
-        let payment = charges.payment(of: period, lineage.store.rules)
-        let start = item.grantedSince
-        guard start < item.accessEnd else { return }
-        var tenure = Tenure(
-            product: fact.product,
-            allowance: policy.allowance(of: fact.product, in: lineage.store),
-            phase: payment.isTrial ? .trial : fact.phase == .trial ? .regular : fact.phase,
-            ownership: fact.ownership,
-            transaction: fact.transaction,
-            lineage: lineage,
-            start: start,
-            periodStart: item.start,
-            end: fact.period.endMilliseconds,
-            accessEnd: item.accessEnd,
-            from: payment.from.map { max($0, start) },
-            id: Self.id(of: period, fact.product, number: 0, lineage)
-        )
-        tenure.isRest = start > item.start
-        tenure.isItem = true
-        tenure.total = payment.total
-        tenure.brokenAt = period.brokenAt
-        itemsOfPeriod[index, default: []].append(tenures.count)
-        tenures.append(tenure)
     }
 
     /// An end that was stated in grace ends the grace, also if access was given again since: then, or when it was stated, where
@@ -149,7 +116,7 @@ struct TenureReading {
         for (place, index) in order.enumerated() { places[index] = place }
         tenures = order.map { tenures[$0] }
         tenuresOfPeriod = tenuresOfPeriod.mapValues { $0.map { places[$0] } }
-        itemsOfPeriod = itemsOfPeriod.mapValues { $0.map { places[$0] } }
+        swaps = swaps.map { (places[$0.before], places[$0.after]) }
     }
 
     /// The store's name of the payment if it has one, else the second of the beginning; and the product.
@@ -202,14 +169,15 @@ struct TenureReading {
         nextOfFamily = Array(repeating: nil, count: tenures.count)
         for place in tenures.indices.reversed() {
             nextOfFamily[place] = next[tenures[place].family]
-            if tenures[place].isPaid, !tenures[place].isRest, !tenures[place].isItem {
-                next[tenures[place].family] = place
-            }
+            if tenures[place].isPaid, !tenures[place].isRest { next[tenures[place].family] = place }
         }
+        for swap in swaps { link(swap.before, to: swap.after) }
         for (index, places) in tenuresOfPeriod {
-            for (place, next) in zip(places, places.dropFirst()) { link(place, to: next) }
-            guard let last = places.last, let next = successor(of: last, timeline.periods[index]) else { continue }
-            link(last, to: next)
+            let last = places.filter { !tenures[$0].isDropped }
+            for place in last {
+                guard let next = successor(of: place, among: last, timeline.periods[index]) else { continue }
+                link(place, to: next)
+            }
         }
     }
 
@@ -245,12 +213,14 @@ struct TenureReading {
         }
     }
 
-    private func successor(of place: Int, _ period: PeriodTimeline.Period) -> Int? {
+    /// The tenure that takes the place of one in the middle of its period.
+    ///
+    /// - Parameter all: the tenures that its period ends with.
+    private func successor(of place: Int, among all: [Int], _ period: PeriodTimeline.Period) -> Int? {
         let tenure = tenures[place]
         func isTakenPlaceBy(_ other: Int) -> Bool {
             let next = tenures[other]
-            guard next.isPaid, !next.isItem, !next.isRenewalOrder, next.proration != .deferred, next.start < tenure.end
-            else {
+            guard next.isPaid, !next.isRenewalOrder, next.proration != .deferred, next.start < tenure.end else {
                 return false
             }
             guard next.start > tenure.start, next.periodStart != tenure.periodStart else { return false }
@@ -258,11 +228,21 @@ struct TenureReading {
             // A product that continues is renewed, unless the store sets off its unused part.
             return tenure.isChanged(to: next) || (tenure.rules.restartsProduct && tenure.phase != .trial)
         }
-        if let replacement = period.replacement {
-            return places(from: replacement.at, to: replacement.at).first(where: isTakenPlaceBy)
+        func next(_ range: Range<Int>) -> Int? {
+            let candidates = range.filter(isTakenPlaceBy)
+            if let same = candidates.first(where: { !tenure.isChanged(to: tenures[$0]) }) { return same }
+            // A product that continues takes no other's place.
+            if range.contains(where: { tenure.isContinued(by: tenures[$0]) }), tenure.isItem { return nil }
+            let others = candidates.filter { other in
+                !all.contains { $0 != place && tenures[$0].isContinued(by: tenures[other]) }
+            }
+            if let main = others.first(where: { tenures[$0].isItem == tenure.isItem }) { return main }
+            let ended = all.filter { place in !range.contains { tenures[place].isContinued(by: tenures[$0]) } }
+            return ended.count == 1 && others.count == 1 ? others[0] : nil
         }
+        if let replacement = period.replacement { return next(places(from: replacement.at, to: replacement.at)) }
         if let cut = period.cut, ![.refunded, .paused].contains(cut.reason) {
-            return places(from: cut.at - Self.slack, to: cut.at + Self.slack).first(where: isTakenPlaceBy)
+            return next(places(from: cut.at - Self.slack, to: cut.at + Self.slack))
         }
         guard tenure.rules.restartsProduct else { return nil }
         guard let next = nextOfFamily[place], isTakenPlaceBy(next) else { return nil }
@@ -348,7 +328,7 @@ struct TenureReading {
 
 extension PeriodTimeline.Period {
     /// When it ended, if access was given again since. A pause leaves the rest.
-    fileprivate var brokenAt: Int64? { liftedCut.flatMap { $0.reason == .paused ? nil : $0.at } }
+    var brokenAt: Int64? { liftedCut.flatMap { $0.reason == .paused ? nil : $0.at } }
 }
 
 extension CreditPlan.Tenure {
@@ -359,6 +339,11 @@ extension CreditPlan.Tenure {
     func isChanged(to other: Self) -> Bool {
         family != other.family
             || (product != other.product && product.namesBasePlan && other.product.namesBasePlan)
+    }
+
+    /// True if another is a later time of the same product.
+    fileprivate func isContinued(by other: Self) -> Bool {
+        other.isPaid && other.periodStart > periodStart && !isChanged(to: other)
     }
 
     fileprivate mutating func setEnd(_ cut: PeriodTimeline.Cut, refundedAt: Int64?, slack: Int64) {
