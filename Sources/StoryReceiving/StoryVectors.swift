@@ -46,7 +46,7 @@ package enum StoryVectors {
     /// - Throws: `VectorError` if a step comes to something else than the story says.
     package static func check(_ playback: StoryPlayback, _ story: Story, _ simulator: any StorySimulator) throws {
         let kinds = playback.kinds
-        for expectation in try story.expectations(at: simulator.provider) {
+        for expectation in try simulator.expectations(of: story) {
             let actual = kinds[expectation.step] ?? []
             guard actual == expectation.kinds else {
                 throw VectorError(

@@ -11,6 +11,18 @@ struct RelayedStoresTests {
     /// So many orders of a story that has more.
     private static let orders = 60
 
+    @Test("a documented story comes to what it says at each store", arguments: RevenueCatSimulator.stores)
+    func kinds(_ store: Store) async throws {
+        let relay = RevenueCatSimulator(seed: "stores", store: store)
+        for story in Story.all where relay.absence(of: story) == nil {
+            let kinds = try await StoryPlayback(story, by: relay, from: Self.start).kinds
+            for expectation in try relay.expectations(of: story) {
+                let actual = kinds[expectation.step] ?? []
+                #expect(actual == expectation.kinds, "\(store.rawValue) \(story.id), step \(expectation.step + 1)")
+            }
+        }
+    }
+
     @Test(
         "a documented story leaves one state and no contradiction in any order, even if all of an act comes at one time",
         arguments: RevenueCatSimulator.stores,

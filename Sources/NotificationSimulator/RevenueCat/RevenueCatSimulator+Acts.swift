@@ -29,16 +29,23 @@ extension RevenueCatSimulator: StoryProvider {
         }
     }
 
-    static func wording(of scene: Plot.Scene) -> Plot.Scene.Wording? {
+    static func wording(of scene: Plot.Scene) -> Plot.Scene.Wording? { wording(of: scene, relayedFrom: .appStore) }
+
+    /// The events of a scene of a purchase in a store if they differ from its act's, with the reason.
+    static func wording(of scene: Plot.Scene, relayedFrom store: Store) -> Plot.Scene.Wording? {
         switch scene.act {
-        case .subscribe where scene.before != nil && scene.after?.plan.billing != .prepaid:
+        case .subscribe where scene.before != nil && scene.after?.plan.billing != .prepaid && store == .appStore:
             return ([.renewed], "a return within an App Store group continues the same purchase")
         case .failCharge(let grace):
             let why = "a failed charge is reported as a cancellation, too"
-            return grace == nil
+            return grace == nil && store != .stripe
                 ? ([.billingIssue, .autoRenewDisabled, .expired], "\(why), and without grace as the end")
                 : ([.billingIssue, .autoRenewDisabled], why)
-        case .expire where scene.before?.state == .hold: return ([], "the failed charge was reported as the end")
+        case .expire where scene.before?.state == .hold && store != .stripe:
+            return ([], "the failed charge was reported as the end")
+        case .upgrade where store == .playStore:
+            return ([.notice, .started, .expired], "the new purchase reports the change, and the old one ends")
+        case .crossgrade where store == .stripe: return ([], "another rhythm of one product is not reported")
         case .upgrade: return ([.productChangeScheduled, .renewed], "the change is announced, and then charged")
         case .crossgrade: return AppleSimulator.wording(of: scene)
         case .topUp: return ([.started, .expired], "every top-up is a purchase of its own")

@@ -33,13 +33,23 @@ extension RevenueCatSimulator: StorySimulator {
     /// RevenueCat.
     public var provider: Provider { .revenuecat }
 
+    /// The store whose purchases a story is about.
+    private func store(of story: Story) -> Store { store ?? (story.isOfGooglePlay ? .playStore : .appStore) }
+
+    /// The expected outcome of each step, which differs between the stores that RevenueCat reports.
+    public func expectations(of story: Story) throws(SimulatorError) -> [Story.Expectation] {
+        let scenes = try Plot.scenes(story, from: Date(millisecondsSince1970: 0), at: .revenuecat, relaying: store)
+        let store = store(of: story)
+        return scenes.map { Story.Expectation($0, Self.wording(of: $0, relayedFrom: store)) }
+    }
+
     /// RevenueCat's notifications of purchases in the store.
     public func notifications(
         _ story: Story,
         from start: Date
     ) throws(SimulatorError) -> [SimulatedNotification] {
         let scenes = try Plot.scenes(story, from: start, at: .revenuecat, relaying: store)
-        let store = store ?? (story.isOfGooglePlay ? .playStore : .appStore)
+        let store = store(of: story)
         var teller = try RevenueCatStoryteller(story, scenes, of: store, from: start, seed: seed)
         for scene in scenes { try teller.tell(scene) }
         return teller.notifications

@@ -111,8 +111,9 @@ struct RevenueCatStoryteller {
             emit("CANCELLATION", purchase, scene, [("cancel_reason", "UNSUBSCRIBE")])
         case .uncancel: emit("UNCANCELLATION", try latest(), scene)
         case .expire(let ending):
-            // A purchase that ended with the failed charge does not end again.
-            guard scene.before?.state != .hold else { return }
+            let isHeld = scene.before?.state == .hold
+            // A purchase that ended with the failed charge does not end again. At Stripe it does not end with that.
+            guard !isHeld || store == .stripe else { return }
             let reason =
                 switch ending {
                 case .customer: "UNSUBSCRIBE"
@@ -121,7 +122,7 @@ struct RevenueCatStoryteller {
                 case .ranOut: "UNKNOWN"
                 }
             var purchase = try latest()
-            purchase.end = scene.before?.graceEnd ?? purchase.end
+            purchase.end = isHeld ? time : scene.before?.graceEnd ?? purchase.end
             emit("EXPIRATION", purchase, scene, [("expiration_reason", .string(reason))])
         case .upgrade: try replace(scene)
         case .crossgrade where store == .stripe: try replace(scene)

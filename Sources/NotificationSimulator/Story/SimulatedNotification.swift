@@ -49,6 +49,11 @@ public protocol StorySimulator: Sendable {
     /// The reason that it cannot play a story; nil if it can.
     func absence(of story: Story) -> String?
 
+    /// The expected outcome of each step of a story.
+    ///
+    /// - Throws: ``SimulatorError`` as ``notifications(_:from:)`` does.
+    func expectations(of story: Story) throws(SimulatorError) -> [Story.Expectation]
+
     /// The provider's notifications, in the order in which it makes them.
     ///
     /// - Throws: ``SimulatorError``, with ``SimulatorError/Reason/notOffered(by:)`` where the provider has no such thing as an
@@ -71,6 +76,11 @@ public protocol StorySimulator: Sendable {
 extension StorySimulator {
     /// The reason that its provider cannot play the story; nil if it can.
     public func absence(of story: Story) -> String? { story.absence(at: provider) }
+
+    /// The expected outcome of each step at its provider.
+    public func expectations(of story: Story) throws(SimulatorError) -> [Story.Expectation] {
+        try story.expectations(at: provider)
+    }
 }
 
 extension [SimulatedNotification] {

@@ -17,12 +17,15 @@ extension Story {
     /// - Throws: ``SimulatorError`` as ``StorySimulator/notifications(_:from:)`` does.
     public func expectations(at provider: Provider) throws(SimulatorError) -> [Expectation] {
         try Plot.scenes(self, from: Date(millisecondsSince1970: 0), at: provider).map { scene in
-            if let (kinds, why) = scene.wording(at: provider) {
-                Expectation(step: scene.step, kinds: kinds, difference: why)
-            } else {
-                Expectation(step: scene.step, kinds: scene.act.kinds, difference: nil)
-            }
+            Expectation(scene, scene.wording(at: provider))
         }
+    }
+}
+
+extension Story.Expectation {
+    /// The outcome of a scene, in the provider's wording if that differs.
+    init(_ scene: Plot.Scene, _ wording: Plot.Scene.Wording?) {
+        self.init(step: scene.step, kinds: wording?.kinds ?? scene.act.kinds, difference: wording?.why)
     }
 }
 

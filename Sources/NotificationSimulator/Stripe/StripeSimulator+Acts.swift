@@ -39,7 +39,7 @@ extension StripeSimulator: StoryProvider {
         case .refund where scene.endsSubscription:
             return ([.refunded, .expired], "a refund ends nothing; the merchant ends the subscription")
         case .loseDispute where scene.endsSubscription:
-            return ([.chargeback, .expired], "a chargeback ends nothing; the merchant ends the subscription")
+            return ([.chargeback, .expired], "the loss ends access; the merchant ends the subscription")
         default: return nil
         }
     }
