@@ -151,7 +151,7 @@ struct PastAccessTests {
         for (chapters, expected) in [
             ([bought, paused, hold], [.applied, .applied, .applied]),
             ([bought, hold, paused], [.applied, .applied, .superseded]),
-            ([hold, paused, bought], [.applied, .superseded, .applied]),
+            ([hold, paused, bought], [.applied, .superseded, .superseded]),
         ] as [([Normalization], [AppliedEvent.Disposition])] {
             var ledger = AccountLedger()
             #expect(chapters.compactMap { ledger.apply($0).first?.disposition } == expected)
