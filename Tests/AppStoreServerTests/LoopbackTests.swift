@@ -11,7 +11,7 @@ import NotificationSimulator
 import Testing
 
 /// The API over TLS, with a transport for production.
-@Suite("App Store Server API over the network", .timeLimit(.minutes(2))) struct LoopbackTests {
+@Suite("App Store Server API over the network", .timeLimit(.minutes(5))) struct LoopbackTests {
     @Test("answers through TLS, with trouble on the way")
     func network() async throws {
         let world = try World()

@@ -224,7 +224,8 @@ struct RandomWalk {
             }
         case 74..<82 where truth.shared != nil:
             take(.stopSharing, at: within) { $0.shared = nil }
-        case 82..<84 where has(.requestRefund):
+        // The simulated App Store does not remember that a one-time purchase was refunded before it is asked for.
+        case 82..<84 where has(.requestRefund) && truth.itemsSince == 0:
             take(.requestRefund, at: within)
         case 84..<90 where truth.willRenew && has(.renewEarly) && hasBegun && truth.resumesAt == nil:
             let time = end - moment(from: gap, to: 22 * Self.hour)
@@ -286,7 +287,8 @@ struct RandomWalk {
             let earlier = $0.payment
             $0.begin(plan, at: time, until: plan.end(from: time), paid: plan.price, credits: credits)
             $0.credits.give(credits, for: $0.payment, from: time)
-            if provider != .google { $0.credits.setOff(earlier, unused, of: length, against: $0.payment) }
+            // Nothing was paid for a trial that could be set off.
+            if provider != .google, paid > 0 { $0.credits.setOff(earlier, unused, of: length, against: $0.payment) }
             $0.willRenew = true
         }
     }
@@ -298,9 +300,11 @@ struct RandomWalk {
         else {
             return
         }
-        let before = truth
+        // As it is at the refund: a period that was charged ahead may have begun by then.
+        var before = truth
         let isAhead = truth.start > time
         take(.refund(.latest), at: time) { [provider] in
+            before = $0
             ($0.standing, $0.willRenew) = (.ended, false)
             if isAhead, provider != .google {
                 // The period that runs was paid for by itself.
