@@ -158,13 +158,13 @@ struct RandomWalk {
             let waits = provider == .apple || provider == .revenuecat
             if waits {
                 guard truth.willRenew else { return atEnd() }
-                take(.crossgrade(.proYearly), at: within) { ($0.next, $0.nextPrice) = (.proYearly, nil) }
+                take(.crossgrade(.proYearly), at: within) { $0.next = .proYearly }
             } else {
                 change(.crossgrade(.proYearly), to: .proYearly, at: within)
             }
         case 32..<40
         where truth.plan.product == "pro" && truth.next == nil && truth.willRenew && truth.resumesAt == nil:
-            take(.downgrade(.basicMonthly), at: within) { ($0.next, $0.nextPrice) = (.basicMonthly, nil) }
+            take(.downgrade(.basicMonthly), at: within) { $0.next = .basicMonthly }
         case 32..<46 where truth.next != nil && has(.withdrawDowngrade):
             take(.withdrawDowngrade, at: within) { $0.next = nil }
         case 46..<52
@@ -224,8 +224,7 @@ struct RandomWalk {
             }
         case 74..<82 where truth.shared != nil:
             take(.stopSharing, at: within) { $0.shared = nil }
-        // The simulated App Store does not remember that a one-time purchase was refunded before it is asked for.
-        case 82..<84 where has(.requestRefund) && truth.itemsSince == 0:
+        case 82..<84 where has(.requestRefund):
             take(.requestRefund, at: within)
         case 84..<90 where truth.willRenew && has(.renewEarly) && hasBegun && truth.resumesAt == nil:
             let time = end - moment(from: gap, to: 22 * Self.hour)
@@ -460,7 +459,8 @@ extension Truth {
     /// Stripe charges the difference once the rest of the old price is set off, in whole cents.
     fileprivate mutating func changeAtStripe(to plan: Story.Plan, at time: Int64, _ unused: Int128, of length: Int128) {
         let (earlier, old) = (payment, worth)
-        let listed = self.plan.price
+        // A price change shows on the subscription at once, and is charged from the next period on.
+        let listed = nextPrice ?? price
         let cents = max(0, Int128(plan.price / 10) - Int128(listed / 10) * unused / length)
         let left = old * unused / length
         begin(plan, at: time, until: plan.end(from: time), paid: plan.price)

@@ -115,7 +115,8 @@ struct Truth: Hashable {
 
     /// The next period, from a moment on; it may be charged ahead.
     mutating func renew(from start: Int64, at now: Int64) {
-        let price = nextPrice ?? next?.price ?? price
+        // A price that was raised counts while no other plan is chosen.
+        let price = next?.price ?? nextPrice ?? price
         let plan = next ?? plan
         let before = spans
         begin(plan, at: start, until: plan.end(from: start), paid: price)

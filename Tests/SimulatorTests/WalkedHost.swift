@@ -186,7 +186,8 @@ struct WalkedHost {
                         return grant.product
                     }
                     // A renewal that comes late has begun when the period before it ended.
-                    let truths = [truth] + walk.truths.dropFirst(step + 1).prefix(1)
+                    let later = walk.truths.dropFirst(step + 1).first { $0.spans != truth.spans }
+                    let truths = [truth] + [later].compactMap(\.self)
                     let expected = truths.map {
                         $0.granting(at: moment)?.plan.name(at: walk.provider, ofGooglePlay: walk.isOfGooglePlay)
                     }

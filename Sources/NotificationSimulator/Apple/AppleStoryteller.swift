@@ -16,6 +16,10 @@ struct AppleStoryteller {
         var nextOffer: AppleStory.Offer?
         var nextPrice: Int64?
         var status: Int64 = 1
+
+        /// The price of the next period without an offer, in thousandths. One that was raised counts while no other product is
+        /// chosen.
+        var nextCharge: Int64 { nextProduct.id == product.id ? nextPrice ?? product.price : nextProduct.price }
     }
 
     private let story: String
@@ -60,10 +64,7 @@ struct AppleStoryteller {
             return try change("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_ENABLED") { $0.renewal.autoRenewStatus = 1 }
         case .upgrade(let product): return try upgrade(product)
         case .downgrade(let product):
-            return try change("DID_CHANGE_RENEWAL_PREF", "DOWNGRADE") {
-                $0.nextProduct = product
-                $0.nextPrice = nil
-            }
+            return try change("DID_CHANGE_RENEWAL_PREF", "DOWNGRADE") { $0.nextProduct = product }
         case .withdrawDowngrade:
             return try change("DID_CHANGE_RENEWAL_PREF") { $0.nextProduct = $0.product }
         case .redeem(let offer):
@@ -142,7 +143,7 @@ extension AppleStoryteller {
             throw nonsense("the period has not ended")
         }
         let product = current.nextProduct
-        let price = current.nextPrice ?? product.price
+        let price = current.nextCharge
         var transaction = current.transaction
         transaction.transactionId = nextTransactionId()
         transaction.productId = product.id
@@ -283,6 +284,7 @@ extension AppleStoryteller {
         transaction.revocationType = percentage == nil ? "REFUND_FULL" : "REFUND_PRORATED"
         transaction.revocationPercentage = percentage ?? 100_000
         refunded = transaction
+        restate(transaction)
         if subscription?.transaction.transactionId == transaction.transactionId {
             subscription?.status = 5
             subscription?.renewal.autoRenewStatus = 0
@@ -292,13 +294,21 @@ extension AppleStoryteller {
 
     private mutating func reverseRefund() throws(SimulatorError) -> Notification {
         guard var transaction = refunded else { throw nonsense("nothing was refunded") }
-        transaction.revocationDate = nil
-        transaction.revocationReason = nil
-        transaction.revocationType = nil
-        transaction.revocationPercentage = nil
+        transaction.clearRevocation()
         refunded = nil
+        restate(transaction)
         if subscription?.transaction.transactionId == transaction.transactionId { subscription?.status = 1 }
         return report("REFUND_REVERSED", about: transaction)
+    }
+
+    /// Every later notification about a purchase shows whether it is refunded.
+    private mutating func restate(_ transaction: Transaction) {
+        for index in past.indices where past[index].transactionId == transaction.transactionId {
+            past[index] = transaction
+        }
+        if subscription?.transaction.transactionId == transaction.transactionId {
+            subscription?.transaction = transaction
+        }
     }
 
     private mutating func shareWithFamily() throws(SimulatorError) -> Notification {
@@ -391,6 +401,7 @@ extension AppleStoryteller {
         price: Int64,
         reason: String
     ) {
+        transaction.clearRevocation()
         transaction.expiresDate = (offer?.period ?? product.period).map { period in
             Date(millisecondsSince1970: period.end(from: transaction.purchaseDate.millisecondsSince1970))
         }
@@ -420,7 +431,7 @@ extension AppleStoryteller {
         current.renewal.renewalDate = current.renewal.autoRenewStatus == 1 ? current.transaction.expiresDate : nil
         current.renewal.renewalPrice =
             current.renewal.autoRenewStatus == 1
-            ? current.nextOffer?.price ?? current.nextPrice ?? current.nextProduct.price : nil
+            ? current.nextOffer?.price ?? current.nextCharge : nil
         current.renewal.currency = "USD"
         current.renewal.offerType = current.nextOffer?.type
         current.renewal.offerIdentifier = current.nextOffer?.identifier
@@ -487,5 +498,11 @@ extension AppleStoryteller {
 extension Duration {
     fileprivate var seconds: Double {
         Double(components.seconds) + Double(components.attoseconds / 1_000_000_000_000_000) / 1000
+    }
+}
+
+extension AppleSimulator.Transaction {
+    fileprivate mutating func clearRevocation() {
+        (revocationDate, revocationReason, revocationType, revocationPercentage) = (nil, nil, nil, nil)
     }
 }

@@ -24,6 +24,9 @@ struct Plot {
         var nextPrice: Int64?
         var graceEnd: Milliseconds?
         var resumesAt: Milliseconds?
+
+        /// The price of the next period, in thousandths. One that was raised counts while no other plan is chosen.
+        var nextCharge: Int64 { nextPlan?.price ?? nextPrice ?? (offer == nil ? price : plan.price) }
     }
 
     typealias Milliseconds = Int64
@@ -239,8 +242,7 @@ struct Plot {
         isItemLatest = false
         try change(.active, .grace, .hold, .paused) {
             let plan = $0.nextPlan ?? $0.plan
-            // A price that was raised stays until another plan is chosen.
-            $0.price = $0.nextPrice ?? ($0.offer == nil && $0.nextPlan == nil ? $0.price : plan.price)
+            $0.price = $0.nextCharge
             ($0.plan, $0.nextPlan, $0.nextPrice, $0.offer) = (plan, nil, nil, nil)
             ($0.start, $0.end) = (start, plan.period.end(from: start))
             ($0.state, $0.graceEnd, $0.resumesAt) = (.active, nil, nil)

@@ -199,8 +199,7 @@ extension StripeStoryteller {
             if standing.nextPlan != nil { $0.items = [.init("si_1", StripePrice(plan))] }
         }
         guard let current = subscription else { return }
-        let price = standing.nextPlan?.price ?? standing.price
-        var failed = self.invoice(current, reason: "subscription_cycle", amount: price, at: time)
+        var failed = self.invoice(current, reason: "subscription_cycle", amount: standing.nextCharge, at: time)
         failed.status = "open"
         failed.nextAttempt = time + 3 * 86_400
         invoices[failed.id] = failed
