@@ -7,8 +7,7 @@ struct TenureReading {
     let timeline: PeriodTimeline
     /// In the order of their beginnings.
     var tenures: [Tenure] = []
-    /// The times when access continued after a failed charge, in order. A state forgets them once they are over;
-    /// credits used in them were used of the period before.
+    /// The times when access continued after a failed charge, in order: credits used in them were used of the period before.
     private var graces: [(from: Int64, until: Int64)] = []
     /// By the place of their period in the timeline, with those of the items that run with it.
     private(set) var tenuresOfPeriod: [Int: [Int]] = [:]
@@ -84,7 +83,7 @@ struct TenureReading {
     /// nothing but the unpaid time ended.
     private static func graces(of state: SubscriptionState, _ timeline: PeriodTimeline) -> [(from: Int64, until: Int64)]
     {
-        let failed = state.registers.outstanding.compactMap(\.registers.grace).compactMap { grace in
+        let failed = state.registers.outstanding.flatMap(\.registers.graces).compactMap { grace in
             grace.value.graceUntil.map { (from: grace.by.milliseconds, until: $0.millisecondsSince1970) }
         }
         guard !failed.isEmpty else { return [] }

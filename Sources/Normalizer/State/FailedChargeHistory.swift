@@ -1,5 +1,22 @@
 import FoundationEssentials
 
+/// The name of a failed charge. Not every store names the period whose renewal failed; the end of the grace that it led to is then
+/// the same in every statement of it.
+package enum FailedChargeName: Hashable, Comparable, Sendable {
+    case renewal(of: Int64)
+    case grace(until: Int64)
+
+    fileprivate init?(_ billing: Fact.Billing) {
+        if let start = billing.periodStart {
+            self = .renewal(of: start.millisecondsSince1970)
+        } else if let end = billing.graceUntil {
+            self = .grace(until: end.millisecondsSince1970)
+        } else {
+            return nil
+        }
+    }
+}
+
 /// Which of the statements of one failed charge a history keeps.
 package protocol FailedChargeChoice: Hashable, Sendable {
     static func includes(_ billing: Fact.Billing) -> Bool
@@ -17,32 +34,32 @@ package enum LastStatement: FailedChargeChoice {
 
 /// The first statement shows since when the store tries a charge again without access.
 package enum FirstWithoutAccess: FailedChargeChoice {
-    package static func includes(_ billing: Fact.Billing) -> Bool { billing.status == .suspended }
+    package static func includes(_ billing: Fact.Billing) -> Bool {
+        billing.status == .suspended && billing.periodStart != nil
+    }
 
     package static func prefers(_ assertion: Assertion<Fact.Billing>, to known: Assertion<Fact.Billing>) -> Bool {
         assertion.precedes(known)
     }
 }
 
-/// Failed charges by the start of the period whose renewal failed: one statement of each, whatever the order of arrival.
+/// Failed charges: one statement of each, whatever the order of arrival.
 package struct FailedChargeHistory<Choice: FailedChargeChoice>: Hashable, Sendable, Codable {
-    package private(set) var assertions: [Int64: Assertion<Fact.Billing>] = [:]
+    package private(set) var assertions: [FailedChargeName: Assertion<Fact.Billing>] = [:]
 
     package init() {}
 
-    /// The statements in the order of the periods.
+    /// The statements in the order of their names.
     package var inOrder: [Assertion<Fact.Billing>] { assertions.sorted { $0.key < $1.key }.map(\.value) }
 
-    /// Leaves out a statement that names no period.
+    /// Leaves out a statement that does not tell its charge from others.
     fileprivate mutating func insert(_ assertion: Assertion<Fact.Billing>) {
-        guard Choice.includes(assertion.value), let start = assertion.value.periodStart?.millisecondsSince1970 else {
-            return
-        }
-        if let known = assertions[start], !Choice.prefers(assertion, to: known) { return }
-        assertions[start] = assertion
+        guard Choice.includes(assertion.value), let name = FailedChargeName(assertion.value) else { return }
+        if let known = assertions[name], !Choice.prefers(assertion, to: known) { return }
+        assertions[name] = assertion
     }
 
-    fileprivate mutating func remove(periodStart: Int64) { assertions[periodStart] = nil }
+    fileprivate mutating func remove(_ name: FailedChargeName) { assertions[name] = nil }
 
     package init(from decoder: any Decoder) throws {
         let list = try decoder.singleValueContainer().decode([Assertion<Fact.Billing>].self)
@@ -65,14 +82,14 @@ extension SubscriptionState.Registers {
     /// Keeps a failed charge that had grace.
     mutating func noteGrace(_ assertion: Assertion<Fact.Billing>) { mergeGrace(Register(assertion), nil) }
 
-    /// Joins the failed charges that had grace: the last one, and one for each period before.
+    /// Joins the failed charges that had grace: the last one, and each one before.
     mutating func mergeGrace(_ other: Register<Fact.Billing>?, _ earlier: GraceHistory?) {
         guard other != nil || earlier != nil else { return }
         let last = [grace?.latest, other?.latest].compactMap(\.self)
         grace.merge(other)
         var history = earlierGraces ?? GraceHistory()
         for assertion in last + (earlier?.inOrder ?? []) { history.insert(assertion) }
-        if let start = grace?.value.periodStart { history.remove(periodStart: start.millisecondsSince1970) }
+        if let name = (grace?.value).flatMap(FailedChargeName.init) { history.remove(name) }
         earlierGraces = history.assertions.isEmpty ? nil : history
     }
 
@@ -89,11 +106,14 @@ extension SubscriptionState.Registers {
         retries = history.assertions.isEmpty ? nil : history
     }
 
+    /// The failed charges that had grace, the last one at the end.
+    var graces: [Assertion<Fact.Billing>] { (earlierGraces?.inOrder ?? []) + [grace?.latest].compactMap(\.self) }
+
     /// The end of the grace that followed a period, if its renewal had any.
     func graceEnd(after periodStart: Date?) -> Int64? {
         guard let periodStart else { return nil }
         let last = grace.flatMap { $0.value.periodStart == periodStart ? $0.latest : nil }
-        let grace = last ?? earlierGraces?.assertions[periodStart.millisecondsSince1970]
+        let grace = last ?? earlierGraces?.assertions[.renewal(of: periodStart.millisecondsSince1970)]
         return grace?.value.graceUntil?.millisecondsSince1970
     }
 }
