@@ -34,6 +34,26 @@ extension TruthTests {
         try await walk(provider, isRare: true) { try await WalkedHost.difference($0, $1) }
     }
 
+    /// At Stripe a price that was raised before a change of plan, and credits used in the first of two graces; at Google Play a deferred
+    /// change within the day of a charge ahead.
+    @Test(
+        "so they are in lives that few draw",
+        arguments: [(.stripe, 89), (.stripe, 102), (.stripe, 346), (.google, 352)] as [(Provider, UInt64)]
+    )
+    func livesThatFewDraw(_ provider: Provider, _ seed: UInt64) async throws {
+        let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
+        let walk = RandomWalk(provider, seed: seed, steps: 14, isRare: provider == .google)
+        #expect(try await WalkedHost.difference(walk, simulator) == nil)
+    }
+
+    /// Both have two graces; of the first nothing names the period.
+    @Test("an earlier grace is granted also once a later one is known")
+    func earlierGrace() async throws {
+        let simulator = try #require(try Simulators.all.get().first { $0.provider == .google })
+        let walk = RandomWalk(.google, seed: 332, steps: 14, isRare: false)
+        #expect(try await WalkedHost.hindsightDifference(walk, simulator) == nil)
+    }
+
     @Test(
         "who names no products has access with what was bought once, and loses none of a plan",
         arguments: Story.providers

@@ -21,6 +21,8 @@ struct ChargeIndex {
     private var byStart: [Int64: [Register<Fact.Charge>]] = [:]
     /// A relay's charges that do not name their period, in the order of time. A store names the period that a charge pays for.
     private var unassigned: [(at: Int64, charge: Register<Fact.Charge>)] = []
+    /// When the period begins that an order was charged for.
+    private var startOfOrder: [String: Int64] = [:]
     /// How many products that wait for one charge begin at one time.
     private var beginnings: [Int64: Int] = [:]
 
@@ -34,7 +36,10 @@ struct ChargeIndex {
             }
         }
         unassigned.sort { $0.at < $1.at }
-        for period in timeline.periods { beginnings[period.start, default: 0] += 1 }
+        for period in timeline.periods {
+            beginnings[period.start, default: 0] += 1
+            if let order = period.transaction, startOfOrder[order] == nil { startOfOrder[order] = period.start }
+        }
         for item in timeline.items where item.grantedSince <= item.start { beginnings[item.start, default: 0] += 1 }
     }
 
@@ -44,8 +49,11 @@ struct ChargeIndex {
         let assigned = byStart[period.start]?.min { $0.value.at < $1.value.at }
         guard rules.statesUnpaidPeriods, period.by.authority == .store else {
             let charge = (named ?? assigned).flatMap(Self.money)
+            // Another purchase may take over a period that was charged ahead, and runs before that begins.
+            let charged = period.transaction.flatMap { startOfOrder[String($0.paidOrder)] }
+            let begins = max(period.start, charged ?? .min)
             return Payment(
-                from: period.fact.isProvisional ? nil : period.start,
+                from: period.fact.isProvisional ? nil : begins,
                 charge: charge,
                 total: charge,
                 isTrial: period.fact.phase == .trial

@@ -308,13 +308,14 @@ struct TenureReading {
             .reduce(accessEnd) { max($0, $1.until) }
     }
 
-    /// When the access of a tenure ends. If its successor waits for a payment: when that is over, or paid.
+    /// When the access of a tenure ends. If what follows waits for its payment, or for the period that it was charged for: when that is
+    /// over, paid, or begins.
     private func accessEnd(of place: Int, _ access: [Int64]) -> Int64 {
         let tenure = tenures[place]
-        guard tenure.rules.statesUnpaidPeriods, tenure.accessEnd < .max else { return tenure.accessEnd }
-        let tolerance = ServicePeriod.startTolerance
-        for next in first(from: tenure.accessEnd - tolerance, after: place)..<tenures.count {
-            guard tenures[next].start <= tenure.accessEnd + tolerance else { break }
+        guard tenure.accessEnd < .max else { return tenure.accessEnd }
+        for next in first(from: tenure.accessEnd - ServicePeriod.startTolerance, after: place)..<tenures.count
+        where tenures[next].root == nil {
+            guard tenures[next].start <= tenure.accessEnd + Self.slack else { break }
             let brokenAt = tenures[next].brokenAt ?? .max
             guard let from = tenures[next].from, from <= tenures[next].accessEnd else {
                 return min(access[next], brokenAt)
