@@ -20,12 +20,13 @@ struct AcornNotification: Codable, Sendable {
 
 struct AcornAdapter: ProviderAdapter {
     let provider: Provider = .acorn
-    /// HMAC-SHA-256 of the body, compared in constant time by your library of cryptography.
-    let isSigned: @Sendable (_ body: [UInt8], _ signature: String) -> Bool
+    let secret: Secret
 
     func authenticate(_ delivery: Delivery) async throws(DeliveryError) -> Authenticated<AcornNotification> {
         let signatures = delivery.headers.values("Acorn-Signature")
-        guard signatures.count == 1, isSigned(delivery.body, signatures[0]) else {
+        guard signatures.count == 1, let code = Data(base64Encoded: signatures[0]),
+            try secret.isAuthenticationCode(Array(code), over: delivery.body)
+        else {
             throw DeliveryError(.unauthenticated, "header Acorn-Signature is absent or wrong")
         }
         guard let notification = try? JSONDecoder().decode(AcornNotification.self, from: Data(delivery.body)) else {

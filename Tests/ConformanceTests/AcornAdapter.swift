@@ -12,8 +12,8 @@ extension Store {
 
 /// An unknown provider, made with public means: it imports `Normalizer` and nothing else of ours.
 ///
-/// Its deliveries carry a checksum over secret and body. That stands for a signature and is none; a real adapter has the
-/// code checked by a library of cryptography.
+/// Its deliveries carry a checksum over secret and body. That stands for a signature and is none; a real adapter checks a
+/// code of HMAC with `Secret.isAuthenticationCode(_:over:)`.
 struct AcornAdapter: ProviderAdapter {
     struct Notification: Codable, Sendable {
         var id: String

@@ -31,6 +31,22 @@ struct DeliveryTests {
         #expect(Secret(" \t\r\n").isBlank)
     }
 
+    @Test("A secret computes the code of RFC 4231, case 2, and takes no other for it")
+    func authenticationCode() throws {
+        let (secret, message) = (Secret("Jefe"), Array("what do ya want for nothing?".utf8))
+        let code = try secret.authenticationCode(over: message)
+        #expect(
+            code.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+                == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+        )
+        #expect(try secret.isAuthenticationCode(code, over: message))
+        for other in [[], Array(code.dropLast()), code + [0], code.reversed()] {
+            #expect(try !secret.isAuthenticationCode(other, over: message))
+        }
+        #expect(try !Secret("jefe").isAuthenticationCode(code, over: message))
+        #expect(throws: DeliveryError.self) { try Secret("").authenticationCode(over: message) }
+    }
+
     @Test("Bodies and account identifiers show themselves nowhere")
     func personalData() {
         let account = Account("marker-1", .appAccountToken, aliases: [.init("marker-2", .appUserID)])
