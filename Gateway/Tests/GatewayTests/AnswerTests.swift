@@ -5,7 +5,6 @@ import Foundation
 @testable import Gateway
 import HTTPTransport
 import Hummingbird
-import HummingbirdTesting
 import LifecycleJournal
 import Logging
 import Normalizer
@@ -98,7 +97,7 @@ import Testing
         let id = try #require(question.headers["webhook-id"])
         #expect(event["id"] as? String == id)
         let signature = try WebhookSignature(secret: NewsTests.secret)
-        let headers = signature.headers(id: id, at: Bench.now, body: question.body)
+        let headers = try signature.headers(id: id, at: Bench.now, body: question.body)
         #expect(question.headers["webhook-signature"] == headers[2].1)
         let sent = try #require(apple.requests.first)
         #expect(apple.requests.count == 1)
@@ -166,7 +165,7 @@ import Testing
         let gateway = try await bench.gateway()
         let journal = Journal(try await bench.storage(), now: { Bench.now })
         for order in ["GPA.1", "GPA.2"] { try await journal.apply(Self.review(of: order)) }
-        try await Application(router: gateway.router).test(.router) { client in
+        try await RouterClient.with(gateway.router) { client in
             let listed = try await client.get("/v1/due").text
             let duties = try JSONDecoder().decode([DueItem].self, from: Data(listed.utf8))
             #expect(duties.map(\.kind) == [.refundReview, .refundReview])
@@ -185,7 +184,7 @@ import Testing
             now: { later }
         )
         _ = try await worker.round()
-        try await Application(router: gateway.router).test(.router) { client in
+        try await RouterClient.with(gateway.router) { client in
             let dismissed = try await client.get("/v1/due/dismissed").text
             #expect(dismissed.contains(#""reason":"the deadline has passed""#))
             #expect(dismissed.contains("refund_review/"))

@@ -3,7 +3,6 @@ import Foundation
 import Gateway
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import Logging
 import Normalizer
 import NotificationSimulator
@@ -88,10 +87,10 @@ struct Bench {
     }
 }
 
-extension TestClientProtocol {
+extension RouterClient {
     /// Posts a delivery to a hook, as its provider does.
     @discardableResult
-    func deliver(_ delivery: Delivery, to source: String = "apple") async throws -> TestResponse {
+    func deliver(_ delivery: Delivery, to source: String = "apple") async throws -> Answer {
         var headers: HTTPFields = [:]
         for (name, value) in delivery.headers.all { HTTPField.Name(name).map { headers[$0] = value } }
         return try await executeRequest(
@@ -103,19 +102,19 @@ extension TestClientProtocol {
     }
 
     /// Asks with a token.
-    func get(_ uri: String, _ token: String = Bench.readToken) async throws -> TestResponse {
+    func get(_ uri: String, _ token: String = Bench.readToken) async throws -> Answer {
         try await executeRequest(uri: uri, method: .get, headers: [.authorization: "Bearer \(token)"], body: nil)
     }
 }
 
-extension TestResponse {
+extension RouterClient.Answer {
     var text: String { String(buffer: body) }
 }
 
-extension TestClientProtocol {
+extension RouterClient {
     /// Posts with a token.
     @discardableResult
-    func post(_ uri: String, _ body: String = "", _ token: String = Bench.adminToken) async throws -> TestResponse {
+    func post(_ uri: String, _ body: String = "", _ token: String = Bench.adminToken) async throws -> Answer {
         try await executeRequest(
             uri: uri,
             method: .post,

@@ -4,7 +4,6 @@ import Foundation
 import HTTPTransport
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import LifecycleJournal
 import Normalizer
 import NormalizerTesting
@@ -21,7 +20,7 @@ import Testing
         let bench = try Bench()
         let gateway = try await bench.gateway()
         let delivery = try bench.purchase()
-        try await Application(router: gateway.router).test(.router) { client in
+        try await RouterClient.with(gateway.router) { client in
             for _ in 0..<2 {
                 #expect(try await client.deliver(delivery).status == .ok)
             }
@@ -42,7 +41,7 @@ import Testing
             .init("TEST", notificationUUID: "u", signedDate: Bench.now),
             receivedAt: Bench.now
         )
-        try await Application(router: gateway.router).test(.router) { client in
+        try await RouterClient.with(gateway.router) { client in
             func post(_ uri: String, _ body: [UInt8]) async throws -> HTTPResponse.Status {
                 try await client.executeRequest(uri: uri, method: .post, headers: [:], body: ByteBuffer(bytes: body))
                     .status
@@ -67,7 +66,7 @@ import Testing
     func tokens(_ uri: String) async throws {
         let bench = try Bench()
         let gateway = try await bench.gateway()
-        try await Application(router: gateway.router).test(.router) { client in
+        try await RouterClient.with(gateway.router) { client in
             func check(_ headers: HTTPFields, _ expected: HTTPResponse.Status) async throws {
                 let answer = try await client.executeRequest(uri: uri, method: .get, headers: headers, body: nil)
                 #expect(answer.status == expected)
@@ -167,7 +166,7 @@ import Testing
         let bench = try Bench()
         let gateway = try await bench.gateway(["deliveries.retention_days": .init(.int(30), isSecret: false)])
         let delivery = try bench.purchase()
-        try await Application(router: gateway.router).test(.router) { client in
+        try await RouterClient.with(gateway.router) { client in
             try await client.deliver(delivery)
             for query in [Self.account, "2000000000000001"] {
                 let page = try await client.get("/?q=\(query)")
@@ -188,7 +187,7 @@ import Testing
         let bench = try Bench()
         let gateway = try await bench.gateway()
         let delivery = try bench.purchase()
-        try await Application(router: gateway.router).test(.router) { client in
+        try await RouterClient.with(gateway.router) { client in
             try await client.deliver(delivery)
             let text = try await client.get("/metrics").text
             #expect(text.contains(#"lifecycle_deliveries_total{source="apple",outcome="accept",code=""} 1"#))
@@ -216,7 +215,7 @@ import Testing
         }
         let genuine = try signed(bench.apple)
         let forged = try signed(try AppleSimulator(seed: "attacker"))
-        try await Application(router: gateway.router).test(.router) { client in
+        try await RouterClient.with(gateway.router) { client in
             func post(_ transaction: String) async throws -> HTTPResponse.Status {
                 let body = #"{"account":"42","account_source":"app_user_id","signed_transaction":"\#(transaction)"}"#
                 return try await client.executeRequest(
@@ -242,7 +241,7 @@ import Testing
         try Data(#"{"allowances":{"pro.monthly":{"credits":100}}}"#.utf8).write(to: policy)
         let gateway = try await bench.gateway(["credits.policy_file": .init(.string(policy.path), isSecret: false)])
         let delivery = try bench.purchase()
-        try await Application(router: gateway.router).test(.router) { client in
+        try await RouterClient.with(gateway.router) { client in
             try await client.deliver(delivery)
             func use(_ id: String, _ credits: Int) async throws -> (HTTPResponse.Status, String) {
                 let body =
@@ -273,7 +272,7 @@ import Testing
         let gateway = try await bench.gateway()
         let site = try #require(HTTPField.Name("Sec-Fetch-Site"))
         let basic = Data("anyone:\(Bench.adminToken)".utf8).base64EncodedString()
-        try await Application(router: gateway.router).test(.router) { client in
+        try await RouterClient.with(gateway.router) { client in
             func post(_ fields: HTTPFields) async throws -> HTTPResponse.Status {
                 var headers: HTTPFields = [.authorization: "Basic \(basic)"]
                 headers.append(contentsOf: fields)
@@ -310,7 +309,7 @@ import Testing
                 )
             }
         }
-        try await Application(router: gateway.router).test(.router) { client in
+        try await RouterClient.with(gateway.router) { client in
             for call in calls {
                 let answer = try await client.executeRequest(
                     uri: call.path.replacing("{source}", with: "apple").replacing("{id}", with: "unknown")

@@ -3,7 +3,6 @@ import Foundation
 import GooglePubSub
 import HTTPTransport
 import Hummingbird
-import HummingbirdTesting
 import LifecycleJournal
 import Logging
 import Normalizer
@@ -33,7 +32,7 @@ import Testing
         )
         .add(to: router)
         let delivery = try bench.purchase()
-        try await Application(router: router).test(.router) { client in
+        try await RouterClient.with(router) { client in
             let answer = try await client.deliver(delivery)
             #expect(answer.status == .serviceUnavailable)
             #expect(answer.headers[.retryAfter] == "5")
@@ -61,7 +60,7 @@ import Testing
             now: { Bench.now }
         )
         let delivery = try bench.purchase()
-        try await Application(router: gateway.router).test(.router) { client in
+        try await RouterClient.with(gateway.router) { client in
             let answer = try await client.deliver(delivery)
             #expect(answer.status == .notFound)
         }

@@ -4,7 +4,6 @@ import Foundation
 import HTTPTransport
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import LifecycleJournal
 import Logging
 import Normalizer
@@ -22,7 +21,7 @@ import Testing
     )
     func source(_ uri: String) async throws {
         let gateway = try await Bench().gateway()
-        try await Application(router: gateway.router).test(.router) { client in
+        try await RouterClient.with(gateway.router) { client in
             let answer = try await client.get(uri, Bench.adminToken)
             #expect(answer.status == .badRequest)
             for source in Account.Source.known { #expect(answer.text.contains(source.rawValue)) }
@@ -37,7 +36,7 @@ import Testing
     )
     func parameter(_ query: String, names: String) async throws {
         let gateway = try await Bench().gateway()
-        try await Application(router: gateway.router).test(.router) { client in
+        try await RouterClient.with(gateway.router) { client in
             let answer = try await client.get("/v1/access?account=42&\(query)")
             #expect(answer.status == .badRequest)
             #expect(answer.text.contains(names))
@@ -54,7 +53,7 @@ import Testing
     )
     func body(_ uri: String, _ body: String) async throws {
         let gateway = try await Bench().gateway()
-        try await Application(router: gateway.router).test(.router) { client in
+        try await RouterClient.with(gateway.router) { client in
             let answer = try await client.post(uri, body)
             #expect(answer.status == .badRequest)
             #expect(answer.text.contains("app_account_token"))
@@ -167,7 +166,7 @@ import Testing
         router.add(middleware: FailureMiddleware())
         router.get("v1/access") { _, _ -> String in throw JournalError(.unavailable, "busy") }
         router.get("v1/broken") { _, _ -> String in throw JournalError(.corrupt, "a row") }
-        try await Application(router: router).test(.router) { client in
+        try await RouterClient.with(router) { client in
             let answer = try await client.get("/v1/access")
             #expect(answer.status == .serviceUnavailable)
             #expect(answer.headers[.retryAfter] == "5")

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 @testable import Gateway
 import HTTPTransport
@@ -10,7 +9,6 @@ import NotificationSimulator
 import Testing
 import Configuration
 import Hummingbird
-import HummingbirdTesting
 
 @Suite("News") struct NewsTests {
     static let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -19,7 +17,7 @@ import HummingbirdTesting
     @Test("is signed as Standard Webhooks says")
     func signature() throws {
         let signature = try WebhookSignature(secret: Self.secret)
-        let headers = signature.headers(
+        let headers = try signature.headers(
             id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
             at: Date(timeIntervalSince1970: 1_614_265_330),
             body: Array(#"{"test": 2432232314}"#.utf8)
@@ -40,7 +38,7 @@ import HummingbirdTesting
             delivery.headers.add("traceparent", "00-\(trace)-00f067aa0ba902b7-01")
             return delivery
         }()
-        try await Application(router: gateway.router).test(.router) { client in
+        try await RouterClient.with(gateway.router) { client in
             _ = try await client.deliver(delivery)
         }
         let transport = StubTransport()

@@ -2,7 +2,6 @@ import Configuration
 import Foundation
 @testable import Gateway
 import Hummingbird
-import HummingbirdTesting
 import LifecycleJournal
 import Normalizer
 import SQLiteJournal
@@ -28,7 +27,7 @@ import Testing
         ])
         let journal = try await journal()
         let deliveries = try (1...3).map { try bench.purchase(number: $0) }
-        try await Application(router: gateway.router).test(.router) { client in
+        try await RouterClient.with(gateway.router) { client in
             for delivery in deliveries { #expect(try await client.deliver(delivery).status == .ok) }
             for item in try await journal.outbox.next(9, lease: .seconds(60)) {
                 try await journal.outbox.failed(item, because: "status 500")
@@ -58,7 +57,7 @@ import Testing
         }
         _ = await journal.accept(try bench.purchase(number: 3), with: broken, as: "gone")
         try await journal.work(with: ["apple": broken, "gone": broken])
-        try await Application(router: gateway.router).test(.router) { client in
+        try await RouterClient.with(gateway.router) { client in
             let listed = try await client.get("/v1/quarantine", Bench.adminToken).text
             #expect(listed.contains(#""received_at":"2026-09-21T14:13:20.000Z""#))
             #expect(try await client.post("/v1/quarantine/replay", "", Bench.readToken).status == .forbidden)

@@ -41,7 +41,7 @@ struct NewsWorker: Service {
             timeout: Self.timeout,
             maximumResponseBytes: 64 * 1024
         )
-        for (name, value) in destination.signature.headers(id: item.id, at: now(), body: body) {
+        for (name, value) in try destination.signature.headers(id: item.id, at: now(), body: body) {
             try request.setHeader(name, to: value)
         }
         if let trace = item.trace { try request.setHeader(TraceParent.header, to: "\(trace.child())") }

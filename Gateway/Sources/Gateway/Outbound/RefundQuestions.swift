@@ -55,7 +55,7 @@ struct RefundQuestions: OwedAnswers {
                 timeout: Self.timeout,
                 maximumResponseBytes: 64 * 1024
             )
-            for (name, value) in destination.signature.headers(id: id, at: now(), body: body) {
+            for (name, value) in try destination.signature.headers(id: id, at: now(), body: body) {
                 try request.setHeader(name, to: value)
             }
             request.isIdempotent = true
