@@ -16,7 +16,7 @@ let package = Package(
     name: "lifecycle-gateway",
     products: [.executable(name: "lifecycle-gateway", targets: ["lifecycle-gateway"])],
     dependencies: [
-        .package(name: "swift-lifecycle-events", path: ".."),
+        .package(name: "swift-lifecycle-events", path: "..", traits: ["CommandLineTool"]),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
