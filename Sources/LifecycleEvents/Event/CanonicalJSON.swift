@@ -7,9 +7,7 @@ public enum CanonicalJSON: Sendable {
     ///
     /// - Throws: `EncodingError` from the value's own `encode(to:)`; the types of this package throw none.
     public static func bytes(_ value: some Encodable) throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return Array(try encoder.encode(value))
+        try CanonicalEncoder.octets(of: value)
     }
 
     /// Reads a value.
