@@ -64,6 +64,54 @@ public enum SQLJournalDialect: Sendable {
     }
 }
 
+/// The statements about one table. They are made once: a delivery needs a dozen of them, and replacing text in each took longer than
+/// some of them run.
+private struct TableStatements: Sendable {
+    let record: String
+    let records: String
+    let recordsOfGroup: String
+    let insert: String
+    let update: String
+    let delete: String
+
+    init(_ table: JournalTable, _ dialect: SQLJournalDialect) {
+        let (name, columns) = (table.name, "key, grp, body, detail, ord, number, version")
+        func inDialect(_ statement: String) -> String { statement.replacing("$", with: dialect.place) }
+        func select(_ condition: String) -> String { "SELECT \(columns) FROM \(name) WHERE \(condition)" }
+        let following = "ord <= $1 AND (ord, number) > ($2, $3)"
+        record = inDialect(select("key = $1"))
+        records = inDialect(select("\(following) ORDER BY ord, number LIMIT $4"))
+        recordsOfGroup = inDialect(select("\(following) AND grp = $5 ORDER BY ord, number LIMIT $4"))
+        insert = inDialect(
+            """
+            INSERT INTO \(name) (key, version, grp, ord, body, detail) VALUES ($1, 1, $2, $3, $4, $5) \
+            ON CONFLICT (key) DO NOTHING RETURNING number
+            """
+        )
+        update = inDialect(
+            """
+            UPDATE \(name) SET version = version + 1, grp = $1, ord = $2, body = $3, detail = $4 \
+            WHERE key = $5 AND version = $6 RETURNING number
+            """
+        )
+        delete = inDialect("DELETE FROM \(name) WHERE key = $1 AND version = $2 RETURNING number")
+    }
+
+    private static func all(_ dialect: SQLJournalDialect) -> [JournalTable: TableStatements] {
+        Dictionary(uniqueKeysWithValues: JournalTable.allCases.map { ($0, TableStatements($0, dialect)) })
+    }
+
+    static let sqlite = all(.sqlite)
+    static let postgres = all(.postgres)
+}
+
+extension SQLJournalDialect {
+    fileprivate func statements(about table: JournalTable) -> TableStatements {
+        let all = self == .sqlite ? TableStatements.sqlite : TableStatements.postgres
+        return all[table] ?? TableStatements(table, self)
+    }
+}
+
 /// The five row operations as SQL, over any connection: a storage over SQLite or PostgreSQL gives it to the journal.
 public struct SQLJournalTransaction<Connection: SQLJournalConnection>: JournalTransaction {
     private let connection: Connection
@@ -75,43 +123,28 @@ public struct SQLJournalTransaction<Connection: SQLJournalConnection>: JournalTr
         self.dialect = dialect
     }
 
-    private static var columns: String { "key, grp, body, detail, ord, number, version" }
-
-    private func query(_ statement: String, _ values: [SQLJournalValue]) async throws -> [[SQLJournalValue]] {
-        try await connection.query(statement.replacing("$", with: dialect.place), values)
-    }
-
     /// The row with a key.
     public func record(_ key: String, in table: JournalTable) async throws -> JournalRecord? {
-        try await query("SELECT \(Self.columns) FROM \(table.name) WHERE key = $1", [.text(key)]).first
+        try await connection.query(dialect.statements(about: table).record, [.text(key)]).first
             .map(JournalRecord.init)
     }
 
     /// Rows in their order.
     public func records(_ selection: JournalSelection, in table: JournalTable) async throws -> [JournalRecord] {
-        var condition = "ord <= $1 AND (ord, number) > ($2, $3)"
+        let statements = dialect.statements(about: table)
         var values: [SQLJournalValue] = [
             .integer(selection.last), .integer(selection.order), .integer(selection.number),
             .integer(Int64(selection.limit)),
         ]
-        if let group = selection.group {
-            condition += " AND grp = $5"
-            values.append(.text(group))
-        }
-        return try await query(
-            "SELECT \(Self.columns) FROM \(table.name) WHERE \(condition) ORDER BY ord, number LIMIT $4",
-            values
-        )
-        .map(JournalRecord.init)
+        if let group = selection.group { values.append(.text(group)) }
+        let statement = selection.group == nil ? statements.records : statements.recordsOfGroup
+        return try await connection.query(statement, values).map(JournalRecord.init)
     }
 
     /// Inserts a row, unless its key is there.
     public func insert(_ record: JournalRecord, into table: JournalTable) async throws -> Bool {
-        let rows = try await query(
-            """
-            INSERT INTO \(table.name) (key, version, grp, ord, body, detail) VALUES ($1, 1, $2, $3, $4, $5) \
-            ON CONFLICT (key) DO NOTHING RETURNING number
-            """,
+        let rows = try await connection.query(
+            dialect.statements(about: table).insert,
             [
                 .text(record.key), .text(record.group), .integer(record.order), .bytes(record.body),
                 .bytes(record.detail),
@@ -122,11 +155,8 @@ public struct SQLJournalTransaction<Connection: SQLJournalConnection>: JournalTr
 
     /// Replaces a row of the same version.
     public func update(_ record: JournalRecord, in table: JournalTable) async throws -> Bool {
-        let rows = try await query(
-            """
-            UPDATE \(table.name) SET version = version + 1, grp = $1, ord = $2, body = $3, detail = $4 \
-            WHERE key = $5 AND version = $6 RETURNING number
-            """,
+        let rows = try await connection.query(
+            dialect.statements(about: table).update,
             [
                 .text(record.group), .integer(record.order), .bytes(record.body), .bytes(record.detail),
                 .text(record.key), .integer(record.version),
@@ -137,8 +167,8 @@ public struct SQLJournalTransaction<Connection: SQLJournalConnection>: JournalTr
 
     /// Deletes a row of the same version.
     public func delete(_ record: JournalRecord, from table: JournalTable) async throws -> Bool {
-        let rows = try await query(
-            "DELETE FROM \(table.name) WHERE key = $1 AND version = $2 RETURNING number",
+        let rows = try await connection.query(
+            dialect.statements(about: table).delete,
             [.text(record.key), .integer(record.version)]
         )
         return !rows.isEmpty
