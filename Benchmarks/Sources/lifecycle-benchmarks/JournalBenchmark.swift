@@ -25,6 +25,7 @@ struct JournalBenchmark {
             try await SQLiteJournal(path: file),
             try BareDatabase(raw_sqlite_open(file))
         )
+        try await histories()
         guard let postgres else {
             return print("  PostgreSQL: LIFECYCLE_BENCHMARK_POSTGRES names no database")
         }
@@ -56,6 +57,35 @@ struct JournalBenchmark {
         print(
             "\nPeak memory of a journal on SQLite after so many notifications: \(marks.joined(separator: ", "))   (flat)"
         )
+    }
+
+    /// Storing one more renewal, against the length of the history behind it: a state is one row.
+    private func histories() async throws {
+        let journal = journal(try await SQLiteJournal(path: try Scratch.file("histories.sqlite", [])))
+        var works: [Work] = []
+        let counts = [10, 100, 1000]
+        for count in counts {
+            let lineage = SubscriptionID(store: .appStore, environment: .production, id: "\(count)")
+            var next = count
+            try await journal.apply(
+                Normalization((0..<count).map { StateBenchmark.renewal($0, of: lineage) })
+            )
+            works.append(
+                Work(waiting: {
+                    try await journal.apply(Normalization([StateBenchmark.renewal(next, of: lineage)]))
+                    next += 1
+                })
+            )
+        }
+        let measured = try await Measurement(rounds: 11, iterations: 3, works)
+        for (index, count) in counts.enumerated() {
+            Table.row(
+                "SQLite, one renewal stored in a lineage of \(count) periods; floor: of \(counts[0])",
+                ours: microseconds(measured.median(index)),
+                floor: microseconds(measured.median(0)),
+                timesFloor: measured.ratio(index, to: 0)
+            )
+        }
     }
 
     private func journal(_ storage: some JournalStorage) -> Journal { Journal(storage, now: { Date() }) }

@@ -3,7 +3,7 @@ import Normalizer
 
 /// The cost of applying one event to a state, against the length of its history.
 struct StateBenchmark {
-    private static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "1")
+    static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "1")
     private static let start = Date(timeIntervalSince1970: 1_000_000_000)
 
     func run() async throws {
@@ -117,7 +117,7 @@ struct StateBenchmark {
     }
 
     /// - Parameter isEnded: true if the store states also that the period before has ended.
-    private static func renewal(_ index: Int, isEnded: Bool = false) -> NormalizedEvent {
+    static func renewal(_ index: Int, isEnded: Bool = false, of lineage: SubscriptionID = lineage) -> NormalizedEvent {
         let begin = start.addingTimeInterval(Double(index) * 86_400)
         let period = ServicePeriod(start: begin, end: begin.addingTimeInterval(86_400))
         let price = Price(Money(ExactDecimal(5), "USD"), .charged)
