@@ -81,7 +81,7 @@ let package = Package(
             dependencies: ["SignatureCore", "WireJSON"],
             swiftSettings: strict
         ),
-        .target(name: "LifecycleEvents", dependencies: ["SignatureCore"], swiftSettings: strict),
+        .target(name: "LifecycleEvents", dependencies: ["SignatureCore", "WireJSON"], swiftSettings: strict),
         .target(name: "Normalizer", dependencies: ["LifecycleEvents", "SignatureCore"], swiftSettings: strict),
         .target(name: "BlockingExecution", swiftSettings: strict),
         .target(name: "LifecycleJournal", dependencies: ["Normalizer", "SignatureCore"], swiftSettings: strict),
@@ -267,7 +267,7 @@ let package = Package(
         ),
         .testTarget(
             name: "NormalizerTests",
-            dependencies: ["Normalizer", "SchemaSupport", "WireJSON"],
+            dependencies: ["LifecycleEvents", "Normalizer", "SchemaSupport", "WireJSON"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -1,4 +1,5 @@
 import FoundationEssentials
+@testable import LifecycleEvents
 import Normalizer
 import Testing
 
@@ -45,6 +46,37 @@ struct CanonicalJSONTests {
         try expectSame(String?.none)
         #expect(throws: EncodingError.self) { try CanonicalJSON.bytes([Double.nan]) }
         #expect(throws: EncodingError.self) { try CanonicalJSON.bytes(Silent()) }
+    }
+
+    /// Reads as Foundation's decoder does, and fails with an error of the same kind.
+    private func expectSame<Value: Decodable & Equatable>(_ type: Value.Type, reading json: String) {
+        let foundation = Result { try JSONDecoder().decode(type, from: Data(json.utf8)) }.mapError(Refusal.init)
+        let ours = Result { try CanonicalDecoder.value(type, from: Array(json.utf8)) }.mapError(Refusal.init)
+        #expect(ours == foundation, "\(json)")
+    }
+
+    @Test("Types that read themselves otherwise read as Foundation reads them")
+    func reading() throws {
+        expectSame([Data].self, reading: #"["AAH/"]"#)
+        expectSame([Data].self, reading: #"["?"]"#)
+        expectSame([Date].self, reading: "[0.5]")
+        expectSame([URL].self, reading: #"["https://example.com/a"]"#)
+        expectSame([Decimal?].self, reading: "[1.10, null]")
+        expectSame([Double].self, reading: "[1, -0.5, 1e300]")
+        expectSame([UInt64].self, reading: "[18446744073709551615]")
+        for number in ["1", "-1", "1.0", "128", "1.5", "99999999999999999999", "\"1\"", "null", "true"] {
+            expectSame([Int8].self, reading: "[\(number)]")
+            expectSame([Int64?].self, reading: "[\(number)]")
+        }
+        for json in [
+            "{}", "[]", "null", "1", #"{"z":null}"#, #"{"z":[]}"#, #"{"z":[1],"a":{"b":"t","m":null}}"#,
+            #"{"z":[1,null,{"a":2},[3],4],"a":{"b":"t"},"super":5}"#, #"{"z":[1,2],"a":{"b":"t"}}"#,
+            #"{"z":[1,null,{},[3],4],"a":{"b":"t"},"super":5}"#, #"{"z":[1,null,{"a":2},[3]],"a":{"b":"t"}}"#,
+        ] {
+            expectSame(NestedReading.self, reading: json)
+            expectSame(String.self, reading: json)
+            expectSame([String: String].self, reading: json)
+        }
     }
 
     @Test("Containers may be nested, shared, repeated and left empty")
@@ -150,6 +182,51 @@ private struct Nesting: Encodable {
         try nested.encodeNil(forKey: .a)
         try Sharing().encode(to: object.superEncoder(forKey: .deep))
         try "super".encode(to: object.superEncoder())
+    }
+}
+
+private struct NestedReading: Decodable, Equatable {
+    var numbers: [Int] = []
+    var text: String
+    var names: Set<Name>
+    var hasName: Bool
+    var absent: String?
+
+    init(from decoder: any Decoder) throws {
+        let object = try decoder.container(keyedBy: Name.self)
+        names = Set(object.allKeys)
+        var list = try object.nestedUnkeyedContainer(forKey: .z)
+        numbers.append(try list.decode(Int.self))
+        if try list.decodeNil() {
+            numbers.append(try list.nestedContainer(keyedBy: Name.self).decode(Int.self, forKey: .a))
+            var deep = try list.nestedUnkeyedContainer()
+            while !deep.isAtEnd { numbers.append(try deep.decode(Int.self)) }
+            numbers.append(try Int(from: list.superDecoder()))
+            numbers.append(try Int(from: object.superDecoder()))
+        }
+        numbers.append(list.currentIndex)
+        let nested = try object.nestedContainer(keyedBy: Name.self, forKey: .a)
+        text = try nested.decode(String.self, forKey: .b)
+        absent = try nested.decodeIfPresent(String.self, forKey: .m)
+        hasName = nested.contains(.m)
+        _ = try object.superDecoder(forKey: .a).container(keyedBy: Name.self)
+        if !list.isAtEnd { numbers.append(try list.decode(Int.self)) }
+    }
+}
+
+/// The kind of a decoder's error. Foundation names no place of a number out of range.
+private enum Refusal: Error, Equatable {
+    case missing, null, type, corrupt, other
+
+    init(_ error: any Error) {
+        self =
+            switch error as? DecodingError {
+            case .keyNotFound: .missing
+            case .valueNotFound: .null
+            case .typeMismatch: .type
+            case .dataCorrupted: .corrupt
+            default: .other
+            }
     }
 }
 

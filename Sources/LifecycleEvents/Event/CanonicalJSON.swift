@@ -18,6 +18,6 @@ public enum CanonicalJSON: Sendable {
         _ type: Value.Type = Value.self,
         from bytes: [UInt8]
     ) throws(InvalidValue) -> Value {
-        do { return try JSONDecoder().decode(type, from: Data(bytes)) } catch { throw InvalidValue(error) }
+        do { return try CanonicalDecoder.value(type, from: bytes) } catch { throw InvalidValue(error) }
     }
 }
