@@ -46,7 +46,7 @@ extension TruthTests {
         #expect(try await WalkedHost.difference(walk, simulator) == nil)
     }
 
-    /// Both have two graces; of the first nothing names the period.
+    /// The life has two graces, and nothing names the period of the first.
     @Test("an earlier grace is granted also once a later one is known")
     func earlierGrace() async throws {
         let simulator = try #require(try Simulators.all.get().first { $0.provider == .google })
