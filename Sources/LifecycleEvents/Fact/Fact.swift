@@ -77,6 +77,9 @@ extension Fact {
         /// True if the start of ``period`` is not stated, and is the moment of the statement in its place. A statement of the
         /// start takes its place, also an earlier one.
         public var isStartInferred: Bool
+        /// True if ``phase`` is not stated, and is the regular one in its place. A statement of the phase takes its place, also
+        /// an earlier one.
+        public var isPhaseInferred: Bool
         /// The commitment to several payments that it is paid under.
         public var commitment: Optional<Commitment>
         /// True if its ``item`` is billed in another rhythm than the main product. Then its period stands by itself, and runs
@@ -93,6 +96,7 @@ extension Fact {
             ownership: Ownership = .purchased,
             isProvisional: Bool = false,
             isStartInferred: Bool = false,
+            isPhaseInferred: Bool = false,
             commitment: Commitment? = nil,
             isBeside: Bool = false
         ) {
@@ -104,6 +108,7 @@ extension Fact {
             self.ownership = ownership
             self.isProvisional = isProvisional
             self.isStartInferred = isStartInferred
+            self.isPhaseInferred = isPhaseInferred
             self.commitment = commitment
             self.isBeside = isBeside
         }
@@ -112,10 +117,11 @@ extension Fact {
             case period, product, phase, transaction, item, ownership, commitment
             case isProvisional = "provisional"
             case isStartInferred = "start_inferred"
+            case isPhaseInferred = "phase_inferred"
             case isBeside = "beside"
         }
 
-        /// Reads the fact; an absent `provisional`, `start_inferred` or `beside` is false.
+        /// Reads the fact; an absent `provisional`, `start_inferred`, `phase_inferred` or `beside` is false.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             period = try container.decode(ServicePeriod.self, forKey: .period)
@@ -126,11 +132,12 @@ extension Fact {
             ownership = try container.decode(Ownership.self, forKey: .ownership)
             isProvisional = try container.decodeIfPresent(Bool.self, forKey: .isProvisional) ?? false
             isStartInferred = try container.decodeIfPresent(Bool.self, forKey: .isStartInferred) ?? false
+            isPhaseInferred = try container.decodeIfPresent(Bool.self, forKey: .isPhaseInferred) ?? false
             commitment = try container.decodeIfPresent(Commitment.self, forKey: .commitment)
             isBeside = try container.decodeIfPresent(Bool.self, forKey: .isBeside) ?? false
         }
 
-        /// Writes the fact; `provisional`, `start_inferred` and `beside` are left out where they are false.
+        /// Writes the fact; `provisional`, `start_inferred`, `phase_inferred` and `beside` are left out where they are false.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(period, forKey: .period)
@@ -141,6 +148,7 @@ extension Fact {
             try container.encode(ownership, forKey: .ownership)
             if isProvisional { try container.encode(true, forKey: .isProvisional) }
             if isStartInferred { try container.encode(true, forKey: .isStartInferred) }
+            if isPhaseInferred { try container.encode(true, forKey: .isPhaseInferred) }
             try container.encodeIfPresent(commitment, forKey: .commitment)
             if isBeside { try container.encode(true, forKey: .isBeside) }
         }

@@ -241,7 +241,7 @@ struct TenureReading {
         }
         if let replacement = period.replacement { return next(places(from: replacement.at, to: replacement.at)) }
         if let cut = period.cut, ![.refunded, .paused].contains(cut.reason) {
-            return next(places(from: cut.at - Self.slack, to: cut.at + Self.slack))
+            return next(places(from: cut.at.addingClamped(-Self.slack), to: cut.at.addingClamped(Self.slack)))
         }
         guard tenure.rules.restartsProduct else { return nil }
         guard let next = nextOfFamily[place], isTakenPlaceBy(next) else { return nil }
@@ -315,7 +315,7 @@ struct TenureReading {
         guard tenure.accessEnd < .max else { return tenure.accessEnd }
         for next in first(from: tenure.accessEnd - ServicePeriod.startTolerance, after: place)..<tenures.count
         where tenures[next].root == nil {
-            guard tenures[next].start <= tenure.accessEnd + Self.slack else { break }
+            guard tenures[next].start <= tenure.accessEnd.addingClamped(Self.slack) else { break }
             let brokenAt = tenures[next].brokenAt ?? .max
             guard let from = tenures[next].from, from <= tenures[next].accessEnd else {
                 return min(access[next], brokenAt)

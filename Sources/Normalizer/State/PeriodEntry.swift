@@ -55,6 +55,7 @@ extension SubscriptionState {
                 let start = min(start, fact.period.endMilliseconds)
                 fact.period = ServicePeriod(start: Date(millisecondsSince1970: start), end: fact.period.end)
             }
+            fact.phase = phase
             if let paid = contents.paidPhase, fact.phase == .regular { fact.phase = paid }
             return fact
         }
@@ -72,8 +73,22 @@ extension SubscriptionState {
 
         /// The terms that the period was stated with, and when each was stated first.
         package var phases: [Phase: Int64] {
-            contents.phases ?? firstStated.map { [contents.statement.latest.value.phase: $0] } ?? [:]
+            contents.phases ?? Self.phases(of: contents.statement, firstStated: firstStated)
         }
+
+        /// The terms of a period all of whose statements say the same.
+        private static func phases(of statement: Register<Fact.Period>, firstStated: Int64?) -> [Phase: Int64] {
+            guard let firstStated, !statement.latest.value.isPhaseInferred else { return [:] }
+            return [statement.latest.value.phase: firstStated]
+        }
+
+        /// The terms of its last statement, else those that were stated last.
+        private var phase: Phase {
+            let latest = contents.statement.latest.value
+            guard latest.isPhaseInferred, let phases = contents.phases else { return latest.phase }
+            return phases.max { ($0.value, $0.key.rawValue) < ($1.value, $1.key.rawValue) }?.key ?? latest.phase
+        }
+
         /// The reduced price that its payment shows.
         var paidPhase: Phase? { contents.paidPhase }
 
@@ -91,6 +106,7 @@ extension SubscriptionState {
             var assertion = statement.latest
             assertion.value.product = product
             assertion.value.item = item
+            (assertion.value.phase, assertion.value.isPhaseInferred) = (phase, false)
             var entry = self
             entry.contents = Contents(
                 Register(assertion),
@@ -121,10 +137,10 @@ extension SubscriptionState {
             let several = products.count > 1 ? products : nil
             var severalPhases = contents.phases
             if severalPhases != nil || other.contents.phases != nil
-                || contents.statement.latest.value.phase != other.contents.statement.latest.value.phase
+                || !contents.statement.latest.value.hasSamePhase(as: other.contents.statement.latest.value)
             {
                 let phases = phases.merging(other.phases, uniquingKeysWith: min)
-                severalPhases = phases.count > 1 ? phases : nil
+                severalPhases = phases == Self.phases(of: statement, firstStated: firstStated) ? nil : phases
             }
             // A price of the beginning before one of later on, for one rule.
             let paidPhase = [contents.paidPhase, other.contents.paidPhase].compactMap(\.self)
@@ -188,7 +204,7 @@ extension SubscriptionState {
                         products.map { ($0.product, $0.firstStatedAt.millisecondsSince1970) },
                         uniquingKeysWith: min
                     ),
-                phases: phases.count < 2
+                phases: phases.isEmpty
                     ? nil
                     : Dictionary(
                         phases.map { ($0.phase, $0.firstStatedAt.millisecondsSince1970) },
@@ -231,6 +247,12 @@ extension SubscriptionState {
             hasher.combine(contents.firstStated)
             hasher.combine(contents.statement.latest)
         }
+    }
+}
+
+extension Fact.Period {
+    fileprivate func hasSamePhase(as other: Self) -> Bool {
+        phase == other.phase && isPhaseInferred == other.isPhaseInferred
     }
 }
 

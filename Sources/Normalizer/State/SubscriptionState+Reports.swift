@@ -148,6 +148,11 @@ extension Situation {
         }
         marks += [period.cut, period.liftedCut].compactMap(\.self)
             .map { Report.Mark(Report.Value.ended($0.reason), at: $0.at, by: $0.by) }
+        // Access that came back goes on, whatever the report was about: a payment that is not refunded any more, for example.
+        for gap in period.gaps where gap.until < .max {
+            marks.append(Report.Mark(Report.Value.ended(gap.reason), at: gap.from, by: gap.by))
+            marks.append(Report.Mark(at: gap.until, saidAt: gap.until, value: Report.Value.begun(period.fact.product)))
+        }
         return marks
     }
 }

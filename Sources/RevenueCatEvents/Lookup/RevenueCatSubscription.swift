@@ -121,9 +121,19 @@ extension RevenueCatSubscription {
     private func facts(product: String?, transaction: String?, at date: Date) -> [Fact] {
         var facts: [Fact] = []
         if let period, let product = self.product.map(Self.name) ?? product {
-            let phase = phase ?? (status == .trialing ? .trial : .regular)
+            // A status other than `trialing` may also be that of a trial: in grace, for example, or over.
+            let phase = phase ?? (status == .trialing ? .trial : nil)
             facts.append(
-                .period(.init(period, product: product, phase: phase, transaction: transaction, ownership: ownership))
+                .period(
+                    .init(
+                        period,
+                        product: product,
+                        phase: phase ?? .regular,
+                        transaction: transaction,
+                        ownership: ownership,
+                        isPhaseInferred: phase == nil
+                    )
+                )
             )
         }
         if let refundedAt, let transaction, let period {

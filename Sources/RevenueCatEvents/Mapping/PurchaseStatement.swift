@@ -155,7 +155,8 @@ struct PurchaseStatement {
             phase: phase,
             transaction: periodTransaction,
             ownership: event.isFamilyShare ? .familyShared : .purchased,
-            isProvisional: isProvisional
+            isProvisional: isProvisional,
+            isPhaseInferred: event.periodType?.phase == nil
         )
     }
 
