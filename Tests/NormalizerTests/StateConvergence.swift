@@ -69,7 +69,8 @@ struct RandomStory {
                     phase: one(.trial, .regular, .prepaid),
                     transaction: transaction(),
                     ownership: one(.purchased, .familyShared),
-                    isProvisional: pick(4) == 0
+                    isProvisional: pick(4) == 0,
+                    isPhaseInferred: pick(4) == 0
                 )
             )
         case 3, 4:

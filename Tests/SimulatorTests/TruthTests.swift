@@ -200,16 +200,29 @@ extension TruthTests {
     )
     func relayQuestions(_ looking: Looking) async throws {
         for isRare in [false, true] {
-            try await walk(.revenuecat, isRare: isRare) { walk, relay in
-                try await WalkedHost.difference(
-                    walk,
-                    relay,
-                    looking: looking,
-                    hasCredits: true,
-                    by: WalkedHost.askingRelay(walk)
-                )
-            }
+            try await walk(.revenuecat, isRare: isRare) { try await Self.askingRelay($0, $1, looking) }
         }
+    }
+
+    /// In the first an expiry follows a refund that was undone. In the second a trial is in grace, and the relay's answer does not say
+    /// that it is a trial.
+    @Test(
+        "also of an expiry after a refund that was undone, and of a trial in grace",
+        arguments: [(17, false), (49, true)] as [(UInt64, Bool)]
+    )
+    func relayQuestionsOfRareLives(_ seed: UInt64, _ isRare: Bool) async throws {
+        let relay = try #require(try Simulators.all.get().first { $0.provider == .revenuecat })
+        let walk = RandomWalk(.revenuecat, seed: seed, steps: 14, isRare: isRare)
+        #expect(try await Self.askingRelay(walk, relay, .ahead) == nil)
+    }
+
+    private static func askingRelay(
+        _ walk: RandomWalk,
+        _ relay: any StorySimulator,
+        _ looking: Looking
+    ) async throws -> String? {
+        let look = WalkedHost.askingRelay(walk)
+        return try await WalkedHost.difference(walk, relay, looking: looking, hasCredits: true, by: look)
     }
 }
 
