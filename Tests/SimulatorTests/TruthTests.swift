@@ -281,6 +281,16 @@ extension TruthTests {
     }
 }
 
+extension TruthTests {
+    /// The renewal is paid in grace, and only its order would state when its period began.
+    @Test("what is paid in grace begins with grace, also where no paid order is asked for")
+    func paidInGraceWithoutOrders() async throws {
+        let google = try #require(try Simulators.all.get().first { $0.provider == .google })
+        let walk = RandomWalk(.google, seed: 41, steps: 14, isRare: false)
+        #expect(try await WalkedHost.difference(walk, WithoutOrders(google)) == nil)
+    }
+}
+
 /// Google Play before a receiver that does not ask for paid orders.
 private struct WithoutOrders: StorySimulator {
     private let google: any StorySimulator

@@ -118,6 +118,22 @@ extension SubscriptionState {
             return entry
         }
 
+        /// The same statements, with the terms that another entry of the period states, if these state none.
+        func withTerms(of other: PeriodEntry) -> PeriodEntry {
+            guard statement.latest.value.isPhaseInferred, !other.phases.isEmpty else { return self }
+            var entry = self
+            entry.contents = Contents(
+                statement,
+                startStatement: contents.startStatement,
+                firstStated: firstStated,
+                lineages: lineages,
+                products: contents.products,
+                phases: phases.merging(other.phases, uniquingKeysWith: min),
+                paidPhase: contents.paidPhase
+            )
+            return entry
+        }
+
         package mutating func merge(_ other: PeriodEntry) {
             if contents === other.contents { return }
             var statement = contents.statement

@@ -286,10 +286,11 @@ struct PeriodTimeline {
                 .compactMap(\.self).min()
             let known = periods[last].transaction
             if periods[last].entry.statement.latest.precedes(entry.statement.latest) {
-                periods[last].entry = entry
+                periods[last].entry = entry.withTerms(of: periods[last].entry)
                 periods[last].end = entry.fact.period.endMilliseconds
                 periods[last].transaction = transaction ?? known
             } else {
+                periods[last].entry = periods[last].entry.withTerms(of: entry)
                 periods[last].transaction = known ?? transaction
             }
             for name in [known, transaction].compactMap(\.self) {
@@ -404,14 +405,20 @@ struct PeriodTimeline {
         apply(grace, until: said.by.milliseconds, lineage: lineage)
     }
 
-    // Grace of a period that another one has followed gave access until that began.
+    // Grace of a period that another one has followed gave access until that began. What is paid in grace is the period that was to
+    // begin with it: the billing date stays. A store may not state that start.
     private mutating func applyPastGraces(_ registers: SubscriptionState.Registers, lineage: SubscriptionID) {
-        let earlier = registers.earlierGraces?.inOrder ?? []
-        for grace in earlier + [registers.grace?.latest].compactMap(\.self) {
+        for grace in registers.graces {
             guard let index = subject(of: grace, lineage: lineage), index != newestIndex,
-                let next = periods[(index + 1)...].first(where: { !$0.fact.isProvisional && !$0.isForestalled })
+                let next = periods[(index + 1)...].firstIndex(where: { !$0.fact.isProvisional && !$0.isForestalled })
             else { continue }
-            note(grace, until: next.start, at: index)
+            let end = periods[index].end
+            if periods[next].entry.isStartInferred, end < periods[next].start,
+                let until = grace.value.graceUntil?.millisecondsSince1970, periods[next].start <= until
+            {
+                periods[next].start = end
+            }
+            note(grace, until: periods[next].start, at: index)
         }
     }
 
