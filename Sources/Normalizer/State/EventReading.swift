@@ -56,7 +56,16 @@ struct EventReading {
         {
             return same
         }
-        return now.timeline.period(before: start - ServicePeriod.startTolerance)
+        return now.timeline.period(before: knownStart(of: period) - ServicePeriod.startTolerance)
+    }
+
+    /// When a period began: a store that does not state it leaves that to what is known of the period before.
+    private func knownStart(of period: Fact.Period) -> Int64 {
+        let start = period.period.startMilliseconds
+        guard period.isStartInferred, let transaction = period.transaction,
+            let known = now.timeline.period(transaction: transaction, start: start), known.transaction == transaction
+        else { return start }
+        return min(start, known.start)
     }
 }
 
