@@ -171,6 +171,80 @@ struct PaymentJoinTests {
         }
     }
 
+    /// The charge, which names the payment.
+    private func succeeded(_ version: StripeSimulator.Version) throws -> RareFlowTests.Taken {
+        let charge: JSONText = [
+            "id": "ch_in_1", "object": "charge", "amount": .integer(Self.sold), "amount_refunded": 0, "currency": "usd",
+            "payment_intent": .string(try Self.payment(version)), "refunded": false,
+        ]
+        return Self.event("charge.succeeded", charge, at: created, version)
+    }
+
+    @Test(
+        "a dispute or a refund that names the charge alone reaches its subscription, in every order",
+        arguments: versions
+    )
+    func byCharge(_ version: StripeSimulator.Version) throws {
+        let adapter = try adapter(version)
+        let dispute: JSONText = [
+            "id": "dp_1", "object": "dispute", "amount": .integer(Self.sold), "charge": "ch_in_1", "currency": "usd",
+            "payment_intent": nil, "reason": "fraudulent", "status": "lost",
+        ]
+        let lost = Self.event("charge.dispute.closed", dispute, at: created + 5 * day, version)
+        let refund: JSONText = [
+            "id": "re_1", "object": "refund", "amount": .integer(Self.sold), "charge": "ch_in_1",
+            "created": .integer(created + 5 * day), "currency": "usd", "payment_intent": nil, "status": "succeeded",
+        ]
+        let refunded = Self.event("refund.created", refund, at: created + 5 * day, version)
+        // Before basil the invoice names both. Since then the charge names the payment, and another notification the invoice.
+        var purchases = [try Self.purchase(version) + [try succeeded(version)]]
+        if version != .endive { purchases.append(Array(try Self.purchase(version).dropLast())) }
+        for purchase in purchases {
+            for order in RareFlowTests.permutations(purchase + [lost]) {
+                let state = try #require(try played(order, adapter).ledger[PitfallTests.lineage])
+                #expect(!state.access(at: date(created + 6 * day)).isGranted)
+                #expect(state.snapshot(at: date(created + 6 * day)).status == .refunded)
+                #expect(state.contradictions.isEmpty)
+            }
+            let (ledger, news) = try played(purchase + [refunded], adapter)
+            #expect(ledger.states.count == 1)
+            #expect(ledger[PitfallTests.lineage]?.refund(of: "in_1")?.value.scope == .full)
+            #expect(news.last?.account?.id == "cus_1")
+        }
+    }
+
+    @Test("and so does one about a sale by invoice", arguments: versions)
+    func saleByCharge(_ version: StripeSimulator.Version) throws {
+        let adapter = try policed {
+            $0.sellsByInvoice = true
+            $0.refundSource = .refunds
+        }
+        let invoice: JSONText = [
+            "id": "in_1", "object": "invoice", "amount_paid": .integer(Self.sold), "billing_reason": "manual",
+            "charge": "ch_in_1",
+            "created": .integer(created), "currency": "usd", "customer": "cus_1",
+            "lines": ["object": "list", "data": []],
+            "payment_intent": "pi_in_1", "status": "paid", "total": .integer(Self.sold),
+        ]
+        let paid = Self.event("invoice.paid", invoice, at: created, version)
+        for names: JSONText in [
+            ["charge": "ch_in_1", "payment_intent": nil], ["charge": "ch_in_1", "payment_intent": "pi_in_1"],
+        ] {
+            guard case .object(var members) = names else { continue }
+            for (name, value) in [
+                ("id", "re_1"), ("object", "refund"), ("amount", .integer(Self.sold)),
+                ("created", .integer(created + 5 * day)), ("currency", "usd"), ("status", "succeeded"),
+            ] as [(String, JSONText)] { members.append(name, value) }
+            let refund = Self.event("refund.created", .object(members), at: created + 5 * day, version)
+            for order in [[paid, refund], [refund, paid]] {
+                let ledger = try played(order, adapter).ledger
+                let lineage = SubscriptionID(store: .stripe, environment: .production, id: "in_1")
+                #expect(ledger.states.count == 1)
+                #expect(ledger[lineage]?.refund(of: "in_1")?.value.scope == .full)
+            }
+        }
+    }
+
     @Test("a lost dispute over a part of the charge leaves access", arguments: versions)
     func partialDispute(_ version: StripeSimulator.Version) throws {
         let adapter = try adapter(version)

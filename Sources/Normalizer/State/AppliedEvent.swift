@@ -160,7 +160,7 @@ extension SubscriptionState {
             isStillRefunded: event.refund.map { $0.refund != nil && refund(of: $0.transaction)?.value.scope == .full }
                 ?? false,
             owner: event.account == nil && event.concernsMoneyBack ? owner : nil,
-            transaction: transactionNames[paidBy],
+            transaction: transactionNames[paidBy].map { _ in transaction(named: paidBy) },
             chargedStart: chargedStart(of: paidBy),
             catalog: catalog
         )

@@ -27,14 +27,24 @@ extension SubscriptionState {
         return true
     }
 
-    /// The one name of a transaction.
-    package func transaction(named name: String) -> String { transactionNames[name] ?? name }
+    /// The one name of a transaction. A charge may have another name for its payment, and that one for its invoice.
+    package func transaction(named name: String) -> String {
+        guard var known = transactionNames[name] else { return name }
+        // Names that lead in a circle are names of nothing.
+        for _ in 0..<Self.longestChainOfNames {
+            guard let further = transactionNames[known] else { return known }
+            known = further
+        }
+        return transactionNames[name] ?? name
+    }
+
+    private static let longestChainOfNames = 4
 
     /// All names of a transaction, its one name first and the others in order.
     private func names(of transaction: String) -> [String] {
         let name = self.transaction(named: transaction)
         guard !transactionNames.isEmpty else { return [name] }
-        return [name] + transactionNames.filter { $0.value == name }.keys.sorted()
+        return [name] + transactionNames.keys.filter { $0 != name && self.transaction(named: $0) == name }.sorted()
     }
 
     /// The amount paid for a transaction, if it is known.

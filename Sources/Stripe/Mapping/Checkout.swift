@@ -81,23 +81,19 @@ extension Mapping {
     struct Sale {
         let lineage: SubscriptionID
         let transaction: String
-        /// Another name under which refunds and disputes of it may come.
-        var link: SubscriptionID?
+        /// Other names under which refunds and disputes of it may come.
+        var names: [String] = []
     }
 
     /// A sale by invoice. Since basil an invoice names no payment, so the invoice's own name is the one that all
     /// objects share.
-    func sale(byInvoice id: String, paymentIntent: String?) -> Sale {
-        Sale(
-            lineage: lineage(id),
-            transaction: id,
-            link: paymentIntent.map { lineage($0) }
-        )
+    func sale(byInvoice id: String, paidAs names: [String?]) -> Sale {
+        Sale(lineage: lineage(id), transaction: id, names: names.compactMap(\.self))
     }
 
     private func sale(of session: CheckoutSessionObject) -> Sale {
         if policy.sellsByInvoice, let invoice = session.invoice {
-            return sale(byInvoice: invoice, paymentIntent: session.paymentIntent)
+            return sale(byInvoice: invoice, paidAs: [session.paymentIntent])
         }
         let id = session.paymentIntent ?? session.id
         return Sale(lineage: lineage(id), transaction: id)
@@ -141,7 +137,7 @@ extension Mapping {
             )
         )
         if let price { facts.append(.charge(Fact.Charge(transaction: sale.transaction, price: price, at: time.date))) }
-        if let link = sale.link { facts.append(.link(link)) }
+        facts += paymentNames(of: sale.transaction, sale.names, in: sale.transaction)
         return event(
             .purchased(sale.lineage, transaction: sale.transaction, product: product),
             .oneTimePurchased(detail),

@@ -55,25 +55,24 @@ extension Mapping {
         return facts
     }
 
-    /// Under which names refunds and disputes of an invoice come. Before basil it states its payment. Since then another
-    /// notification does, which knows no subscription: it meets the invoice's own name.
+    /// Under which names refunds and disputes of an invoice come: the payment's or the charge's. Before basil it states both. Since
+    /// then another notification does, which knows no subscription: it meets the invoice's own name.
     private func paymentNames(of invoice: InvoiceObject) -> [Fact] {
-        guard let id = invoice.id, (invoice.amountPaid ?? 0) > 0 else { return [] }
-        guard let payment = invoice.paymentIntent ?? invoice.charge else { return [.link(lineage(id))] }
-        return paymentNames(of: id, payment) + [.link(lineage(payment))]
-    }
-
-    private func paymentNames(of invoice: String, _ payment: String) -> [Fact] {
-        [.transactionName(Fact.TransactionName(transaction: invoice, name: payment))]
+        guard let id = invoice.id, let subscription = invoice.subscription, (invoice.amountPaid ?? 0) > 0 else {
+            return []
+        }
+        let names = [invoice.paymentIntent, invoice.charge].compactMap(\.self)
+        return paymentNames(of: id, names, linking: names.isEmpty ? [id] : [], in: subscription)
     }
 
     /// Which payment is which invoice's (https://docs.stripe.com/api/invoice-payment/object).
     func invoicePayment(_ value: JSONValue) throws(JSONError) -> Outcome {
         let reader = try ObjectReader(value)
         let payment = try reader.reader("payment")
-        var name = try payment?.reference("payment_intent")
-        if name == nil { name = try payment?.reference("charge") }
-        guard let invoice = try reader.reference("invoice"), let name else { return .none(.reportedElsewhere) }
+        let names = [try payment?.reference("payment_intent"), try payment?.reference("charge")].compactMap(\.self)
+        guard let invoice = try reader.reference("invoice"), let name = names.first else {
+            return .none(.reportedElsewhere)
+        }
         // A host that reads events alone has to hear of it: a refund names the payment only.
         return .events([
             notice(
@@ -82,7 +81,7 @@ extension Mapping {
                 about: EventSubject(
                     lineage: lineage(invoice),
                     transaction: invoice,
-                    facts: paymentNames(of: invoice, name) + [.link(lineage(name))]
+                    facts: paymentNames(of: invoice, names, in: invoice)
                 )
             )
         ])
@@ -182,7 +181,7 @@ extension Mapping {
         let line = invoice.lines.first { $0.price != nil }
         return .events([
             purchase(
-                sale(byInvoice: id, paymentIntent: invoice.paymentIntent),
+                sale(byInvoice: id, paidAs: [invoice.paymentIntent, invoice.charge]),
                 product: line?.price?.productID ?? id,
                 basePlan: line?.price?.id,
                 quantity: line?.quantity ?? 1,

@@ -73,6 +73,7 @@ final class Mapping {
             try mapped(value) { refund throws(JSONError) in try chargeRefundUpdated(refund, Payment(value)) }
         case .chargeRefunded:
             try mapped(value) { charge throws(JSONError) in try chargeRefunded(charge, Payment(value)) }
+        case .chargeNames: (chargeNames(try Payment(value)), [])
         case .dispute: try mapped(value) { dispute throws(JSONError) in try self.dispute(dispute, Payment(value)) }
         case .checkout: try mapped(value, checkout)
         case .checkoutFailed: try mapped(value, checkoutFailed)

@@ -13,6 +13,9 @@ struct Payment: Sendable {
     /// The country of the billing address, which a charge states.
     let country: String?
 
+    /// Its own names, the one that Stripe's other objects prefer first.
+    var names: [String] { [paymentIntent, charge].compactMap(\.self) }
+
     /// - Parameter value: a charge, a refund or a dispute.
     init(_ value: JSONValue) throws(JSONError) {
         var reader = try ObjectReader(value)
@@ -41,6 +44,23 @@ extension Mapping {
         let names: [Fact]
     }
 
+    /// The names of a payment for a purchase: webhooks may name any one of them. Each is a lineage, too, until the purchase is known.
+    ///
+    /// - Parameters:
+    ///   - transaction: the name that facts use.
+    ///   - names: the other names.
+    ///   - others: further lineages that the statement's own is linked to.
+    ///   - own: the lineage of the statement.
+    func paymentNames(
+        of transaction: String,
+        _ names: [String],
+        linking others: [String] = [],
+        in own: String
+    ) -> [Fact] {
+        names.map { .transactionName(Fact.TransactionName(transaction: transaction, name: $0)) }
+            + (others + names).filter { $0 != own }.map { .link(lineage($0)) }
+    }
+
     private func paidBy(_ payment: Payment) -> PaidBy? {
         guard let id = payment.paymentIntent ?? payment.charge else { return nil }
         let invoice = payment.invoiceObject ?? fetchedInvoice
@@ -49,13 +69,16 @@ extension Mapping {
         let isOfNoSubscription = invoice != nil && subscription == nil
         // Named as the sale is: by its invoice where invoices are sales, else by its payment.
         let sale = subscription == nil && policy.sellsByInvoice ? invoiceID : nil
-        var names: [Fact] = []
-        if let invoiceID, !isOfNoSubscription || sale != nil {
-            names.append(.transactionName(Fact.TransactionName(transaction: invoiceID, name: id)))
-            names.append(.link(lineage(subscription == nil && sale == nil ? invoiceID : id)))
-        }
+        let own = subscription ?? sale ?? id
+        let invoiceName = isOfNoSubscription && sale == nil ? nil : invoiceID
+        let names = paymentNames(
+            of: invoiceName ?? id,
+            payment.names.filter { $0 != invoiceName ?? id },
+            linking: own == id ? [invoiceName].compactMap(\.self) : [],
+            in: own
+        )
         return PaidBy(
-            lineage: lineage(subscription ?? sale ?? id),
+            lineage: lineage(own),
             transaction: sale ?? (isOfNoSubscription ? id : invoiceID ?? id),
             statedTransaction: sale ?? (subscription == nil ? id : invoiceID ?? id),
             periodStart: subscription == nil ? nil : invoice?.billedSpan?.start,
@@ -154,6 +177,12 @@ extension Mapping {
             return .none(.reportedElsewhere)
         }
         return try refundFailed(refund, payment)
+    }
+
+    /// A charge that another event reports. It has all names of its payment.
+    func chargeNames(_ payment: Payment) -> Outcome {
+        guard let paidBy = paidBy(payment), !paidBy.names.isEmpty else { return .none(.reportedElsewhere) }
+        return .none(.reportedElsewhere, lineage: paidBy.lineage, facts: paidBy.names)
     }
 
     func chargeRefunded(_ charge: ChargeObject, _ payment: Payment) throws(JSONError) -> Outcome {

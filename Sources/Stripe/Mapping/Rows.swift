@@ -10,6 +10,7 @@ extension Mapping {
             invoiceNotice
         case schedule, scheduleEnded
         case refund, refundFailed, chargeRefundUpdated, chargeRefunded
+        case chargeNames
         case dispute
         case checkout, checkoutFailed
         case entitlements
@@ -40,7 +41,7 @@ extension Mapping {
             // Thin events are younger than the events of refunds.
             if self == .chargeRefundUpdated, notification.isThin { self = .reportedElsewhere }
             // They are not worth a question either: a host that can ask finds the invoice of a payment by the payment.
-            if self == .invoicePayment, notification.isThin { self = .reportedElsewhere }
+            if self == .invoicePayment || self == .chargeNames, notification.isThin { self = .reportedElsewhere }
         }
 
         init(type: String) {
@@ -116,8 +117,10 @@ extension Mapping {
             case "customer.deleted": self = .customerDeleted
             case "ping", "v2.core.event_destination.ping": self = .test
 
+            // The charge of a payment that another notification reports, with the names of both.
+            case "charge.succeeded": self = .chargeNames
             // Companions of the above: another notification carries the fact.
-            case "charge.succeeded", "payment_intent.succeeded",
+            case "payment_intent.succeeded",
                 "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated", "credit_note.created",
                 "credit_note.updated", "credit_note.voided", "subscription_schedule.completed",
                 "subscription_schedule.aborted", "subscription_schedule.expiring":
