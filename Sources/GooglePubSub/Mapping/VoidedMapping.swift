@@ -275,6 +275,8 @@ extension ResolutionMapping {
         _ answer: PlayAnswer
     ) throws(DeliveryError) -> Normalization {
         let (order, row) = (voidedOrder(hint), voidedRow(hint))
+        // Orders outlive the purchase, and state the start that distinguishes the first one.
+        let start = hint.productType == .subscription ? order?.periodStart : nil
         var facts = [refundFact(hint, order)]
         if hint.productType == .subscription { facts.append(closure(of: answer)) }
         return try unanswered(
@@ -289,6 +291,7 @@ extension ResolutionMapping {
                 return moneyBack(
                     lineage: lineage,
                     transaction: hint.orderID,
+                    periodStart: start,
                     scope: .full,
                     order: order,
                     row: row,
@@ -331,6 +334,9 @@ extension PlayItem {
 }
 
 extension PlayOrder {
+    /// When the period began that it paid for.
+    fileprivate var periodStart: Date? { lineItems.compactMap(\.servicePeriodStart).min() }
+
     fileprivate var isRefundedInFull: Bool { refund != nil || state == .refunded }
 
     /// The refunded part, if the order says that it was not all.
