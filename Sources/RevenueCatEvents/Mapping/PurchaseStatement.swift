@@ -27,7 +27,7 @@ struct PurchaseStatement {
         let transaction = store == .stripe ? nil : webhook.event.transactionID
         isNamedAsFirst = webhook.event.isNamedAsFirst
         // A statement about something else names a period only in passing, and yields to one of the period itself.
-        periodTransaction = isNamedAsFirst && webhook.event.type == .renewal ? nil : transaction
+        periodTransaction = isNamedAsFirst && webhook.event.statesPeriod ? nil : transaction
         // A grant for a day may come before there is a transaction, and gives access all the same.
         let grant = webhook.event.type == .temporaryEntitlementGrant ? webhook.event.id : nil
         if let id = webhook.event.originalTransactionID ?? webhook.event.transactionID ?? grant { nameLineage(id) }

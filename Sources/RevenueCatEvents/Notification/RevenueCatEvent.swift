@@ -302,6 +302,9 @@ extension RevenueCatEvent {
         return transactionID == PlayOrderID(original.purchaseOfItem ?? original).base
     }
 
+    /// True if it states a period that it does not begin the purchase with: the next one, or another end of one that is known.
+    var statesPeriod: Bool { type == .renewal || type == .subscriptionExtended }
+
     /// True if the transaction is that of a purchase that begins.
     private var beginsPurchase: Bool {
         type == .initialPurchase || type == .nonRenewingPurchase || type == .temporaryEntitlementGrant
