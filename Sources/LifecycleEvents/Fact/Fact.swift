@@ -154,44 +154,6 @@ extension Fact {
         }
     }
 
-    /// The end of a period. It cuts the period that it names and no other.
-    public struct PeriodEnd: Hashable, Sendable, Codable {
-        /// The start of the period that ended.
-        @EventTime public var start: Date
-        /// The transaction of the period that ended, where stated.
-        public var transaction: String?
-        /// When access ended.
-        @EventTime public var at: Date
-        /// Why.
-        public var reason: LifecycleEvent.Expired.Reason
-        /// The charge that is outstanding, where access ended for want of it alone: once it is paid, the end is no more.
-        public var outstandingCharge: String?
-        /// The product that ended alone, of several that run together; nil if all of the period ended.
-        public var item: Optional<String>  // In full: as in `NormalizedEvent`.
-
-        /// Makes the fact.
-        public init(
-            start: Date,
-            transaction: String?,
-            at: Date,
-            reason: LifecycleEvent.Expired.Reason,
-            outstandingCharge: String? = nil,
-            item: String? = nil
-        ) {
-            self.start = start
-            self.transaction = transaction
-            self.at = at
-            self.reason = reason
-            self.outstandingCharge = outstandingCharge
-            self.item = item
-        }
-
-        private enum CodingKeys: String, CodingKey {
-            case start, transaction, at, reason, item
-            case outstandingCharge = "outstanding_charge"
-        }
-    }
-
     /// The renewal: will it happen, and on which terms.
     public struct RenewalIntent: Hashable, Sendable, Codable {
         /// The plan for the end of the period.

@@ -14,6 +14,8 @@ struct PeriodTimeline {
         var isOfPurchase = false
         /// The charge whose payment takes it back.
         var outstandingCharge: String?
+        /// True if the purchase ended with the period, so that earlier ones give no access beyond it either.
+        var endsPurchase = false
     }
 
     struct Grace {
@@ -172,6 +174,7 @@ struct PeriodTimeline {
         for (lineage, registers) in state.registers.outstanding where registers.hadGrace {
             applyPastGraces(registers, lineage: lineage)
         }
+        applyEndsOfPurchases()
         applyClosures(of: state)
         applyReplacements()
         applyRemovals()
@@ -380,7 +383,12 @@ struct PeriodTimeline {
                     start: refund.periodStart?.millisecondsSince1970 ?? state.chargedStart(of: refund.transaction)
                 )
             else { continue }
-            let cut = Cut(at: refund.at.millisecondsSince1970, reason: .refunded, by: register.by)
+            let cut = Cut(
+                at: refund.at.millisecondsSince1970,
+                reason: .refunded,
+                by: register.by,
+                endsPurchase: periods[index].lineages.contains(where: \.store.rules.revocationEndsPurchase)
+            )
             // Time of the same order under another name is refunded, too.
             for refunded in periods.indices
             where refunded == index || periods[refunded].transaction?.goesOn(of: refund.transaction) == true {
@@ -635,7 +643,8 @@ extension PeriodTimeline.Cut {
             at: end.value.at.millisecondsSince1970,
             reason: end.value.reason,
             by: end.by,
-            outstandingCharge: end.value.outstandingCharge
+            outstandingCharge: end.value.outstandingCharge,
+            endsPurchase: end.value.endsPurchase
         )
     }
 

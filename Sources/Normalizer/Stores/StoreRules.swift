@@ -72,6 +72,9 @@ package struct StoreRules: Hashable, Sendable {
     /// True if one order can pay for time that continues under another name, as after a change that is paid with time.
     package var ordersSpanNames = false
 
+    /// True if a refund that ends access ends the purchase, and not only the period that it gave the money of back.
+    package var revocationEndsPurchase = false
+
     /// True if the items of a purchase may have lineages of their own, with the name of the purchase in theirs.
     package var namesItemsByPurchase = false
 
@@ -139,6 +142,8 @@ extension StoreRules {
     ///   https://developer.android.com/google/play/billing/subscriptions#change
     /// - `ordersSpanNames`: a change that is paid with time has no order of its own.
     ///   https://developer.android.com/google/play/billing/subscriptions#change
+    /// - `revocationEndsPurchase`: to revoke is to end the purchase at once, whichever order was refunded.
+    ///   https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2/revoke
     /// - `namesItemsByPurchase`: a purchase is a list of items, which end one by one or all at once.
     ///   https://developer.android.com/google/play/billing/subscription-with-addons
     /// - `relaysOmitPlans`: a base plan is another member of the purchase than the product.
@@ -158,6 +163,7 @@ extension StoreRules {
         omitsStarts: true,
         changesUnderNewName: true,
         ordersSpanNames: true,
+        revocationEndsPurchase: true,
         namesItemsByPurchase: true,
         relaysOmitPlans: true,
         namesReturnAnew: true,

@@ -124,7 +124,7 @@ extension Mapping {
             ),
             about: subject(
                 purchase,
-                facts: purchase.provisional + purchase.cut(at: at, reason)
+                facts: purchase.provisional + purchase.cut(at: at, reason, endsPurchase: reason != .paused)
                     + (reason == .paused ? purchase.pauseBegan(at: at) : []) + purchase.owner
             )
         )

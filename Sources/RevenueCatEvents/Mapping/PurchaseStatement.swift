@@ -180,11 +180,17 @@ struct PurchaseStatement {
         event.timestamp.map { min($0, event.expirationAt ?? $0) }
     }
 
-    func cut(at date: Date, _ reason: LifecycleEvent.Expired.Reason) -> [Fact] {
-        let transaction = isNamedAsFirst ? nil : periodTransaction
-        return event.purchasedAt.map {
-            [.periodEnded(.init(start: $0, transaction: transaction, at: date, reason: reason))]
-        } ?? []
+    /// - Parameter endsPurchase: true if it is said of the purchase, and names its last transaction.
+    func cut(at date: Date, _ reason: LifecycleEvent.Expired.Reason, endsPurchase: Bool = false) -> [Fact] {
+        guard let start = event.purchasedAt else { return [] }
+        let end = Fact.PeriodEnd(
+            start: start,
+            transaction: isNamedAsFirst ? nil : periodTransaction,
+            at: date,
+            reason: reason,
+            endsPurchase: endsPurchase
+        )
+        return [.periodEnded(end)]
     }
 
     /// That a pause stopped access. The end of the period says so as well, until a later webhook states another end of it.
