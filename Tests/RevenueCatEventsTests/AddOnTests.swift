@@ -117,4 +117,96 @@ struct AddOnTests {
             #expect(try adapter.normalize(try adapter.authenticate(delivery)).events.count == 1)
         }
     }
+
+    // MARK: Webhooks without the list
+
+    private func alone(
+        _ type: String,
+        _ product: String,
+        at moment: Int64,
+        from start: Int64,
+        to end: Int64,
+        order: String
+    ) throws -> [NormalizedEvent] {
+        try told(
+            type,
+            moment,
+            from: start,
+            to: end,
+            order,
+            ["product_id": .string(product), "items": nil, "id": .string("\(type)-\(product)-\(moment)")]
+        )
+    }
+
+    /// In every order the state is one; its products at some moments.
+    private func products(_ webhooks: [[NormalizedEvent]], at moments: [Int64]) throws -> [Set<String>] {
+        var expected: AccountLedger?
+        for order in StoryTests.permutations(webhooks) {
+            var ledger = AccountLedger()
+            for event in order.flatMap(\.self) + order.flatMap(\.self) { _ = ledger.apply(event) }
+            #expect(expected ?? ledger == ledger)
+            expected = ledger
+        }
+        let ledger = try #require(expected)
+        return moments.map { moment in
+            Set(
+                ledger.states.flatMap { state -> [String] in
+                    guard case .granted(_, let grant) = state.access(at: date(moment)) else { return [] }
+                    return [grant.product] + (grant.otherProducts ?? [])
+                }
+            )
+        }
+    }
+
+    @Test("an add-on that is renewed without the list of items takes nothing from the plan")
+    func renewedAlone() throws {
+        let bought = try told("INITIAL_PURCHASE", t0 + 5000, from: t0, to: t1, Self.order)
+        let plan = try alone("RENEWAL", "music:monthly", at: t1 + 5000, from: t1, to: t2, order: "\(Self.order)..0")
+        let addOn = try alone("RENEWAL", "hifi:monthly", at: t1 + 6000, from: t1, to: t2, order: "\(Self.order)..0")
+        let both: Set = ["music:monthly", "hifi:monthly"]
+        #expect(try products([bought, plan, addOn], at: [t0 + day, t1 + day, t2]) == [both, both, []])
+        let ended = try alone(
+            "EXPIRATION",
+            "hifi:monthly",
+            at: t1 + 5 * day,
+            from: t1,
+            to: t1 + 5 * day,
+            order: "\(Self.order)..0"
+        )
+        let left: [Set<String>] = [both, ["music:monthly"], []]
+        #expect(try products([bought, plan, addOn, ended], at: [t1 + day, t1 + 6 * day, t2]) == left)
+        // The end of an add-on whose renewal was lost.
+        #expect(
+            try products([bought, plan, ended], at: [t1 + day, t1 + 6 * day, t2]) == [
+                ["music:monthly"], ["music:monthly"], [],
+            ]
+        )
+        let planEnded = try alone(
+            "EXPIRATION",
+            "music:monthly",
+            at: t1 + 5 * day,
+            from: t1,
+            to: t1 + 5 * day,
+            order: "\(Self.order)..0"
+        )
+        #expect(
+            try products([bought, plan, addOn, planEnded], at: [t1 + day, t1 + 6 * day]) == [both, ["hifi:monthly"]]
+        )
+        #expect(try products([bought, plan, planEnded], at: [t1 + day, t1 + 6 * day]) == [["music:monthly"], []])
+    }
+
+    @Test("nor does one that is bought under the name of the plan", arguments: [order, "\(order)..0"])
+    func boughtAlone(_ name: String) throws {
+        let plan = try alone("INITIAL_PURCHASE", "music:monthly", at: t0 + 5000, from: t0, to: t1, order: Self.order)
+        let addOn = try alone(
+            "RENEWAL",
+            "hifi:monthly",
+            at: t0 + 9 * day,
+            from: t0 + 9 * day,
+            to: t1 + 9 * day,
+            order: name
+        )
+        let expected: [Set<String>] = [["music:monthly"], ["music:monthly", "hifi:monthly"], ["hifi:monthly"]]
+        #expect(try products([plan, addOn], at: [t0 + day, t0 + 10 * day, t1 + day]) == expected)
+    }
 }

@@ -213,6 +213,33 @@ struct SuccessionTests {
         }
     }
 
+    /// Without a name or a catalogue nothing shows which of the two took the place of the old one. The customer has both.
+    @Test("what is bought at the time of a change to an unnamed product runs next to the new one", arguments: [-1, 1])
+    func bought(_ minutes: Int64) throws {
+        let moment = t0 + 15 * day
+        let change = upgrade("basic", "pro", at: moment)
+        let other = music(at: moment + minutes * 60_000)
+        let refund = webhook(
+            "CANCELLATION",
+            at: moment + 3 * day,
+            Period(moment + minutes * 60_000, moment + 3 * day, "GPA.9"),
+            product: "music",
+            changes: ["cancel_reason": "CUSTOMER_SUPPORT", "price_in_purchased_currency": -10, "currency": "USD"]
+        )
+        func products(_ state: SubscriptionState, at moment: Int64) -> Set<String> {
+            guard case .granted(_, let grant) = state.access(at: date(moment)) else { return [] }
+            return Set([grant.product] + (grant.otherProducts ?? []))
+        }
+        for order in StoryTests.permutations([purchase, change[0], change[1], other, refund]) {
+            let ledger = try played(order + [change[2]])
+            let state = try #require(ledger.states.first)
+            #expect(ledger.states.count == 1)
+            #expect(products(state, at: t0 + day) == ["basic"])
+            #expect(products(state, at: moment + 2 * day) == ["pro", "music"])
+            #expect(products(state, at: moment + 4 * day) == ["pro"])
+        }
+    }
+
     @Test("two purchases that change within minutes stay two", arguments: [nil, catalog])
     func twoChains(_ catalog: ProductCatalog?) throws {
         let moment = t0 + 15 * day

@@ -15,6 +15,8 @@ extension Fact {
         public var outstandingCharge: String?
         /// The product that ended alone, of several that run together; nil if all of the period ended.
         public var item: Optional<String>  // In full: as in `NormalizedEvent`.
+        /// The product that the end was stated of, if the store sells several in one order and does not say which of them ended.
+        public var product: Optional<String>
         /// True if the purchase ended with the period: no earlier period of the lineage gives access beyond ``at``. A later
         /// period is not meant.
         public var endsPurchase: Bool
@@ -27,6 +29,7 @@ extension Fact {
             reason: LifecycleEvent.Expired.Reason,
             outstandingCharge: String? = nil,
             item: String? = nil,
+            product: String? = nil,
             endsPurchase: Bool = false
         ) {
             self.start = start
@@ -35,11 +38,12 @@ extension Fact {
             self.reason = reason
             self.outstandingCharge = outstandingCharge
             self.item = item
+            self.product = product
             self.endsPurchase = endsPurchase
         }
 
         private enum CodingKeys: String, CodingKey {
-            case start, transaction, at, reason, item
+            case start, transaction, at, reason, item, product
             case outstandingCharge = "outstanding_charge"
             case endsPurchase = "ends_purchase"
         }
@@ -53,6 +57,7 @@ extension Fact {
             reason = try container.decode(LifecycleEvent.Expired.Reason.self, forKey: .reason)
             outstandingCharge = try container.decodeIfPresent(String.self, forKey: .outstandingCharge)
             item = try container.decodeIfPresent(String.self, forKey: .item)
+            product = try container.decodeIfPresent(String.self, forKey: .product)
             endsPurchase = try container.decodeIfPresent(Bool.self, forKey: .endsPurchase) ?? false
         }
 
@@ -65,6 +70,7 @@ extension Fact {
             try container.encode(reason, forKey: .reason)
             try container.encodeIfPresent(outstandingCharge, forKey: .outstandingCharge)
             try container.encodeIfPresent(item, forKey: .item)
+            try container.encodeIfPresent(product, forKey: .product)
             if endsPurchase { try container.encode(true, forKey: .endsPurchase) }
         }
     }

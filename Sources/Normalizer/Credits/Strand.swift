@@ -51,6 +51,14 @@ struct Strand {
         return strands
     }
 
+    /// The strands of products that run next to a period's main one.
+    static func all(of companions: [PeriodTimeline.Companion], from start: Int64) -> [Strand] {
+        companions.map {
+            let end = $0.end == .max ? nil : $0.end
+            return Strand(product: $0.product, start: start, end: end, beginsAsMain: false, endsAsMain: false)
+        }
+    }
+
     /// Adds an item. One that was, or became, the main product continues that strand.
     private static func add(_ item: PeriodTimeline.Item, to strands: inout [Strand]) {
         let (product, start, end) = (item.entry.fact.product, item.grantedSince, item.accessEnd)

@@ -30,7 +30,8 @@ struct TenureReading {
             guard let lineage = period.lineages.min(by: { $0.description < $1.description }) else { continue }
             let rules = lineage.store.rules
             let stretches = period.accessEnd > period.start ? Stretch.all(of: period, switches[index] ?? []) : []
-            let strands = Strand.all(of: stretches, items[index] ?? [])
+            var strands = Strand.all(of: stretches, items[index] ?? [])
+            if !stretches.isEmpty { strands += Strand.all(of: period.companions, from: period.start) }
             var isRestored = false
             if let transaction = period.transaction {
                 isRestored = state.refund(of: transaction).map { $0.value.scope == nil } ?? false

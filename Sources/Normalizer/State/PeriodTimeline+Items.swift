@@ -125,7 +125,7 @@ extension PeriodTimeline {
     /// The products that give access at a moment in addition to one.
     func products(at time: Int64, besides product: String) -> [String] {
         let others =
-            periods.filter { $0.gave(at: time) }.map { $0.product(at: time) }
+            periods.filter { $0.gave(at: time) }.flatMap { [$0.product(at: time)] + $0.companions(at: time) }
             + items.filter { $0.gave(at: time) }.map(\.entry.fact.product)
         return Set(others).subtracting([product]).sorted()
     }

@@ -1,5 +1,13 @@
-// The end of a purchase ends its earlier periods, too.
+// Periods and purchases. The end of a purchase ends its earlier periods, too. A relay of a store that sells several products side
+// by side may state each under the purchase's name: those that no change connects run next to each other.
 extension PeriodTimeline {
+    /// Another product that was stated for a period, and runs next to the main one.
+    struct Companion {
+        var product: String
+        /// When it ended by itself; `Int64.max` if it lasts as long as its period.
+        var end: Int64 = .max
+    }
+
     /// How many of the periods before an ended one are searched for others that its purchase ended with.
     private static let maximumEarlier = 32
 
@@ -15,6 +23,56 @@ extension PeriodTimeline {
             }
         }
     }
+
+    // MARK: Products side by side
+
+    /// Finds the products that were stated for one period under one name, without a change between them.
+    mutating func gatherCompanions() {
+        for index in periods.indices where periods[index].products.count > 1 {
+            let period = periods[index]
+            guard let store = period.relayedStore else { continue }
+            var stated: [String: (product: String, at: Int64)] = [:]
+            for (product, at) in period.products where !product.isOfFamily(of: period.fact.product) {
+                let isChange = successions.contains { change in
+                    [period.start, at, period.products[period.fact.product] ?? at].contains { moment in
+                        change.announces(period.fact.product, from: product, at: moment, in: store)
+                            || change.announces(product, from: period.fact.product, at: moment, in: store)
+                    }
+                }
+                guard !isChange else { continue }
+                let family = product.subscriptionFamily
+                if let known = stated[family], (known.at, known.product) > (at, product) { continue }
+                stated[family] = (product, at)
+            }
+            periods[index].companions = stated.sorted { $0.key < $1.key }.map { Companion(product: $0.value.product) }
+        }
+    }
+
+    /// True if an end is of one of several products of a period, or of one that is not known to be of it: the period goes on.
+    mutating func leaves(_ index: Int, _ end: Register<Fact.PeriodEnd>) -> Bool {
+        guard let product = end.value.product, !periods[index].products.isEmpty else { return false }
+        guard periods[index].products.keys.contains(where: { $0.isOfFamily(of: product) }) else { return true }
+        guard !periods[index].companions.isEmpty else { return false }
+        let at = end.value.at.millisecondsSince1970
+        if let place = periods[index].companions.firstIndex(where: { $0.product.isOfFamily(of: product) }) {
+            periods[index].companions[place].end = at
+        } else {
+            periods[index].mainProductEnd = at
+        }
+        return true
+    }
+
+    /// True if a later period of another product took no place of this one, because its relay states no change between the two: an
+    /// additional product under the purchase's name, or a purchase of its own that began when another product was changed.
+    func isOtherPurchase(_ later: Int, than index: Int) -> Bool {
+        let (old, new) = (periods[index], periods[later])
+        let (from, to) = (old.fact.product, new.fact.product)
+        guard let store = old.relayedStore, new.relayedStore == store, !to.isOfFamily(of: from),
+            !successions.contains(where: { $0.announces(to, from: from, at: new.start, in: store) })
+        else { return false }
+        return old.lineages == new.lineages
+            || successions.contains { $0.announces(to, at: new.start, in: store) }
+    }
 }
 
 extension PeriodTimeline.Period {
@@ -26,4 +84,19 @@ extension PeriodTimeline.Period {
         // Nor is one that began when the other was known: it took the other's place.
         return later.firstStated.map { start < $0 } ?? fact.product.mayBe(later.fact.product)
     }
+
+    /// The store whose relay alone states it, if that store names no change of a purchase to its relays.
+    fileprivate var relayedStore: Store? {
+        guard lineages.count == 1, let store = lineages.first?.store, store.rules.relaysOmitReplacedPurchase,
+            !by.provider.speaks(for: store)
+        else { return nil }
+        return store
+    }
+
+    /// The products that run next to its main one at a moment.
+    func companions(at time: Int64) -> [String] { companions.filter { time < $0.end }.map(\.product) }
+}
+
+extension String {
+    fileprivate func isOfFamily(of other: String) -> Bool { subscriptionFamily == other.subscriptionFamily }
 }

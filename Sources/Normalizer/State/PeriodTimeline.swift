@@ -51,6 +51,9 @@ struct PeriodTimeline {
         var givenUntil: Int64?
         /// Its products, if they changed while it ran.
         var stretches: [Stretch] = []
+        /// The products that run next to its main one, and when that ended by itself.
+        var companions: [Companion] = []
+        var mainProductEnd: Int64?
 
         init(start: Int64, transaction: String?, entry: SubscriptionState.PeriodEntry) {
             self.start = start
@@ -135,6 +138,8 @@ struct PeriodTimeline {
     private var furtherTransactions: [(name: String, index: Int)] = []
     /// True if all periods of the state are read.
     let isWhole: Bool
+    /// The changes of product that relays announced.
+    let successions: Set<Fact.Succession>
     /// Transactions that statements name, of periods that are not read.
     var transactionsBefore: [String: (start: Int64, namesItsLineage: Bool)] = [:]
     /// Starts that statements name, of periods that are not read; true for those of a period without a transaction.
@@ -146,6 +151,7 @@ struct PeriodTimeline {
     init(_ state: SubscriptionState, from bound: Int64? = nil) {
         isIndexed = state.ends.count + state.refunds.count > 8
         isWhole = bound == nil || state.periodOrder == nil
+        successions = state.successions
         let ends: [Register<Fact.PeriodEnd>]
         if let bound, let order = state.periodOrder {
             let read = order.keys(from: bound).compactMap { key in state.periods[key].map { (key, $0) } }
@@ -160,6 +166,7 @@ struct PeriodTimeline {
             for entry in state.periods.values where entry.fact.item != nil { productsBeside.insert(entry.fact.product) }
             keepMainItems(state.periods)
         }
+        gatherCompanions()
         apply(ends, in: state)
         applyRefunds(of: state)
         applyEarlyChanges()
@@ -333,6 +340,7 @@ struct PeriodTimeline {
                 unmatchedEnds.append(register)
                 continue
             }
+            guard !leaves(index, register) else { continue }
             let isUnpaid = register.value.isOfUnpaidPeriod
             if let known = isUnpaid ? unpaid[index] : latest[index], register.latest.precedes(known.latest) { continue }
             if isUnpaid { unpaid[index] = register } else { latest[index] = register }
@@ -494,10 +502,11 @@ struct PeriodTimeline {
             }
     }
 
-    /// True if a period still runs next to the later one: both come from one statement, or this one from a later
+    /// True if a period still runs next to the later one: no change connects them, or both come from one statement, or this one from a later
     /// statement, such as a year next to months of another product in one subscription. False if the later one was
     /// since stated alone, or this one is stated as replaced.
     private func runsBeside(_ index: Int, _ later: Int) -> Bool {
+        if isOtherPurchase(later, than: index) { return true }
         let (by, other) = (periods[index].by, periods[later].by)
         return !periods[index].fact.isProvisional && periods[index].cut?.reason != .replaced
             && by.authority.rank >= other.authority.rank

@@ -18,15 +18,7 @@ extension SubscriptionState {
     }
 
     private func isAnnounced(_ period: Fact.Period, in store: Store) -> Bool {
-        successions.contains { succession in
-            guard period.product != succession.from else { return false }
-            let distance = (period.period.startMilliseconds - succession.at.millisecondsSince1970).magnitude
-            guard let successors = succession.to.map({ [$0] }) ?? succession.among else {
-                return distance <= store.rules.unnamedReplacementWindow.magnitude
-            }
-            return distance <= store.rules.replacementWindow.magnitude
-                && successors.contains(where: period.product.mayBe)
-        }
+        successions.contains { $0.announces(period.product, at: period.period.startMilliseconds, in: store) }
     }
 
     /// An account has a subscription once, so that another base plan of it takes the place of the one that runs, and so does more of what
@@ -43,6 +35,20 @@ extension SubscriptionState {
             if known.phase == .prepaid, begun.phase == .prepaid { return true }
             return begun.product.namesBasePlan && known.product.namesBasePlan && known.product != begun.product
         }
+    }
+}
+
+extension Fact.Succession {
+    /// True if a product that begins at a moment may be the one that takes the place.
+    ///
+    /// - Parameter former: the product whose place it takes; nil if it is the change's own.
+    func announces(_ product: String, from former: String? = nil, at moment: Int64, in store: Store) -> Bool {
+        guard product != from, former?.mayBe(from) ?? true else { return false }
+        let distance = (moment - at.millisecondsSince1970).magnitude
+        guard let successors = to.map({ [$0] }) ?? among else {
+            return distance <= store.rules.unnamedReplacementWindow.magnitude
+        }
+        return distance <= store.rules.replacementWindow.magnitude && successors.contains(where: product.mayBe)
     }
 }
 

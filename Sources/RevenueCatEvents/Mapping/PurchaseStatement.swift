@@ -188,6 +188,8 @@ struct PurchaseStatement {
             transaction: isNamedAsFirst ? nil : periodTransaction,
             at: date,
             reason: reason,
+            // An order on Play may pay for several products, and a webhook without their list is about one of them.
+            product: store == .playStore ? productName : nil,
             endsPurchase: endsPurchase
         )
         return [.periodEnded(end)]
