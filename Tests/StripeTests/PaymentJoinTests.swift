@@ -213,6 +213,28 @@ struct PaymentJoinTests {
         }
     }
 
+    @Test("a dispute is one dispute, whichever name of the payment each of its events has", arguments: versions)
+    func disputeByEitherName(_ version: StripeSimulator.Version) throws {
+        let payment = try Self.payment(version)
+        func decided(_ status: String, on days: Int64, by name: JSONText) -> RareFlowTests.Taken {
+            let dispute: JSONText = [
+                "id": "dp_1", "object": "dispute", "amount": .integer(Self.sold), "charge": "ch_in_1",
+                "currency": "usd",
+                "payment_intent": name, "reason": "fraudulent", "status": .string(status),
+            ]
+            return Self.event("charge.dispute.closed", dispute, at: created + days * day, version)
+        }
+        let names: [JSONText] = [nil, .string(payment)]
+        for (lost, won) in [(names[0], names[1]), (names[1], names[0])] {
+            let events = [decided("lost", on: 5, by: lost), decided("won", on: 8, by: won)]
+            for order in RareFlowTests.permutations(try Self.purchase(version) + events) {
+                let state = try #require(try played(order, adapter(version)).ledger[PitfallTests.lineage])
+                #expect(state.access(at: date(created + 9 * day)).isGranted)
+                #expect(state.contradictions.isEmpty)
+            }
+        }
+    }
+
     @Test("and so does one about a sale by invoice", arguments: versions)
     func saleByCharge(_ version: StripeSimulator.Version) throws {
         let adapter = try policed {

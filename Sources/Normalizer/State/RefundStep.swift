@@ -107,7 +107,7 @@ extension SubscriptionState {
     /// When a refund was undone: by a statement of its own, or by the first snapshot of its transaction that left it out.
     private func end(of step: RefundStep, undoneBy undoings: [RefundStep]) -> Int64? {
         let later = undoings.filter { $0.first.by.milliseconds > step.first.by.milliseconds }
-        let leftOut = snapshot(of: step.key.refund.transaction, after: max(step.lastStated, step.key.at))
+        let leftOut = snapshot(of: step.first.value.transaction, after: max(step.lastStated, step.key.at))
         return (later.map(\.key.at) + [leftOut].compactMap(\.self)).min()
     }
 

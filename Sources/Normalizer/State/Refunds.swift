@@ -1,13 +1,15 @@
 import FoundationEssentials
 
 extension SubscriptionState {
-    /// The key of a refund: the store's name of it within its transaction, else the transaction as a whole.
+    /// The key of a refund: the store's name of it, else its transaction. Statements of one refund may name its transaction
+    /// differently.
     package struct RefundKey: Hashable, Comparable, Sendable {
+        /// Empty if the refund has a name.
         package let transaction: String
         package let refund: String?
 
         package init(_ refund: Fact.RefundState) {
-            transaction = refund.transaction
+            transaction = refund.refund == nil ? refund.transaction : ""
             self.refund = refund.refund
         }
 
@@ -85,7 +87,7 @@ extension SubscriptionState {
     private func refunds(of transaction: String) -> [Register<Fact.RefundState>] {
         guard !refunds.isEmpty else { return [] }
         let name = self.transaction(named: transaction)
-        return refunds.filter { self.transaction(named: $0.key.transaction) == name }.values
+        return refunds.filter { self.transaction(named: $0.value.value.transaction) == name }.values
             .sorted { $0.latest.precedes($1.latest) }
     }
 

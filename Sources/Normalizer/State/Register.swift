@@ -418,6 +418,13 @@ extension Fact.Charge: Assertable {
 }
 
 extension Fact.RefundState: Assertable {
+    /// One refund may be stated under several names of its transaction.
+    package func means(_ other: Self) -> Bool {
+        guard refund != nil else { return self == other }
+        var same = other
+        (same.transaction, same.periodStart) = (transaction, periodStart)
+        return self == same
+    }
     package var precedence: Int { scope == nil ? 2 : scope == .full ? 7 : 6 }
 }
 

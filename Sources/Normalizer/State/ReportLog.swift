@@ -37,7 +37,7 @@ package struct ReportLog: Hashable, Sendable {
     /// True if the refund was reported, even if it was undone since.
     func hasRefund(_ key: SubscriptionState.RefundKey) -> Bool {
         subjects(of: .refund, in: nil).contains { subject in
-            subject.transaction == key.transaction && subject.refund == key.refund
+            subject.refund == key.refund && (key.refund != nil || subject.transaction == key.transaction)
                 && marks[subject]?.contains { $0.value.hasPrefix(Report.Value.refunded) } == true
         }
     }

@@ -35,7 +35,9 @@ extension SubscriptionState {
             let index = timeline.index(of: report.subject), timeline.periods[index].cut?.reason == .refunded
         else { return false }
         let names = timeline.transactions(of: index).map(transaction(named:))
-        return refunds.keys.contains { names.contains(transaction(named: $0.transaction)) && reports.hasRefund($0) }
+        return refunds.contains {
+            names.contains(transaction(named: $0.value.value.transaction)) && reports.hasRefund($0.key)
+        }
     }
 }
 
