@@ -35,13 +35,13 @@ func handle(
 
 func log(_ storage: SQLiteJournal) -> Journal {
     // snippet.show
-    struct RefusalLog: JournalObserver {
+    struct DeliveryLog: JournalObserver {
         func observe(_ observation: JournalObservation) {
             guard case .delivery(let delivery) = observation, let error = delivery.error else { return }
-            print("\(delivery.source): \(error): \(delivery.message ?? "")")
+            print("\(delivery.source): \(delivery.decision): \(error): \(delivery.message ?? "")")
         }
     }
-    let journal = Journal(storage, observer: RefusalLog(), now: { Date() })
+    let journal = Journal(storage, observer: DeliveryLog(), now: { Date() })
     // snippet.hide
     return journal
 }
@@ -124,6 +124,16 @@ func everyHour(
             print("questions: \(error)")
         }
         try await Task.sleep(for: .seconds(3600))
+    }
+    // snippet.hide
+}
+
+func replay(_ journal: Journal, _ adapters: [String: any ProviderAdapter]) async throws {
+    // snippet.show
+    for entry in try await journal.quarantine.list() {  // the first hundred
+        guard let adapter = adapters[entry.source] else { continue }
+        let answer = await journal.quarantine.replay(entry, with: adapter)
+        print(entry.source, entry.reason, answer.decision)
     }
     // snippet.hide
 }
