@@ -5,6 +5,7 @@ import AppleJWS
 import CurlTransport
 import Foundation
 import GooglePubSub
+import HTTPTransport
 import LifecycleJournal
 import Normalizer
 import NotificationSimulator
@@ -262,6 +263,41 @@ func receiveStripe(
 }
 
 // MARK: docs/simulator.md
+
+func receiveSimulated() throws -> (AppleAdapter, StripeAdapter) {
+    // snippet.show
+    let simulator = try AppleSimulator(seed: "1")
+    var configuration = AppleAdapter.Configuration(
+        apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
+        environments: [.production],
+        trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])
+    )
+    configuration.maximumAge = nil  // Apple's signatures have the story's times
+    let apple = try AppleAdapter(configuration)
+    let stripe = try StripeAdapter(.init(signingSecrets: [StripeSimulator(seed: "1").signingSecret]))
+    // snippet.hide
+    return (apple, stripe)
+}
+
+func askSimulated(_ configuration: inout StripeAdapter.Configuration, port: Int) throws {
+    // snippet.show
+    struct SimulatedAPI: HTTPTransport {
+        let curl: CurlTransport
+        let port: Int
+
+        func send(_ request: HTTPTransportRequest) async throws(HTTPTransportError) -> HTTPTransportResponse {
+            let query = request.url.query.map { "?\($0)" } ?? ""
+            let url = try HTTPSURL("https://localhost:\(port)\(request.url.path)\(query)")
+            return try await curl.send(
+                HTTPTransportRequest(request.method, url, headers: request.headers, body: request.body)
+            )
+        }
+    }
+    let curl = try CurlTransport(.init(trustRoots: .file(path: "/tmp/stripe/ca.pem")))
+    configuration.lookup = .init(transport: SimulatedAPI(curl: curl, port: port), apiKey: Secret("rk_live_simulated"))
+    configuration.lookup?.completesSnapshots = true
+    // snippet.hide
+}
 
 func simulate(from start: Date, now: Date) throws {
     // snippet.show

@@ -15,7 +15,9 @@ struct Simulate: AsyncParsableCommand {
             --out writes test vectors, which `lifecycle check` runs.
 
             --post delivers over HTTP as the provider does, with its method and headers. It repeats a delivery until the \
-            backend's answer is one that the provider accepts, and prints one line for each attempt.
+            backend's answer is one that the provider accepts, and prints one line for each attempt. Configure the backend \
+            with the names and keys of this seed, which --serve prints. Apple's notifications are signed at the story's time, so let \
+            the backend take notifications of any age.
 
             --serve plays the providers' APIs on the loopback interface: the App Store Server API, the Play Developer API with \
             its token endpoint and the issuer's keys, Stripe's and RevenueCat's. It prints their addresses, and for each provider \
