@@ -185,7 +185,9 @@ extension AppStoreServerSimulator {
     /// half a second, which `Retry-After` states as a time in milliseconds
     /// (<https://developer.apple.com/documentation/appstoreserverapi/identifying-rate-limits>).
     ///
-    /// - Parameter now: the time on the clock of the one who asks.
+    /// - Parameters:
+    ///   - status: the status of the refusal.
+    ///   - now: the time on the clock of the one who asks.
     public static func refusal(_ status: Int, at now: Date) -> Answer {
         switch status {
         case 401: return Answer(status: 401, body: Array("Unauthenticated\n".utf8))
