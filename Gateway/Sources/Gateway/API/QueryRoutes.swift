@@ -96,7 +96,12 @@ struct QueryRoutes: Sendable {
             in: try use.environment.map(StoreEnvironment.named) ?? .production,
             at: now()
         )
-        guard let statement else { throw HTTPError(.conflict, message: "the account has fewer credits; none was used") }
+        guard let statement else {
+            throw HTTPError(
+                .conflict,
+                message: "the account has fewer credits under account_source \(account.source); none was used"
+            )
+        }
         return try Self.json(statement)
     }
 
