@@ -60,6 +60,25 @@ import Testing
         }
     }
 
+    /// In queries the source of an account is `source`.
+    @Test(
+        "a member of a body that is not known is refused with the known ones",
+        arguments: [
+            ("/v1/claims", #"{"subscription":"app_store/production/1","account":"42","account_source":"x","at":1}"#),
+            ("/v1/uploads/apple", #"{"account":"42","source":"app_user_id","signed_transaction":"x"}"#),
+            ("/v1/credits/uses", #"{"id":"1","credits":1,"account":"42","source":"app_user_id"}"#),
+            ("/v1/credits/uses", #"{"id":"1","credits":1,"account":"42","at":"2026-01-31"}"#),
+        ]
+    )
+    func members(_ uri: String, _ body: String) async throws {
+        let gateway = try await Bench().gateway()
+        try await RouterClient.with(gateway.router) { client in
+            let answer = try await client.post(uri, body)
+            #expect(answer.status == .badRequest)
+            #expect(answer.text.contains("the members are account, account_source"))
+        }
+    }
+
     @Test(
         "a sealing key that is short or the example's stops the start, and is not shown",
         arguments: ["short-key-9f", "set SEALING_KEY to a secret of your own", ""]

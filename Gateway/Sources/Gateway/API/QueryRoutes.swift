@@ -41,7 +41,7 @@ struct QueryRoutes: Sendable {
         }
         api.post("claims") { request, context -> HTTPResponse.Status in
             try tokens.check(request, for: .write)
-            let claim = try await request.decode(as: Claim.self, context: context)
+            let claim = try await request.body(as: Claim.self, context)
             guard let lineage = SubscriptionID(claim.subscription) else {
                 throw HTTPError(.badRequest, message: "subscription must be store/environment/id")
             }
@@ -62,7 +62,7 @@ struct QueryRoutes: Sendable {
         }
         api.post("credits/uses") { request, context in
             try tokens.check(request, for: .write)
-            return try await use(try await request.decode(as: Use.self, context: context))
+            return try await use(try await request.body(as: Use.self, context))
         }
         api.post("uploads/:source") { request, context in
             try tokens.check(request, for: .write)
@@ -70,7 +70,7 @@ struct QueryRoutes: Sendable {
             guard let source = sources.first(where: { $0.name == name }) else {
                 throw HTTPError(.notFound, message: "no source has this name")
             }
-            return try await upload(try await request.decode(as: Upload.self, context: context), to: source)
+            return try await upload(try await request.body(as: Upload.self, context), to: source)
         }
         addAdministration(to: api)
     }
@@ -318,25 +318,29 @@ private struct Subscription: Encodable {
     }
 }
 
-private struct Claim: Decodable {
+private struct Claim: RequestBody {
+    typealias Member = CodingKeys
+
     var subscription: String
     var account: String
     var accountSource: String
 
-    private enum CodingKeys: String, CodingKey {
+    enum CodingKeys: String, CodingKey, CaseIterable {
         case subscription, account
         case accountSource = "account_source"
     }
 }
 
-private struct Use: Decodable {
+private struct Use: RequestBody {
+    typealias Member = CodingKeys
+
     var id: String
     var credits: Int64
     var account: String
     var accountSource: String?
     var environment: String?
 
-    private enum CodingKeys: String, CodingKey {
+    enum CodingKeys: String, CodingKey, CaseIterable {
         case id, credits, account, environment
         case accountSource = "account_source"
     }

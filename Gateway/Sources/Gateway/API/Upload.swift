@@ -6,7 +6,9 @@ import Normalizer
 import Stripe
 
 /// A proof of a purchase, from an app or a success page, and the account that it belongs to.
-struct Upload: Decodable {
+struct Upload: RequestBody {
+    typealias Member = CodingKeys
+
     /// The account that is signed in. Without it, the purchase is bound to the account that the store names.
     var account: String?
     var accountSource: String?
@@ -23,7 +25,7 @@ struct Upload: Decodable {
     /// Stripe: the id of the Checkout session that the customer comes back from.
     var checkoutSession: String?
 
-    private enum CodingKeys: String, CodingKey {
+    enum CodingKeys: String, CodingKey, CaseIterable {
         case account, kind
         case accountSource = "account_source"
         case signedTransaction = "signed_transaction"
