@@ -47,33 +47,6 @@ package final class JSONDocument: Sendable {
         return nil
     }
 
-    /// The nodes of the values that the object at `object` has under the names of a table; zero where it has none.
-    func members(_ table: MemberTable, of object: Int) -> [UInt32] {
-        let container = containers[nodes[object].container]
-        let first = Int(container.members)
-        let list = members
-        let members = list.span.extracting(first..<first &+ Int(container.count))
-        let (slots, entries) = (table.slots, table.entries)
-        var found: [UInt32] = []
-        // As in `DocumentIndex.read`, this looks up no types while it runs.
-        found.append(addingCapacity: entries.count) { found in
-            for _ in 0..<entries.count { found.append(0) }
-            for index in members.indices {
-                let member = members[index]
-                var place = slots[member.fingerprint.hash]
-                while place > 0 {
-                    let entry = entries[place &- 1]
-                    if member.isLike(entry.name.fingerprint), isName(member.node, entry.name) {
-                        found[place &- 1] = UInt32(truncatingIfNeeded: member.node &+ 1)
-                        break
-                    }
-                    place = entry.next
-                }
-            }
-        }
-        return found
-    }
-
     /// As in `JSONError.path`, for a value at `position` of a container.
     ///
     /// - Parameter iterated: Which steps were taken by iteration, the one from the root lowest. Their names are the

@@ -122,7 +122,6 @@ enum StructureIndexer {
         maximumDepth: Int
     ) throws(JSONError) -> Int? {
         var scope = Scope()
-        var indentation = Indentation()
         var (position, octet) = try tokenAfterMore(text, 0)
         while true {
             // For a value and its name.
@@ -180,7 +179,7 @@ enum StructureIndexer {
                         next: next
                     )
                 )
-                (position, octet) = try token(text, at: position &+ 1, indentation: &indentation, deeper: 1)
+                (position, octet) = try token(text, at: position &+ 1)
                 guard octet == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else { continue }
                 end = position &+ 1
                 var all = nodes.mutableSpan
@@ -198,12 +197,12 @@ enum StructureIndexer {
             }
 
             let index = Int(end)
-            // Mostly a comma, and after it a line that begins as the last one did, a space, or what comes next.
-            if scope.depth > 0, index &+ 2 &+ Indentation.maximum < text.count, text[index] == UInt8(ascii: ",") {
+            // Mostly a comma, and after it a line, a space, or what comes next.
+            if scope.depth > 0, index &+ 18 < text.count, text[index] == UInt8(ascii: ",") {
                 var next = end &+ 1
                 octet = text[index &+ 1]
-                if octet == 0x0A, indentation.begins(text.words(at: index &+ 2)) {
-                    next = end &+ 2 &+ indentation.count
+                if octet == 0x0A {
+                    next = end &+ 2 &+ spaces(text, at: index &+ 2)
                     octet = text[Int(next)]
                 } else if octet == 0x20 {
                     next = end &+ 2
@@ -224,8 +223,7 @@ enum StructureIndexer {
                     containers: &containers,
                     members: &members,
                     open: &open,
-                    scope: &scope,
-                    indentation: &indentation
+                    scope: &scope
                 )
             else { return nil }
             (position, octet) = next
@@ -263,15 +261,14 @@ enum StructureIndexer {
         containers: inout OutputSpan<JSONContainer>,
         members: inout OutputSpan<JSONMember>,
         open: inout OutputSpan<JSONMember>,
-        scope: inout Scope,
-        indentation: inout Indentation
+        scope: inout Scope
     ) throws(JSONError) -> (UInt32, UInt8)? {
         var end = end
         while scope.depth > 0 {
             scope.count &+= 1
-            let (position, octet) = try token(text, at: end, indentation: &indentation, deeper: -1)
+            let (position, octet) = try token(text, at: end)
             if octet == UInt8(ascii: ",") {
-                return try token(text, at: position &+ 1, indentation: &indentation, deeper: 0)
+                return try token(text, at: position &+ 1)
             }
             guard octet == (scope.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
                 throw error(.unexpectedOctet, Int(position))
@@ -365,45 +362,27 @@ enum StructureIndexer {
     }
 
     /// Where the next octet that is not white space is, and which, if a line may end.
-    ///
-    /// - Parameter deeper: How many arrays and objects more are around the next line than around the last one.
     @inline(__always)
-    private static func token(
-        _ text: Span<UInt8>,
-        at position: UInt32,
-        indentation: inout Indentation,
-        deeper: Int
-    ) throws(JSONError) -> (UInt32, UInt8) {
+    private static func token(_ text: Span<UInt8>, at position: UInt32) throws(JSONError) -> (UInt32, UInt8) {
         let index = Int(position)
         if index < text.count {
             let octet = text[index]
             if octet > 0x20 { return (position, octet) }
-            if octet == 0x0A, index &+ 1 &+ Indentation.maximum < text.count {
-                let last = indentation.count
-                if deeper != 0 { indentation.expect(deeper: deeper) }
-                if indentation.begins(text.words(at: index &+ 1)) {
-                    let next = position &+ 1 &+ indentation.count
-                    let octet = text[Int(next)]
-                    if octet > 0x20 { return (next, octet) }
-                }
-                return try tokenOfLine(text, at: position &+ 1, indentation: &indentation, after: last)
+            if octet == 0x0A, index &+ 17 < text.count {
+                let next = position &+ 1 &+ spaces(text, at: index &+ 1)
+                let octet = text[Int(next)]
+                if octet > 0x20 { return (next, octet) }
             }
         }
         return try tokenAfterMore(text, position)
     }
 
-    @inline(never)
-    private static func tokenOfLine(
-        _ text: Span<UInt8>,
-        at start: UInt32,
-        indentation: inout Indentation,
-        after last: UInt32
-    ) throws(JSONError) -> (UInt32, UInt8) {
-        indentation.count(text.words(at: Int(start)), after: last)
-        let next = start &+ indentation.count
-        let octet = text[Int(next)]
-        if octet > 0x20 { return (next, octet) }
-        return try tokenAfterMore(text, next)
+    /// How many of sixteen octets are spaces, before the first that is none.
+    @inline(__always)
+    private static func spaces(_ text: Span<UInt8>, at index: Int) -> UInt32 {
+        let spaces: UInt64 = 0x2020_2020_2020_2020
+        let words = text.words(at: index)
+        return clearOctets(words.0 ^ spaces, words.1 ^ spaces)
     }
 
     @inline(never)

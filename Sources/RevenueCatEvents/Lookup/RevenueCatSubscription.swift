@@ -382,7 +382,7 @@ extension RevenueCatSubscription {
     }
 }
 
-extension FieldReader<ObjectReader> {
+extension FieldReader {
     /// A transaction, which sometimes is a number: then as it is written.
     mutating func transaction(_ name: MemberName) throws(JSONError) -> String? {
         guard let value = reader.optionalValue(name), value.kind == .number else { return try identifier(name) }

@@ -124,7 +124,7 @@ public struct RevenueCatEvent: Sendable, Hashable {
 
     static func read(_ reader: ObjectReader, anomalies: inout [String]) throws(JSONError) -> RevenueCatEvent {
         // The fields that decide if a delivery is for this app are never guessed.
-        var fields = FieldReader(EventFields(reader), isStrict: true)
+        var fields = FieldReader(reader, isStrict: true)
         guard let name = try fields.identifier(.type) else { throw try missing("type", in: reader) }
         guard let id = try fields.identifier(.id) else { throw try missing("id", in: reader) }
         let isPaywall = fields.has(.paywallID) || fields.has(.sessionID)
@@ -190,7 +190,7 @@ public struct RevenueCatEvent: Sendable, Hashable {
         guard let values = try value?.array() else { return [] }
         var items: [Item] = []
         for value in values {
-            var fields = FieldReader(EventFields(try ObjectReader(value)), isStrict: true)
+            var fields = FieldReader(try ObjectReader(value), isStrict: true)
             guard let productID = try fields.identifier(.productID) else { continue }
             items.append(
                 Item(
@@ -206,7 +206,7 @@ public struct RevenueCatEvent: Sendable, Hashable {
         return items
     }
 
-    private static func notes(_ fields: inout FieldReader<EventFields>) -> [String: String] {
+    private static func notes(_ fields: inout FieldReader) -> [String: String] {
         var notes: [String: String] = [:]
         for name in noted { notes[name.text] = fields.reader.descriptiveString(name) }
         // The table of fields and the sample call it by different names.
@@ -219,7 +219,7 @@ public struct RevenueCatEvent: Sendable, Hashable {
         return notes
     }
 
-    private static func adjustments(_ fields: inout FieldReader<EventFields>) -> [CurrencyAdjustment] {
+    private static func adjustments(_ fields: inout FieldReader) -> [CurrencyAdjustment] {
         guard let value = fields.value(.adjustments) else { return [] }
         var adjustments: [CurrencyAdjustment] = []
         do throws(JSONError) {

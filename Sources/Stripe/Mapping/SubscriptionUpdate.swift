@@ -46,7 +46,7 @@ struct SubscriptionBefore {
         shown: [SubscriptionObject.Item],
         addOns: Set<String>
     ) throws(JSONError) {
-        let fields = try SubscriptionFields(attributes)
+        let fields = try ObjectReader(attributes)
         status = try fields.optionalString(.status).map { SubscriptionObject.Status($0) }
         items = try Self.items(in: fields, now.items, addOns: addOns)
         itemsNow = (items?.count ?? 0) > shown.count ? now.items : shown
@@ -84,7 +84,7 @@ struct SubscriptionBefore {
 
     /// The items before, if the update says anything of items.
     static func items(
-        in fields: SubscriptionFields,
+        in fields: ObjectReader,
         _ now: [SubscriptionObject.Item],
         addOns: Set<String> = []
     ) throws(JSONError) -> [SubscriptionObject.Item]? {

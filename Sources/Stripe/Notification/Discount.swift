@@ -27,10 +27,10 @@ struct Discount: Sendable {
     /// The discounts of an object: several, or the one of older versions, which may come with the ids of several.
     ///
     /// - Parameter note: takes the path of an invalid discount. The event loses only the terms by it.
-    static func all<Source: MemberSource>(
-        in source: Source,
-        one: Source.Name,
-        several: Source.Name,
+    static func all(
+        in source: ObjectReader,
+        one: MemberName,
+        several: MemberName,
         note: (_ path: String) -> Void
     ) -> [Discount] {
         var discounts: [Discount] = []

@@ -11,15 +11,15 @@ struct SubscriptionContent {
     /// The present content.
     ///
     /// - Parameter fields: those of the subscription.
-    init(_ now: SubscriptionObject, _ fields: SubscriptionFields) {
+    init(_ now: SubscriptionObject, _ fields: ObjectReader) {
         self.init(fields, over: nil, status: now.statusName, items: now.items)
     }
 
     /// The content before an update.
     ///
     /// - Parameter fields: those of the subscription as it is now.
-    init(before attributes: JSONValue, _ now: SubscriptionObject, over fields: SubscriptionFields) throws(JSONError) {
-        let before = try SubscriptionFields(attributes)
+    init(before attributes: JSONValue, _ now: SubscriptionObject, over fields: ObjectReader) throws(JSONError) {
+        let before = try ObjectReader(attributes)
         self.init(
             before,
             over: fields,
@@ -28,18 +28,18 @@ struct SubscriptionContent {
         )
     }
 
-    private static let times: [SubscriptionField] = [
+    private static let times: [MemberName] = [
         .currentPeriodStart, .currentPeriodEnd, .cancelAt, .canceledAt, .endedAt, .trialStart, .trialEnd,
     ]
-    private static let references: [SubscriptionField] = [.latestInvoice, .schedule]
+    private static let references: [MemberName] = [.latestInvoice, .schedule]
 
     private init(
-        _ fields: SubscriptionFields,
-        over base: SubscriptionFields?,
+        _ fields: ObjectReader,
+        over base: ObjectReader?,
         status: String,
         items: [SubscriptionObject.Item]
     ) {
-        func field(_ field: SubscriptionField) -> JSONValue? {
+        func field(_ field: MemberName) -> JSONValue? {
             if fields.has(field) { return fields.optionalValue(field) }
             return base?.optionalValue(field)
         }
@@ -94,7 +94,7 @@ extension StripeNotification {
     func revision(of subscription: SubscriptionObject) throws(JSONError) -> Origin.Revision? {
         guard !isThin, !isQuestion, let object else { return nil }
         if canonicalType == "customer.subscription.deleted" { return Origin.Revision(before: nil, after: "") }
-        let fields = try SubscriptionFields(object)
+        let fields = try ObjectReader(object)
         let after = SubscriptionContent(subscription, fields).name
         switch canonicalType {
         case "customer.subscription.created":
@@ -103,7 +103,7 @@ extension StripeNotification {
             guard let previous else { return Origin.Revision(before: nil, after: after) }
             let before = try SubscriptionContent(before: previous, subscription, over: fields).name
             // It was canceled, as it was before, in the second of the event.
-            let canceledAt = try SubscriptionFields(previous).time(.canceledAt)
+            let canceledAt = try ObjectReader(previous).time(.canceledAt)
             let follows = canceledAt != nil && canceledAt?.wholeSeconds == createdMilliseconds.wholeSeconds
             return Origin.Revision(before: before, after: after, follows: follows ? true : nil)
         default:

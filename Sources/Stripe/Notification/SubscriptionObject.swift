@@ -131,7 +131,7 @@ final class SubscriptionObject: WireObject, Sendable {
 
     /// - Parameter all: its items, if they were asked for because not all of them are shown.
     init(_ value: JSONValue, items all: [Item]?, addOns: Set<String>) throws(JSONError) {
-        let fields = try SubscriptionFields(value)
+        let fields = try ObjectReader(value)
         id = try fields.string(.id)
         statusName = try fields.string(.status)
         status = Status(statusName)
@@ -187,7 +187,7 @@ final class SubscriptionObject: WireObject, Sendable {
     }
 
     private static func billedAhead(
-        in fields: SubscriptionFields
+        in fields: ObjectReader
     ) throws(JSONError) -> [(price: String?, until: Milliseconds)] {
         guard let schedules = try fields.list(.billingSchedules) else { return [] }
         var billed: [(price: String?, until: Milliseconds)] = []
@@ -207,7 +207,7 @@ final class SubscriptionObject: WireObject, Sendable {
     ///
     /// - Parameter twins: items that these are likely to repeat.
     static func items(
-        in fields: SubscriptionFields,
+        in fields: ObjectReader,
         twins: [Item] = [],
         addOns: Set<String> = []
     ) throws(JSONError) -> [Item]? {

@@ -42,17 +42,7 @@ struct CustomerReference: Sendable {
     }
 }
 
-/// Where members are read: by name in an object, or as fields that were looked for together.
-protocol MemberSource {
-    associatedtype Name
-
-    func optionalString(_ name: Name) throws(JSONError) -> String?
-    func optionalInt64(_ name: Name) throws(JSONError) -> Int64?
-    func optionalBool(_ name: Name) throws(JSONError) -> Bool?
-    func optionalValue(_ name: Name) -> JSONValue?
-}
-
-extension ObjectReader: MemberSource {
+extension ObjectReader {
     /// The customer who buys; nil if none is named.
     func customer() throws(JSONError) -> CustomerReference? {
         CustomerReference(id: try reference("customer"), account: try reference("customer_account"))
@@ -76,44 +66,35 @@ extension ObjectReader: MemberSource {
 
     /// True if the member is present, even as null.
     func has(_ name: MemberName) -> Bool { object.contains(name) }
-}
-
-extension MemberSource {
-    /// How many there are of something: a whole number that is exact in every reader of JSON.
-    func optionalCount(_ name: Name) throws(JSONError) -> Int64? {
-        guard let count = try optionalInt64(name) else { return nil }
-        if !count.isExactInJSON, let value = optionalValue(name) { throw value.error(.integerOutOfRange) }
-        return count
-    }
 
     /// An expandable field: an id, an object with an id, or nothing.
-    func reference(_ name: Name) throws(JSONError) -> String? {
+    func reference(_ name: MemberName) throws(JSONError) -> String? {
         guard let value = optionalValue(name) else { return nil }
         return try value.referenceID()
     }
 
     /// A time in whole seconds, within the years 1970…9999.
-    func time(_ name: Name) throws(JSONError) -> Milliseconds? {
+    func time(_ name: MemberName) throws(JSONError) -> Milliseconds? {
         guard let seconds = try optionalInt64(name) else { return nil }
         if let time = Milliseconds(wireSeconds: seconds) { return time }
         return try optionalValue(name)?.seconds()
     }
 
     /// The elements of a list, with or without the wrapper that Stripe puts around it.
-    func list(_ name: Name) throws(JSONError) -> JSONArray? {
+    func list(_ name: MemberName) throws(JSONError) -> JSONArray? {
         guard let value = optionalValue(name) else { return nil }
         if value.kind == .array { return try value.array() }
         return try ObjectReader(value).optionalArray(.data)
     }
 
     /// True if a list shows its first elements only.
-    func hasMore(_ name: Name) throws(JSONError) -> Bool {
+    func hasMore(_ name: MemberName) throws(JSONError) -> Bool {
         guard let value = optionalValue(name), value.kind == .object else { return false }
         return try ObjectReader(value).optionalBool(.hasMore) ?? false
     }
 
     /// The object under a name, unless it is absent or null.
-    func reader(_ name: Name) throws(JSONError) -> ObjectReader? {
+    func reader(_ name: MemberName) throws(JSONError) -> ObjectReader? {
         guard let value = optionalValue(name) else { return nil }
         return try ObjectReader(value)
     }
