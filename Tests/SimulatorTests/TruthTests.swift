@@ -200,7 +200,7 @@ extension TruthTests {
     )
     func relayQuestions(_ looking: Looking) async throws {
         for isRare in [false, true] {
-            try await walk(.revenuecat, isRare: isRare) { try await Self.askingRelay($0, $1, looking) }
+            try await walk(.revenuecat, isRare: isRare) { try await Self.askingRelay($0, $1, looking: looking) }
         }
     }
 
@@ -213,13 +213,13 @@ extension TruthTests {
     func relayQuestionsOfRareLives(_ seed: UInt64, _ isRare: Bool) async throws {
         let relay = try #require(try Simulators.all.get().first { $0.provider == .revenuecat })
         let walk = RandomWalk(.revenuecat, seed: seed, steps: 14, isRare: isRare)
-        #expect(try await Self.askingRelay(walk, relay, .ahead) == nil)
+        #expect(try await Self.askingRelay(walk, relay, looking: .ahead) == nil)
     }
 
     private static func askingRelay(
         _ walk: RandomWalk,
         _ relay: any StorySimulator,
-        _ looking: Looking
+        looking: Looking
     ) async throws -> String? {
         let look = WalkedHost.askingRelay(walk)
         return try await WalkedHost.difference(walk, relay, looking: looking, hasCredits: true, by: look)
