@@ -90,8 +90,8 @@ struct MappingWireTests {
         ] as [(String, String, Int?)]
     )
     func orders(_ text: String, _ base: String, _ renewal: Int?) {
-        let order = PlayOrderID(text)
-        #expect(order.base == base)
+        let order = TransactionName(text)
+        #expect(order.firstOrder == base)
         #expect(order.renewal == renewal)
     }
 

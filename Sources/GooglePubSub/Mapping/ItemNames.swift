@@ -65,10 +65,10 @@ extension SubscriptionPurchase {
     }
 }
 
-extension String {
+extension LineageName {
     /// The name of an item of the purchase with this name; the purchase's own without a product.
-    func lineage(ofItem product: String?) -> String {
-        guard let product else { return self }
-        return lineage(ofItem: product)
+    func item(_ product: String?) -> String {
+        guard let product else { return text }
+        return item(product)
     }
 }

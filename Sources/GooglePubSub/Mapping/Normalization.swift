@@ -284,11 +284,11 @@ extension ResolutionMapping {
                 purchase.state == .expired, purchase.cancellation == .replacement,
                 let end = purchase.lineItems.compactMap(\.expiryTime).max()
             else { return [] }
-            let orders = purchase.lineItems.compactMap(\.latestSuccessfulOrderID).map { PlayOrderID($0).base }
+            let orders = purchase.lineItems.compactMap(\.latestSuccessfulOrderID).map { TransactionName($0).firstOrder }
             var names = Set(orders.filter { $0.hasPrefix("GPA.") })
             if let linked = purchase.linkedPurchaseToken, !linked.value.isEmpty { names.insert(linked.fingerprint) }
             let fingerprint = PurchaseToken(lookup.key).fingerprint
-            let ofItems = Set(purchase.lineItems.map { fingerprint.lineage(ofItem: $0.productID) })
+            let ofItems = Set(purchase.lineItems.map { LineageName(fingerprint).item($0.productID) })
             names.formUnion(ofItems)
             func named(_ id: String) -> SubscriptionID {
                 SubscriptionID(store: .playStore, environment: environment, id: id)

@@ -63,7 +63,7 @@ extension PlayItem {
         SubscriptionID(
             store: .playStore,
             environment: environment,
-            id: token.fingerprint.lineage(ofItem: nameProduct)
+            id: LineageName(token.fingerprint).item(nameProduct)
         )
     }
 
@@ -87,7 +87,9 @@ extension PlayItem {
     /// Names the period in facts: by its order, and by the token where the order's own period is another purchase's.
     var periodName: String? { isContinued ? continuedName : transaction }
 
-    private var continuedName: String? { transaction?.goingOn(under: token.fingerprint) }
+    private var continuedName: String? {
+        transaction.map { TransactionName($0).continuation(under: token.fingerprint) }
+    }
 
     var account: Account? {
         Account(purchase.accountIdentifiers) ?? Account(purchase.outOfAppPurchase?.accountIdentifiers)
@@ -160,9 +162,9 @@ extension Account.Source {
 // MARK: Period
 
 extension PlayItem {
-    var orderID: PlayOrderID? { item.latestSuccessfulOrderID.map(PlayOrderID.init) }
+    var orderID: TransactionName? { item.latestSuccessfulOrderID.map(TransactionName.init) }
 
-    var isRenewalOrder: Bool { orderID?.renewal != nil }
+    var isRenewalOrder: Bool { orderID?.isRenewal == true }
 
     private var orderItem: PlayOrder.LineItem? {
         order?.lineItems.first { $0.productID == item.productID }
@@ -231,7 +233,7 @@ extension PlayItem {
 
     /// The start of the period that an order paid for, if the purchase began with that order.
     func firstStart(paidBy order: String) -> Date? {
-        guard !isContinued, transaction.map({ PlayOrderID($0).base }) == order else { return nil }
+        guard !isContinued, transaction.map({ TransactionName($0).firstOrder }) == order else { return nil }
         return purchase.startTime
     }
 
@@ -616,8 +618,8 @@ extension PlayItem {
         // A purchase that was never owned replaced nothing.
         guard item.expiryTime != nil else { return [] }
         var names = ancestors.map(\.lineageID) + [lineageOfOrder].compactMap(\.self)
-        if let former = ancestors.first, let order = former.item?.latestSuccessfulOrderID.map(PlayOrderID.init) {
-            if order.base.hasPrefix("GPA.") { names.append(former.name(order.base)) }
+        if let former = ancestors.first, let order = former.item?.latestSuccessfulOrderID.map(TransactionName.init) {
+            if order.firstOrder.hasPrefix("GPA.") { names.append(former.name(order.firstOrder)) }
         }
         var seen: Set<String> = [lineage.id]
         return names.filter { !$0.isEmpty && seen.insert($0).inserted }.map {
@@ -640,9 +642,9 @@ extension PlayItem {
     private var links: [Fact] {
         var names = ancestors.map(\.lineageID)
         if let expired = purchase.outOfAppPurchase?.expiredPurchaseToken {
-            names.append(expired.fingerprint.lineage(ofItem: nameProduct))
+            names.append(LineageName(expired.fingerprint).item(nameProduct))
         }
-        names += formerNameProducts.map { token.fingerprint.lineage(ofItem: $0) }
+        names += formerNameProducts.map { LineageName(token.fingerprint).item($0) }
         names += [lineageOfOrder].compactMap(\.self)
         var seen: Set<String> = [lineage.id]
         return names.filter { seen.insert($0).inserted }.map {
@@ -652,7 +654,7 @@ extension PlayItem {
 
     /// The lineage as relays name it, by the order.
     private var lineageOfOrder: String? {
-        guard let orderID, orderID.base.hasPrefix("GPA.") else { return nil }
-        return orderID.base.lineage(ofItem: nameProduct)
+        guard let orderID, orderID.firstOrder.hasPrefix("GPA.") else { return nil }
+        return LineageName(orderID.firstOrder).item(nameProduct)
     }
 }

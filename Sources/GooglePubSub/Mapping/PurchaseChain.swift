@@ -13,7 +13,7 @@ struct FormerItem {
     var lineageID: String { name(token.fingerprint) }
 
     /// Its name under that of the purchase.
-    func name(_ purchase: String) -> String { purchase.lineage(ofItem: nameProduct) }
+    func name(_ purchase: String) -> String { LineageName(purchase).item(nameProduct) }
 }
 
 /// A purchase and its looked-up predecessors, with the item that each item continues. Products may change at each step,
@@ -131,7 +131,7 @@ extension SubscriptionPurchase.LineItem {
         else { return false }
         return purchase.lineItems.contains { other in
             guard let order = other.latestSuccessfulOrderID, order != orderID else { return false }
-            return other.autoRenewingPlan?.isAutoRenewEnabled == true && PlayOrderID(order).renewal != nil
+            return other.autoRenewingPlan?.isAutoRenewEnabled == true && TransactionName(order).isRenewal
                 && !former.contains { $0.latestSuccessfulOrderID == order }
         }
     }

@@ -221,7 +221,7 @@ extension ResolutionMapping {
         if order?.refund?.reason == .chargeback || row?.reason == .chargeback {
             // The same money, which relays call a refund: one identity.
             return EventDraft(
-                id: .refunded(lineage, refund: transaction.payment(from: periodStart)),
+                id: .refunded(lineage, refund: TransactionName(transaction).payment(from: periodStart)),
                 event: .chargeback(.init(stage: .lost, transaction: transaction, amount: order?.refund?.total)),
                 occurredAt: order?.refund?.time ?? row?.voidedTime,
                 transaction: transaction,
@@ -229,7 +229,7 @@ extension ResolutionMapping {
             )
         }
         return EventDraft(
-            id: .refunded(lineage, refund: Self.refund(transaction.payment(from: periodStart), scope)),
+            id: .refunded(lineage, refund: Self.refund(TransactionName(transaction).payment(from: periodStart), scope)),
             event: .refunded(
                 .init(
                     transaction: transaction,

@@ -87,7 +87,7 @@ extension GooglePlayAdapter {
         for product in known.products.values.sorted(by: { $0.id < $1.id }) {
             let rank = PlayCatalogue.Rank(group: product.group, level: product.level)
             ranks[product.id] = rank
-            let subscription = product.id.subscriptionFamily
+            let subscription = ProductName(product.id).subscription
             ranks[subscription] = ranks[subscription] ?? rank
         }
         var read = try await catalogue(of: packageName, ranks: ranks)

@@ -32,7 +32,7 @@ extension ResolutionMapping {
         let token = PurchaseToken(first.key)
         let kind: GooglePurchase.Kind = first.resource == .subscription ? .subscription : .product
         let name = token.fingerprint
-        return result.lineages.filter { $0.id == name || $0.id.hasPrefix(name.lineage(ofItem: "")) }
+        return result.lineages.filter { $0.id == name || $0.id.hasPrefix(LineageName(name).item("")) }
             .map { PurchaseHandle($0, app: packageName, kind: kind.rawValue, token: token.value) }
     }
 }

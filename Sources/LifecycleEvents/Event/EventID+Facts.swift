@@ -171,9 +171,11 @@ extension SubscriptionID {
     /// leave out the product's plan, and may add the purchase under which the order's time continues: neither is part of it.
     fileprivate func item(_ product: String?, of transaction: String, from start: Date? = nil) -> String {
         guard isNamed(byOrder: transaction) else { return transaction }
-        let order = String(transaction.paidOrder).payment(from: start)
-        guard let item = transaction.itemOfOrder ?? product?.subscriptionFamily, !item.isEmpty else { return order }
-        return order.transaction(ofItem: item)
+        let order = TransactionName(TransactionName(transaction).order).payment(from: start)
+        guard let item = TransactionName(transaction).item ?? product.map({ ProductName($0).subscription }),
+            !item.isEmpty
+        else { return order }
+        return TransactionName(order).share(of: item)
     }
 
     private func isNamed(byOrder transaction: String) -> Bool {

@@ -45,12 +45,12 @@ struct ChargeIndex {
 
     /// The payment for a product of a period.
     func payment(of product: String, in period: PeriodTimeline.Period, _ rules: StoreRules) -> Payment {
-        let named = period.transaction.flatMap { byTransaction[$0] ?? byTransaction[String($0.paidOrder)] }
+        let named = period.transaction.flatMap { byTransaction[$0] ?? byTransaction[TransactionName($0).order] }
         let assigned = byStart[period.start]?.min { $0.value.at < $1.value.at }
         guard rules.statesUnpaidPeriods, period.by.authority == .store else {
             let charge = (named ?? assigned).flatMap(Self.money)
             // Another purchase may take over a period that was charged ahead, and runs before that begins.
-            let charged = period.transaction.flatMap { startOfOrder[String($0.paidOrder)] }
+            let charged = period.transaction.flatMap { startOfOrder[TransactionName($0).order] }
             let begins = max(period.start, charged ?? .min)
             return Payment(
                 from: period.fact.isProvisional ? nil : begins,

@@ -77,7 +77,7 @@ public struct CreditPolicy: Hashable, Sendable, Codable {
 extension CreditPolicy {
     /// The allowance of a product: by its name, and where relays leave out the plan, by the name without it.
     func allowance(of product: String, in store: Store) -> Allowance? {
-        allowances[product] ?? (store.rules.relaysOmitPlans ? allowances[product.subscriptionFamily] : nil)
+        allowances[product] ?? (store.rules.relaysOmitPlans ? allowances[ProductName(product).subscription] : nil)
     }
 }
 

@@ -129,6 +129,6 @@ extension CreditPlan.Tenure {
         }
         brokenAt = period.brokenAt
         proration = strand.proration
-        isRenewalOrder = rules.ordersSpanNames && period.transaction?.isRenewalOrder == true
+        isRenewalOrder = rules.ordersSpanNames && period.transaction.map { TransactionName($0).isRenewal } == true
     }
 }

@@ -128,9 +128,9 @@ struct TenureReading {
     ) -> CreditGrant.ID {
         let hasOrders = lineage.store.rules.ordersSpanNames
         let start = String(period.start.flooredQuotient(dividingBy: 1000))
-        let subject = hasOrders ? period.transaction.map { String($0.paidOrder) } ?? start : start
+        let subject = hasOrders ? period.transaction.map { TransactionName($0).order } ?? start : start
         // An order is of one product, which a relay may know without its base plan.
-        let product = hasOrders ? product.subscriptionFamily : product
+        let product = hasOrders ? ProductName(product).subscription : product
         let name = number == 0 ? "payout" : "payout \(number)"
         return CreditGrant.ID(
             rawValue: EventID(lineage.scope(of: subject), "credits_period", subject, product, name).description
@@ -334,12 +334,12 @@ extension PeriodTimeline.Period {
 
 extension CreditPlan.Tenure {
     /// The name under which a product renews. A relay may know a product without its base plan.
-    var family: String { rules.relaysOmitPlans ? product.subscriptionFamily : product }
+    var family: String { rules.relaysOmitPlans ? ProductName(product).subscription : product }
 
     /// True if another is of another product, or of another base plan where both name theirs.
     func isChanged(to other: Self) -> Bool {
         family != other.family
-            || (product != other.product && product.namesBasePlan && other.product.namesBasePlan)
+            || (product != other.product && ProductName(product).hasBasePlan && ProductName(other.product).hasBasePlan)
     }
 
     /// True if another is a later time of the same product.

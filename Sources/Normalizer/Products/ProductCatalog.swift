@@ -52,7 +52,7 @@ public struct ProductCatalog: Hashable, Sendable, Codable {
 
     /// The products that can take a product's place, in order; nil if it is not listed.
     func products(replacing id: String) -> [String]? {
-        let listed = products[id].map { [$0] } ?? products.values.filter { $0.id.mayBe(id) }
+        let listed = products[id].map { [$0] } ?? products.values.filter { ProductName($0.id).mayBe(ProductName(id)) }
         guard !listed.isEmpty else { return nil }
         let groups = Set(listed.map(\.group))
         return products.values.filter { $0.id != id && groups.contains($0.group) }.map(\.id).sorted()

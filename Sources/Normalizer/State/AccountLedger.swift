@@ -380,7 +380,9 @@ extension SubscriptionState {
 extension SubscriptionID {
     /// The purchase that this lineage is an item of; nil for that of a purchase.
     package var purchaseOfItem: SubscriptionID? {
-        guard store.rules.namesItemsByPurchase, let purchase = id.purchaseOfItem, !purchase.isEmpty else { return nil }
+        guard store.rules.namesItemsByPurchase, let purchase = LineageName(id).purchase, !purchase.isEmpty else {
+            return nil
+        }
         return SubscriptionID(store: store, environment: environment, id: purchase)
     }
 }

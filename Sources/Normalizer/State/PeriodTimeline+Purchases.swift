@@ -32,7 +32,8 @@ extension PeriodTimeline {
             let period = periods[index]
             guard let store = period.relayedStore else { continue }
             var stated: [String: (product: String, at: Int64)] = [:]
-            for (product, at) in period.products where !product.isOfFamily(of: period.fact.product) {
+            for (product, at) in period.products
+            where !ProductName(product).isOfSubscription(of: ProductName(period.fact.product)) {
                 let isChange = successions.contains { change in
                     [period.start, at, period.products[period.fact.product] ?? at].contains { moment in
                         change.announces(period.fact.product, from: product, at: moment, in: store)
@@ -40,7 +41,7 @@ extension PeriodTimeline {
                     }
                 }
                 guard !isChange else { continue }
-                let family = product.subscriptionFamily
+                let family = ProductName(product).subscription
                 if let known = stated[family], (known.at, known.product) > (at, product) { continue }
                 stated[family] = (product, at)
             }
@@ -51,10 +52,15 @@ extension PeriodTimeline {
     /// True if an end is of one of several products of a period, or of one that is not known to be of it: the period goes on.
     mutating func leaves(_ index: Int, _ end: Register<Fact.PeriodEnd>) -> Bool {
         guard let product = end.value.product, !periods[index].products.isEmpty else { return false }
-        guard periods[index].products.keys.contains(where: { $0.isOfFamily(of: product) }) else { return true }
+        let ended = ProductName(product)
+        guard periods[index].products.keys.contains(where: { ProductName($0).isOfSubscription(of: ended) }) else {
+            return true
+        }
         guard !periods[index].companions.isEmpty else { return false }
         let at = end.value.at.millisecondsSince1970
-        if let place = periods[index].companions.firstIndex(where: { $0.product.isOfFamily(of: product) }) {
+        if let place = periods[index].companions.firstIndex(where: {
+            ProductName($0.product).isOfSubscription(of: ended)
+        }) {
             periods[index].companions[place].end = at
         } else {
             periods[index].mainProductEnd = at
@@ -67,7 +73,8 @@ extension PeriodTimeline {
     func isOtherPurchase(_ later: Int, than index: Int) -> Bool {
         let (old, new) = (periods[index], periods[later])
         let (from, to) = (old.fact.product, new.fact.product)
-        guard let store = old.relayedStore, new.relayedStore == store, !to.isOfFamily(of: from),
+        guard let store = old.relayedStore, new.relayedStore == store,
+            !ProductName(to).isOfSubscription(of: ProductName(from)),
             !successions.contains(where: { $0.announces(to, from: from, at: new.start, in: store) })
         else { return false }
         return old.lineages == new.lineages
@@ -82,7 +89,7 @@ extension PeriodTimeline.Period {
         // The same period, stated again later, is not meant.
         guard fact.isProvisional || !by.takesBack(cut.by) else { return false }
         // Nor is one that began when the other was known: it took the other's place.
-        return later.firstStated.map { start < $0 } ?? fact.product.mayBe(later.fact.product)
+        return later.firstStated.map { start < $0 } ?? ProductName(fact.product).mayBe(ProductName(later.fact.product))
     }
 
     /// The store whose relay alone states it, if that store names no change of a purchase to its relays.
@@ -95,8 +102,4 @@ extension PeriodTimeline.Period {
 
     /// The products that run next to its main one at a moment.
     func companions(at time: Int64) -> [String] { companions.filter { time < $0.end }.map(\.product) }
-}
-
-extension String {
-    fileprivate func isOfFamily(of other: String) -> Bool { subscriptionFamily == other.subscriptionFamily }
 }

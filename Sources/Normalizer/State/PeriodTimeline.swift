@@ -399,7 +399,7 @@ struct PeriodTimeline {
             )
             // Time of the same order under another name is refunded, too.
             for refunded in periods.indices
-            where refunded == index || periods[refunded].transaction?.goesOn(of: refund.transaction) == true {
+            where refunded == index || periods[refunded].continues(refund.transaction) {
                 periods[refunded].refundedAt = min(periods[refunded].refundedAt ?? .max, cut.at)
                 if let known = periods[refunded].cut, known.precedes(cut) { continue }
                 periods[refunded].cut = cut
@@ -627,11 +627,13 @@ extension SubscriptionState.PeriodEntry {
 }
 
 extension PeriodTimeline.Period {
+    /// True if it is a part of an order's period, or goes on of it under another name.
+    func continues(_ order: String) -> Bool { transaction.map { TransactionName($0).continues(order) } ?? false }
+
     /// True if a statement is of this very transaction, and one of the two leaves out the base plan of the product.
     func names(_ other: Fact.Period) -> Bool {
         transaction != nil && transaction == other.transaction
-            && fact.product.namesBasePlan != other.product.namesBasePlan
-            && fact.product.subscriptionFamily == other.product.subscriptionFamily
+            && ProductName(fact.product).differsInPlanAlone(from: ProductName(other.product))
     }
 }
 

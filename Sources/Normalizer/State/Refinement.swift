@@ -289,7 +289,7 @@ struct Refinement {
         guard let current = timeline.lastBegun(by: moment) else { return false }
         let period = timeline.periods[current]
         // Time of the same order under another name was paid for with it.
-        guard current == subject || period.transaction?.goesOn(of: refund.transaction) == true else { return false }
+        guard current == subject || period.continues(refund.transaction) else { return false }
         return moment < max(period.end, period.grace?.until ?? .min)
     }
 }

@@ -55,8 +55,7 @@ package struct Report: Hashable, Sendable {
             switch one.name {
             case Value.pauseScheduled: return one.detail.isEmpty || two.detail.isEmpty
             case Value.begun, Value.next:
-                return one.detail.namesBasePlan != two.detail.namesBasePlan
-                    && one.detail.subscriptionFamily == two.detail.subscriptionFamily
+                return ProductName(one.detail).differsInPlanAlone(from: ProductName(two.detail))
             default: return false
             }
         }

@@ -13,7 +13,7 @@ extension AccountLedger {
         let before = states(of: ownership(of: own).accounts, in: event.environment)
             .filter { $0.subscription != own.subscription && $0.subscription.store == lineage.store }
             .flatMap { PeriodTimeline($0).periods }
-            .filter { $0.start < start && $0.accessEnd > $0.start && $0.fact.product.isOf(product, in: catalog) }
+            .filter { $0.start < start && $0.accessEnd > $0.start && $0.fact.isOf(product, in: catalog) }
         guard !before.isEmpty, before.allSatisfy({ $0.accessEnd <= start }) else { return }
         started.origin = .resubscribed
         applied.event.event = .started(started)
@@ -31,11 +31,11 @@ extension StoreStatement {
     }
 }
 
-extension String {
+extension Fact.Period {
     /// True for another's plan, and for a product of one group with it.
     fileprivate func isOf(_ other: String, in catalog: ProductCatalog?) -> Bool {
-        if subscriptionFamily == other.subscriptionFamily { return true }
-        guard let group = catalog?[self]?.group else { return false }
+        if ProductName(product).isOfSubscription(of: ProductName(other)) { return true }
+        guard let group = catalog?[product]?.group else { return false }
         return group == catalog?[other]?.group
     }
 }

@@ -181,7 +181,10 @@ private struct Amounts {
             [.refund(refund.value)],
             of: lineage,
             by: refund.by,
-            id: .refunded(lineage, refund: name ?? transaction.payment(from: refund.value.periodStart)),
+            id: .refunded(
+                lineage,
+                refund: name ?? TransactionName(transaction).payment(from: refund.value.periodStart)
+            ),
             transaction: transaction,
             at: refund.value.at
         )

@@ -24,16 +24,17 @@ extension SubscriptionState {
     /// An account has a subscription once, so that another base plan of it takes the place of the one that runs, and so does more of what
     /// is paid in advance.
     private func isOfOtherPlan(_ begun: Fact.Period) -> Bool {
-        guard begun.product.namesBasePlan || begun.phase == .prepaid else { return false }
+        guard ProductName(begun.product).hasBasePlan || begun.phase == .prepaid else { return false }
         let start = begun.period.startMilliseconds
         return periods.values.contains { (entry: PeriodEntry) -> Bool in
             let known = entry.fact
             guard !known.isProvisional, entry.relayedStore != nil,
                 known.period.startMilliseconds < start, start <= known.period.endMilliseconds,
-                known.product.subscriptionFamily == begun.product.subscriptionFamily
+                ProductName(known.product).isOfSubscription(of: ProductName(begun.product))
             else { return false }
             if known.phase == .prepaid, begun.phase == .prepaid { return true }
-            return begun.product.namesBasePlan && known.product.namesBasePlan && known.product != begun.product
+            return ProductName(begun.product).hasBasePlan && ProductName(known.product).hasBasePlan
+                && known.product != begun.product
         }
     }
 }
@@ -43,12 +44,13 @@ extension Fact.Succession {
     ///
     /// - Parameter former: the product whose place it takes; nil if it is the change's own.
     func announces(_ product: String, from former: String? = nil, at moment: Int64, in store: Store) -> Bool {
-        guard product != from, former?.mayBe(from) ?? true else { return false }
+        guard product != from, former.map({ ProductName($0).mayBe(ProductName(from)) }) ?? true else { return false }
         let distance = (moment - at.millisecondsSince1970).magnitude
         guard let successors = to.map({ [$0] }) ?? among else {
             return distance <= store.rules.unnamedReplacementWindow.magnitude
         }
-        return distance <= store.rules.replacementWindow.magnitude && successors.contains(where: product.mayBe)
+        return distance <= store.rules.replacementWindow.magnitude
+            && successors.contains { ProductName(product).mayBe(ProductName($0)) }
     }
 }
 

@@ -51,7 +51,7 @@ struct PurchaseStatement {
         SubscriptionID(
             store: store == .macAppStore ? .appStore : store,
             environment: environment,
-            id: store == .playStore ? PlayOrderID(id).base : id
+            id: store == .playStore ? TransactionName(id).firstOrder : id
         )
     }
 
@@ -137,7 +137,9 @@ struct PurchaseStatement {
     /// The name of a transaction's payment and of its refund. If the transaction may be kept, the start of the period
     /// distinguishes its payments.
     func paymentName(_ transaction: String) -> String {
-        if store == .playStore, event.expirationAt != nil { return transaction.payment(from: event.purchasedAt) }
+        if store == .playStore, event.expirationAt != nil {
+            return TransactionName(transaction).payment(from: event.purchasedAt)
+        }
         guard mayBeKept, event.expirationAt != nil, let start = event.purchasedAt else { return transaction }
         return "\(transaction)/\(start.millisecondsSince1970.flooredQuotient(dividingBy: 1000))"
     }

@@ -251,8 +251,9 @@ extension RevenueCatEvent {
         // One event for each, under one id.
         var named: Set<String> = []
         return [base]
-            + items.filter { !isBase($0) && named.insert($0.productID.subscriptionFamily).inserted }.map { item in
-                let name = item.productID.subscriptionFamily
+            + items.filter { !isBase($0) && named.insert(ProductName($0.productID).subscription).inserted }.map {
+                item in
+                let name = ProductName(item.productID).subscription
                 var addOn = self
                 addOn.price(as: item)
                 addOn.periodType = periodType(of: item)
@@ -262,7 +263,7 @@ extension RevenueCatEvent {
                 let ends = [item.expirationAt, row.endsAllItems ? expirationAt : nil].compactMap(\.self)
                 addOn.expirationAt = ends.min() ?? expirationAt
                 addOn.originalTransactionID = (originalTransactionID ?? transactionID)
-                    .map { PlayOrderID($0).base.lineage(ofItem: name) }
+                    .map { LineageName(TransactionName($0).firstOrder).item(name) }
                 return addOn
             }
     }
@@ -271,7 +272,7 @@ extension RevenueCatEvent {
     /// each by its product.
     var nameAsItem: String? {
         guard let order = originalTransactionID ?? transactionID, let productID else { return nil }
-        return PlayOrderID(order).base.lineage(ofItem: productID.subscriptionFamily)
+        return LineageName(TransactionName(order).firstOrder).item(ProductName(productID).subscription)
     }
 
     /// The period type is the base product's, while each product has an introductory period of its own.
@@ -299,7 +300,7 @@ extension RevenueCatEvent {
         guard expirationAt != nil else { return false }
         let original = originalTransactionID ?? transactionID
         // That of an add-on has its name behind.
-        return transactionID == PlayOrderID(original.purchaseOfItem ?? original).base
+        return transactionID == TransactionName(LineageName(original).purchase ?? original).firstOrder
     }
 
     /// True if it states a period that it does not begin the purchase with: the next one, or another end of one that is known.
