@@ -175,6 +175,13 @@ struct AddOnTests {
         )
         let left: [Set<String>] = [both, ["music:monthly"], []]
         #expect(try products([bought, plan, addOn, ended], at: [t1 + day, t1 + 6 * day, t2]) == left)
+        var ledger = AccountLedger()
+        for event in [bought, plan, addOn, ended].joined() { _ = ledger.apply(event) }
+        let policy = CreditPolicy(["music:monthly": .init(credits: 200), "hifi:monthly": .init(credits: 30)])
+        let balances = [t0 + day, t1 + day, t1 + 6 * day, t2].map {
+            CreditStatement(of: ledger.states, under: policy, uses: [], at: date($0)).balance
+        }
+        #expect(balances == [230, 230, 200, 0])
         // The end of an add-on whose renewal was lost.
         #expect(
             try products([bought, plan, ended], at: [t1 + day, t1 + 6 * day, t2]) == [

@@ -51,14 +51,6 @@ struct Strand {
         return strands
     }
 
-    /// The strands of products that run next to a period's main one.
-    static func all(of companions: [PeriodTimeline.Companion], from start: Int64) -> [Strand] {
-        companions.map {
-            let end = $0.end == .max ? nil : $0.end
-            return Strand(product: $0.product, start: start, end: end, beginsAsMain: false, endsAsMain: false)
-        }
-    }
-
     /// Adds an item. One that was, or became, the main product continues that strand.
     private static func add(_ item: PeriodTimeline.Item, to strands: inout [Strand]) {
         let (product, start, end) = (item.entry.fact.product, item.grantedSince, item.accessEnd)
@@ -95,6 +87,19 @@ struct Strand {
     var isItem: Bool { !beginsAsMain && !endsAsMain }
 
     private func isNamed(as other: Strand) -> Bool { product == other.product && number == other.number }
+}
+
+extension [Strand] {
+    /// Adds the products that run next to a period's main one, each of which may end by itself.
+    mutating func add(_ companions: [PeriodTimeline.Companion], of period: PeriodTimeline.Period) {
+        if let end = period.mainProductEnd {
+            for place in indices where self[place].endsAsMain && self[place].end == nil { self[place].end = end }
+        }
+        self += companions.map {
+            let end = $0.end == .max ? nil : $0.end
+            return Strand(product: $0.product, start: period.start, end: end, beginsAsMain: false, endsAsMain: false)
+        }
+    }
 }
 
 extension CreditPlan.Tenure {

@@ -31,7 +31,7 @@ struct TenureReading {
             let rules = lineage.store.rules
             let stretches = period.accessEnd > period.start ? Stretch.all(of: period, switches[index] ?? []) : []
             var strands = Strand.all(of: stretches, items[index] ?? [])
-            if !stretches.isEmpty { strands += Strand.all(of: period.companions, from: period.start) }
+            if !stretches.isEmpty { strands.add(period.companions, of: period) }
             var isRestored = false
             if let transaction = period.transaction {
                 isRestored = state.refund(of: transaction).map { $0.value.scope == nil } ?? false
