@@ -5,10 +5,12 @@ extension RevenueCatSimulator: StorySimulator {
     /// The stores whose purchases it can tell of.
     public static let stores: [Store] = [.appStore, .playStore, .stripe, .rcBilling, .amazon, .roku, .paddle]
 
-    /// Makes a simulator with a header value and a secret of its own: the same seed gives the same.
+    /// Makes a simulator with a header value and a secret of its own.
     ///
-    /// - Parameter store: the store of the purchases, one of ``stores``; nil for the App Store, or Google Play where only that
-    ///   has the story's acts.
+    /// - Parameters:
+    ///   - seed: what the two are made from: the same seed gives the same.
+    ///   - store: the store of the purchases, one of ``stores``; nil for the App Store, or Google Play where only that has the
+    ///     story's acts.
     public init(seed: String, store: Store? = nil) {
         let identity = StoryIdentity(seed: seed, story: "")
         self.init(
