@@ -183,6 +183,14 @@ extension TruthTests {
         #expect(try await Self.asking(walk, simulator, .after) == nil)
     }
 
+    /// A look-up states a grace once more, days after it began.
+    @Test("what is used in grace is used of what lapses with it, also after a look-up in grace")
+    func questionInGrace() async throws {
+        let simulator = try #require(try Simulators.all.get().first { $0.provider == .stripe })
+        let walk = RandomWalk(.stripe, seed: 222, steps: 14, isRare: false)
+        #expect(try await Self.asking(walk, simulator, .whenever) == nil)
+    }
+
     /// Of a refund that a new purchase follows, the purchases say nothing.
     private static func asking(
         _ walk: RandomWalk,

@@ -8,7 +8,7 @@ struct TenureReading {
     /// In the order of their beginnings.
     var tenures: [Tenure] = []
     /// The times when access continued after a failed charge, in order: credits used in them were used of the period before.
-    private var graces: [(from: Int64, until: Int64)] = []
+    private var graces: [Grace] = []
     /// By the place of their period in the timeline, with those of the items that run with it.
     private(set) var tenuresOfPeriod: [Int: [Int]] = [:]
     /// The tenures of which one took the place of another within a period.
@@ -82,10 +82,9 @@ struct TenureReading {
 
     /// An end that was stated in grace ends the grace, also if access was given again since: then, or when it was stated, where
     /// nothing but the unpaid time ended.
-    private static func graces(of state: SubscriptionState, _ timeline: PeriodTimeline) -> [(from: Int64, until: Int64)]
-    {
-        let failed = state.registers.outstanding.flatMap(\.registers.graces).compactMap { grace in
-            grace.value.graceUntil.map { (from: grace.by.milliseconds, until: $0.millisecondsSince1970) }
+    private static func graces(of state: SubscriptionState, _ timeline: PeriodTimeline) -> [Grace] {
+        let failed = state.registers.outstanding.flatMap { lineage, registers in
+            registers.graces.compactMap { Grace($0, of: lineage, timeline) }
         }
         guard !failed.isEmpty else { return [] }
         let ends = timeline.periods.compactMap { period in
@@ -94,16 +93,16 @@ struct TenureReading {
         }
         .sorted { $0.stated < $1.stated }
         return failed.map { grace in
-            var until = grace.until
-            var index = ends.partitioningIndex { $0.stated >= grace.from }
-            while index < ends.count, ends[index].stated < until {
+            var grace = grace
+            var index = ends.partitioningIndex { $0.stated >= grace.stated }
+            while index < ends.count, ends[index].stated < grace.until {
                 let end = ends[index]
-                if end.periodEnd >= grace.from - longestDelay {
-                    until = min(until, end.at > grace.from ? end.at : end.stated)
+                if end.periodEnd >= grace.stated.addingClamped(-longestDelay) {
+                    grace.until = min(grace.until, end.at > grace.stated ? end.at : end.stated)
                 }
                 index += 1
             }
-            return (grace.from, until)
+            return grace
         }
         .sorted { $0.from < $1.from }
     }
@@ -304,8 +303,8 @@ struct TenureReading {
     /// The end of the grace that followed a tenure, if that is later than when its access ended.
     private func graceEnd(of tenure: Tenure, _ accessEnd: Int64) -> Int64 {
         guard tenure.end < .max, accessEnd >= tenure.end - ServicePeriod.startTolerance else { return accessEnd }
-        let first = graces.partitioningIndex { $0.from >= tenure.end - Self.longestDelay }
-        return graces[first...].prefix { $0.from <= tenure.end + Self.longestDelay }
+        let first = graces.partitioningIndex { $0.from >= tenure.end.addingClamped(-Self.longestDelay) }
+        return graces[first...].prefix { $0.from <= tenure.end.addingClamped(Self.longestDelay) }
             .reduce(accessEnd) { max($0, $1.until) }
     }
 
@@ -324,6 +323,25 @@ struct TenureReading {
             if from > tenures[next].start { return min(from, brokenAt) }
         }
         return tenure.accessEnd
+    }
+}
+
+/// A time when access continued after a failed charge.
+private struct Grace {
+    /// When what had been paid for was over.
+    var from: Int64
+    /// When it was stated, or stated once more: long after it began, for example by an answer about the purchase.
+    var stated: Int64
+    var until: Int64
+
+    init?(_ billing: Assertion<Fact.Billing>, of lineage: SubscriptionID, _ timeline: PeriodTimeline) {
+        guard let until = billing.value.graceUntil?.millisecondsSince1970 else { return nil }
+        (stated, self.until) = (billing.by.milliseconds, until)
+        from = stated
+        guard let index = timeline.subject(of: billing, lineage: lineage) else { return }
+        let period = timeline.periods[index]
+        // The charge was for the period that a store states unpaid, else for the one that was to follow.
+        from = min(stated, lineage.store.rules.statesUnpaidPeriods ? period.start : period.end)
     }
 }
 
