@@ -34,6 +34,13 @@ struct AppleStatementTests {
         let open = try cases.state([begun(), failed])
         #expect(open.snapshot(at: cases.day(31)).status == .grace)
         #expect(!open.access(at: cases.day(58)).isGranted)
+        #expect(open.openQuestions.map(\.reason) == [.graceWithoutEnd, .chargeFailed])
+        // An answer that has the date takes the place of the assumption.
+        let dated = cases.renewal(["isInBillingRetryPeriod": "true", "gracePeriodExpiresDate": "@46"])
+        let answer = try cases.notified("REFUND_DECLINED", of: cases.transaction(), with: dated, status: 4, at: 30)
+        let answered = try cases.state([begun(), failed, answer])
+        #expect(answered.openQuestions.map(\.reason) == [.chargeFailed])
+        #expect(answered.access(at: cases.day(45)).isGranted && !answered.access(at: cases.day(46)).isGranted)
         let lapsed = try cases.notified(
             "GRACE_PERIOD_EXPIRED",
             of: cases.transaction(),

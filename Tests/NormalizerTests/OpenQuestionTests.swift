@@ -97,6 +97,21 @@ struct OpenQuestionTests {
             open: [("charge_failed", 721), ("grace_without_end", 721)]
         ),
         Case(
+            testDescription: "grace whose end is the longest that it can be, until its end is stated",
+            statements: [
+                month,
+                (
+                    at: 30 * day,
+                    facts: [
+                        .billing(
+                            .init(.grace, periodStart: start, graceUntil: start + 58 * day, isGraceInferred: true)
+                        )
+                    ]
+                ),
+            ],
+            open: [("grace_without_end", 721), ("charge_failed", 58 * 24 + 1)]
+        ),
+        Case(
             testDescription: "a pause that ends by itself",
             statements: [
                 month,

@@ -95,7 +95,9 @@ struct RandomStory {
                 Fact.Billing(
                     one(.settled, .grace, .suspended),
                     periodStart: one(nil, time()),
-                    graceUntil: one(nil, time())
+                    graceUntil: one(nil, time()),
+                    isPartial: pick(2) == 0,
+                    isGraceInferred: pick(4) == 0
                 )
             )
         case 9: return .pause(Fact.PauseState(one(.none, .scheduled, .paused), resumesAt: one(nil, time())))

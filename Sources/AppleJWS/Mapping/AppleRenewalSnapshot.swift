@@ -103,7 +103,8 @@ final class AppleRenewalSnapshot {
             // Of the latest purchase, whatever the transaction is; unnamed it is the last that was known by then.
             periodStart: isLatest ? periodStart : nil,
             graceUntil: graceUntil,
-            retryUntil: isLatest ? retryUntil : nil
+            retryUntil: isLatest ? retryUntil : nil,
+            isGraceInferred: inGrace && isGraceOpen
         )
     }
 

@@ -239,6 +239,9 @@ extension Fact {
         /// True if the statement may leave out some of the grace that the failed charge led to. Several such statements
         /// are about one failed charge, and the latest end that any of them states counts.
         public var isPartial: Bool
+        /// True if the store says that grace runs and not until when, so that ``graceUntil`` is the longest that it can be.
+        /// Worth asking about.
+        public var isGraceInferred: Bool
         /// The charge that failed, if the store names it.
         public var charge: FailedCharge?
 
@@ -271,6 +274,7 @@ extension Fact {
             graceUntil: Date? = nil,
             retryUntil: Date? = nil,
             isPartial: Bool = false,
+            isGraceInferred: Bool = false,
             charge: FailedCharge? = nil
         ) {
             self.status = status
@@ -278,6 +282,7 @@ extension Fact {
             self.graceUntil = graceUntil
             self.retryUntil = retryUntil
             self.isPartial = isPartial
+            self.isGraceInferred = isGraceInferred
             self.charge = charge
         }
 
@@ -287,9 +292,10 @@ extension Fact {
             case graceUntil = "grace_until"
             case retryUntil = "retry_until"
             case isPartial = "partial"
+            case isGraceInferred = "grace_inferred"
         }
 
-        /// Reads the fact; an absent `partial` is false.
+        /// Reads the fact; an absent `partial` or `grace_inferred` is false.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             status = try container.decode(Status.self, forKey: .status)
@@ -297,10 +303,11 @@ extension Fact {
             _graceUntil = try container.decode(OptionalEventTime.self, forKey: .graceUntil)
             _retryUntil = try container.decode(OptionalEventTime.self, forKey: .retryUntil)
             isPartial = try container.decodeIfPresent(Bool.self, forKey: .isPartial) ?? false
+            isGraceInferred = try container.decodeIfPresent(Bool.self, forKey: .isGraceInferred) ?? false
             charge = try container.decodeIfPresent(FailedCharge.self, forKey: .charge)
         }
 
-        /// Writes the fact; `partial` is left out where it is false.
+        /// Writes the fact; `partial` and `grace_inferred` are left out where they are false.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(status, forKey: .status)
@@ -308,6 +315,7 @@ extension Fact {
             try container.encode(_graceUntil, forKey: .graceUntil)
             try container.encode(_retryUntil, forKey: .retryUntil)
             if isPartial { try container.encode(true, forKey: .isPartial) }
+            if isGraceInferred { try container.encode(true, forKey: .isGraceInferred) }
             try container.encodeIfPresent(charge, forKey: .charge)
         }
     }

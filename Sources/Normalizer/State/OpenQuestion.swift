@@ -73,7 +73,7 @@ extension SubscriptionState {
             questions.append((newest.start.addingClamped(Self.minute), .renewalCheck))
         }
         questions += unsettledEnd(timeline)
-        if let billing = billing(timeline), billing.value.status == .grace, billing.value.graceUntil == nil,
+        if let billing = billing(timeline), billing.value.status == .grace, billing.value.statedGraceEnd == nil,
             timeline.newest?.cut == nil
         {
             questions.append((billing.by.milliseconds.addingClamped(Self.hour), .graceWithoutEnd))
