@@ -17,7 +17,8 @@ extension Journal {
         try await ledger(of: accounts).access(of: accounts, in: environment, at: time)
     }
 
-    /// Why an account has access at `time` or has not: the statements behind the decision, for each of its purchases.
+    /// Why an account has access at `time` or has not: the statements behind the decision, for each of its purchases, and for
+    /// each that it claims and another account owns.
     ///
     /// - Throws: ``JournalError``.
     public func explain(
@@ -25,8 +26,7 @@ extension Journal {
         in environment: StoreEnvironment = .production,
         at time: Date
     ) async throws(JournalError) -> [Explanation] {
-        let ledger = try await ledger(of: accounts)
-        return ledger.states(of: accounts, in: environment, at: time).map { ledger.explain($0, at: time) }
+        try await ledger(of: accounts).explanations(of: accounts, in: environment, at: time)
     }
 
     /// The state of a lineage, joined with those that it is linked to; nil if nothing was stated of it.

@@ -94,6 +94,14 @@ struct OwnershipStories {
             #expect(ledger.access(of: .init(owner.id, owner.source), at: AccountStories.day(20)).decision.isGranted)
             let conflicts = ledger.states.flatMap { ledger.ownership(of: $0).conflicts.map(\.claimed) }
             #expect(conflicts == (isMadeUp ? [] : [.init("thief", .appAccountToken)]))
+            // Both see the conflict, and the claimant nothing else.
+            let explanations = [Account.Identifier("thief", .appAccountToken), .init(owner.id, owner.source)].map {
+                ledger.explanations(of: [$0], at: AccountStories.day(20))
+            }
+            #expect(explanations.map(\.count) == [1, 1])
+            let found = explanations.joined().map { ($0.decision.isGranted, $0.contradictions.map(\.kind)) }
+            #expect(found.map(\.0) == [isMadeUp, true])
+            #expect(found.map(\.1) == (isMadeUp ? [[], []] : [[.ownership], [.ownership]]))
         }
     }
 

@@ -293,22 +293,29 @@ extension AccountLedger {
         of identifiers: [Account.Identifier],
         in environment: StoreEnvironment,
         at time: Date?
-    ) -> (states: [SubscriptionState], conflicts: [Ownership.Conflict], nextTransfer: Date?) {
+    ) -> (states: [SubscriptionState], claims: [Claim], nextTransfer: Date?) {
         let identifiers = identifiers.filter { !$0.id.isEmpty }
         let ownerships = ownerships(around: identifiers, in: environment, at: time)
         var groups = AliasGroups()
         for state in ownerships.states { groups.insert(state.claims) }
         let wanted = Set(identifiers.map { groups.representative(of: $0) })
         let claimants = Set(identifiers.map(\.canonical))
-        var (states, conflicts): ([SubscriptionState], [Ownership.Conflict]) = ([], [])
+        var (states, claims): ([SubscriptionState], [Claim]) = ([], [])
         for (position, state) in ownerships.states.enumerated() {
             let ownership = ownerships.ownership(at: position)
             if ownership.accounts.contains(where: { wanted.contains(groups.representative(of: $0)) }) {
                 states.append(state)
             }
-            conflicts += ownership.conflicts.filter { claimants.contains($0.claimed.canonical) }
+            let conflicts = ownership.conflicts.filter { claimants.contains($0.claimed.canonical) }
+            if !conflicts.isEmpty { claims.append(Claim(lineage: state.subscription, conflicts: conflicts)) }
         }
-        return (states, conflicts, ownerships.nextTransfer)
+        return (states, claims, ownerships.nextTransfer)
+    }
+
+    /// A claim of an account on a purchase that belongs to another one.
+    private struct Claim {
+        let lineage: SubscriptionID
+        let conflicts: [Ownership.Conflict]
     }
 
     /// The owners of everything that may concern some accounts: their claims under any of their names, the purchases of
@@ -348,9 +355,21 @@ extension AccountLedger {
     ) -> AccountAccess {
         let holdings = holdings(of: Array(identifiers), in: environment, at: time)
         var access = AccountAccess(holdings.states, in: environment, at: time)
-        access.conflicts = holdings.conflicts
+        access.conflicts = holdings.claims.flatMap(\.conflicts)
         access.nextTransition = [access.nextTransition, holdings.nextTransfer].compactMap(\.self).min()
         return access
+    }
+
+    /// Why an account has access at `time` or has not: one explanation for each purchase that belongs to it, and for each that
+    /// it claims and another account owns.
+    public func explanations(
+        of identifiers: some Sequence<Account.Identifier>,
+        in environment: StoreEnvironment = .production,
+        at time: Date
+    ) -> [Explanation] {
+        let holdings = holdings(of: Array(identifiers), in: environment, at: time)
+        return holdings.states.map { explain($0, at: time) }
+            + holdings.claims.map { Explanation(refusing: $0.conflicts, of: $0.lineage, at: time) }
     }
 
     /// The access of an account at `time`.

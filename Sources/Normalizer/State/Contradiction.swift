@@ -30,6 +30,12 @@ public struct Contradiction: Hashable, Sendable, Codable {
     public var statements: [Citation]
 }
 
+extension Contradiction {
+    init(_ conflict: Ownership.Conflict) {
+        self.init(kind: .ownership, subject: "owner", statements: [conflict.by])
+    }
+}
+
 extension SubscriptionState {
     /// Everything stated about this lineage that cannot be so at once.
     public var contradictions: [Contradiction] { contradictions(under: ownership) }
@@ -62,9 +68,7 @@ extension SubscriptionState {
         compare(transfer, "transfer")
         let timeline = PeriodTimeline(self)
         for period in timeline.periods { found += contradictions(in: period, of: timeline) }
-        for conflict in ownership.conflicts {
-            found.append(Contradiction(kind: .ownership, subject: "owner", statements: [conflict.by]))
-        }
+        found += ownership.conflicts.map(Contradiction.init)
         for _ in foreignLinks {
             found.append(Contradiction(kind: .linkAcrossEnvironments, subject: "link", statements: []))
         }

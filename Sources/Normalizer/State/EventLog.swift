@@ -203,10 +203,12 @@ public struct Timeline: Hashable, Sendable {
         }
     }
 
-    /// An explanation of every lineage of an account at `time`. `account` is compared with identifiers of any source.
+    /// An explanation of every lineage of an account at `time`, see ``AccountLedger/explanations(of:in:at:)``. `account` is
+    /// compared with identifiers of any source.
     public func explanations(account: String? = nil, at time: Date) -> [Explanation] {
         guard let account else { return ledger.states.map { ledger.explain($0, at: time) } }
-        return states(of: account, at: time).map { ledger.explain($0, at: time) }
+        let identifiers = identifiers(named: account)
+        return environments.flatMap { ledger.explanations(of: identifiers, in: $0, at: time) }
     }
 
     /// Access of an account at `time`, in each environment that it has purchases in. `account` is compared with
@@ -225,8 +227,11 @@ public struct Timeline: Hashable, Sendable {
     /// The states that belong to an account, whatever the source of its identifier.
     package func states(of account: String, at time: Date? = nil) -> [SubscriptionState] {
         let identifiers = identifiers(named: account)
-        return Set(ledger.states.map(\.environment.rawValue)).sorted()
-            .flatMap { ledger.states(of: identifiers, in: StoreEnvironment(rawValue: $0), at: time) }
+        return environments.flatMap { ledger.states(of: identifiers, in: $0, at: time) }
+    }
+
+    private var environments: [StoreEnvironment] {
+        Set(ledger.states.map(\.environment)).sorted { $0.rawValue < $1.rawValue }
     }
 
     /// The identifiers of every source under which an account is known.

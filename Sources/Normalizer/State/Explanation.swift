@@ -51,6 +51,21 @@ public struct Explanation: Hashable, Sendable, Codable, CustomStringConvertible 
     }
 }
 
+extension Explanation {
+    /// Why an account has nothing of a purchase that it claims. The owner's access is not the claimant's to know.
+    init(refusing conflicts: [Ownership.Conflict], of lineage: SubscriptionID, at time: Date) {
+        let evidence = conflicts.map(\.by)
+        self.init(
+            subscription: lineage,
+            at: time,
+            decision: .denied(since: nil, because: .init(reason: .never, subscription: lineage, evidence: evidence)),
+            grounds: evidence.map { Ground(says: "this account claims what belongs to another", by: $0) },
+            contradictions: conflicts.map(Contradiction.init),
+            nextTransition: nil
+        )
+    }
+}
+
 extension SubscriptionState {
     /// Why this lineage gives or denies access at `time`: the fewest statements that the decision rests on. Ask a ledger where
     /// transfers between accounts matter.

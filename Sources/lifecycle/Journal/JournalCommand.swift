@@ -195,14 +195,14 @@ struct JournalState: AsyncParsableCommand {
             try await journal.ledger(of: [identifier])
         }
         let access = ledger.access(of: identifier, in: environment, at: moment)
-        let states = ledger.states(of: [identifier], in: environment, at: moment)
+        let explanations = ledger.explanations(of: [identifier], in: environment, at: moment)
         if options.isForPeople {
             try StandardOutput.write("access \(access.decision.words)")
-            for state in states { try StandardOutput.write("\(ledger.explain(state, at: moment))") }
+            for explanation in explanations { try StandardOutput.write("\(explanation)") }
         } else {
             try StandardOutput.write(line: CanonicalJSON.bytes(access))
         }
-        if states.isEmpty, access.conflicts.isEmpty { throw account.unknown() }
+        if explanations.isEmpty { throw account.unknown() }
     }
 }
 
