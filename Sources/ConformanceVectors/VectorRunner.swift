@@ -22,6 +22,7 @@ package struct VectorOutcome: Sendable {
                 if case .statement = $0 { true } else { false }
             }
             output.statements = statements.isEmpty ? nil : statements
+            output.anomalies = normalization.anomalies.isEmpty ? nil : normalization.anomalies
         case .failure(let error):
             output.outcome = "reject"
             output.code = error.code
@@ -39,6 +40,8 @@ package struct VectorOutcome: Sendable {
         var events: [NormalizedEvent] = []
         /// The store's statements without an event, as lines of a log, so that they can go into one as they are.
         var statements: [LogLine]?
+        /// Where the payload lacks something, or has what is not expected.
+        var anomalies: [String]?
         var matched: Bool?
     }
 }

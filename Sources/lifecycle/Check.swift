@@ -9,8 +9,8 @@ struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs test vectors and compares them with what they expect.",
         discussion: """
-            Prints one line for each case: {"id","outcome","code"?,"message"?,"answer","events","statements"?,"matched"?}, in \
-            the order of the files. On a terminal it prints the id of each case and its outcome. Differences, with the \
+            Prints one line for each case: {"id","outcome","code"?,"message"?,"answer","events","statements"?,"anomalies"?,\
+            "matched"?}, in the order of the files. `anomalies` names members that are absent or unexpected. On a terminal it prints the id of each case and its outcome. Differences, with the \
             expected and the actual value, and the summary go to standard error.
 
             Exit status: 1 when a case differs from its expectation, a line is no case, or a file has none.

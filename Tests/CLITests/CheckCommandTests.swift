@@ -25,6 +25,7 @@ struct CheckCommandTests {
         #expect(one.output == eight.output)
         #expect(one.output.split(separator: "\n").count >= 150)
         #expect(one.errors == eight.errors)
+        #expect(one.output.contains(#""anomalies":["gracePeriodExpiresDate"]"#))
     }
 
     @Test("Events and statements that it prints go into a log as they are")
