@@ -9,6 +9,8 @@ extension PeriodTimeline {
         var reason: LifecycleEvent.Expired.Reason?
         var at: Int64
         var by: Citation
+        /// Until when the store tries to charge for it.
+        var triedUntil = Int64.min
     }
 
     /// The step that was known at a moment: paused at first, then on hold. Statements follow what they state, so that the first step
@@ -17,12 +19,14 @@ extension PeriodTimeline {
         var steps: [Step] = state.interruptions.compactMap { step in
             let at = step.value.at.millisecondsSince1970
             guard period.start <= at, at <= time else { return nil }
-            return Step(reason: step.value.reason, at: at, by: step.by)
+            let isTried = step.value.reason == .billing && !period.isOver(by: time, stoppedAt: at)
+            return Step(reason: step.value.reason, at: at, by: step.by, triedUntil: isTried ? .max : .min)
         }
         for (lineage, registers) in state.registers.outstanding {
             for retry in registers.retries?.inOrder ?? []
             where subject(of: retry, lineage: lineage).map({ periods[$0].start }) == period.start {
-                steps.append(Step(reason: .billing, at: retry.by.milliseconds, by: retry.by))
+                let at = retry.by.milliseconds
+                steps.append(Step(reason: .billing, at: at, by: retry.by, triedUntil: retry.value.triedUntil))
             }
         }
         steps.sort { one, other in
@@ -34,47 +38,57 @@ extension PeriodTimeline {
     }
 }
 
+extension PeriodTimeline.Period {
+    /// True if an end of the period itself for want of a payment was known at a moment, or is dated before access stopped: nothing is
+    /// tried after it.
+    fileprivate func isOver(by time: Int64, stoppedAt stop: Int64) -> Bool {
+        [cut, liftedCut].contains {
+            guard let end = $0, end.reason == .billing, !end.isOfPurchase else { return false }
+            return end.by.milliseconds <= time || end.at < stop
+        }
+    }
+}
+
+extension SubscriptionState.Stop {
+    fileprivate init(_ step: PeriodTimeline.Step, for reason: LifecycleEvent.Expired.Reason) {
+        self.init(reason: .init(reason), by: step.by, triedUntil: step.triedUntil)
+    }
+}
+
 extension SubscriptionState {
     /// Why access had stopped at a past moment, if the present reason was stated later, or has been overtaken by then.
-    func pastReason(
+    func pastStop(
         of period: PeriodTimeline.Period,
         _ timeline: PeriodTimeline,
         at time: Int64,
         unless known: Citation?
-    ) -> (AccessDecision.Denial.Reason, Citation?)? {
+    ) -> Stop? {
         guard let step = timeline.step(of: period, at: time, in: self), let reason = step.reason,
             period.accessEnd <= max(step.at, step.by.milliseconds)
         else { return nil }
         // Of two statements that were known then, the last counts; of two that were not, the first.
         if let known {
             let (isKnown, isStepKnown) = (known.milliseconds <= time, step.by.milliseconds <= time)
-            if isKnown != isStepKnown { return isKnown ? nil : (.init(reason), step.by) }
+            if isKnown != isStepKnown { return isKnown ? nil : Stop(step, for: reason) }
             if isKnown == (known.milliseconds >= step.by.milliseconds) { return nil }
         }
-        return (.init(reason), step.by)
+        return Stop(step, for: reason)
     }
 
     /// Why access to a period stopped at a moment in a gap of it.
-    func reason(
+    func stop(
         for gap: PeriodTimeline.Gap,
         of period: PeriodTimeline.Period,
         _ timeline: PeriodTimeline,
         at time: Int64
-    ) -> (AccessDecision.Denial.Reason, Citation?) {
-        guard gap.reason == .paused || gap.reason == .billing,
-            let step = timeline.step(of: period, at: time, in: self), let reason = step.reason
-        else { return (.init(gap.reason), gap.by) }
-        return (.init(reason), step.by)
-    }
-
-    /// True if the store tried to charge at a past moment without access, whatever became of that since.
-    func wasTried(at time: Int64, _ timeline: PeriodTimeline) -> Bool {
-        let begun = timeline.begun(by: time)
-        if let last = begun.last, let gap = last.gap(at: time) {
-            return reason(for: gap, of: last, timeline, at: time).0 == .billing
+    ) -> Stop {
+        var stop = Stop(reason: .init(gap.reason), by: gap.by, triedUntil: gap.triedUntil)
+        if gap.reason == .paused || gap.reason == .billing, let step = timeline.step(of: period, at: time, in: self),
+            let reason = step.reason, step.at < gap.until
+        {
+            stop = Stop(step, for: reason)
         }
-        guard let last = begun.last(where: { !$0.isForestalled }) ?? begun.last else { return false }
-        return pastReason(of: last, timeline, at: time, unless: presentReason(of: last, timeline, at: time).1)?.0
-            == .billing
+        stop.since = gap.from
+        return stop
     }
 }

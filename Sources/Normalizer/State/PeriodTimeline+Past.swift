@@ -7,6 +7,8 @@ extension PeriodTimeline {
         var until: Int64
         var reason: LifecycleEvent.Expired.Reason
         var by: Citation
+        /// Until when the store tries to charge for it.
+        var triedUntil = Int64.min
     }
 
     mutating func applyInterruptions(of state: SubscriptionState) {
@@ -43,7 +45,24 @@ extension PeriodTimeline {
                 let graceEnd = registers.graceEnd(after: retry.value.periodStart) ?? .min
                 let from = max(periods[next].start, periods[index].end, graceEnd)
                 guard from < paid else { continue }
-                periods[next].gaps.append(Gap(from: from, until: paid, reason: .billing, by: retry.by))
+                let triedUntil = retry.value.triedUntil
+                periods[next].gaps.append(
+                    Gap(from: from, until: paid, reason: .billing, by: retry.by, triedUntil: triedUntil)
+                )
+            }
+        }
+    }
+
+    /// True if a period that a store let begin before it was paid for gave access at a moment although its charge had failed. One that
+    /// was paid for in the end has been active.
+    func isInGrace(_ period: Period, at time: Int64, in state: SubscriptionState) -> Bool {
+        state.registers.outstanding.contains { lineage, registers in
+            registers.graces.contains { grace in
+                guard let until = grace.value.graceUntil?.millisecondsSince1970, time < until, until <= period.end,
+                    let index = subject(of: grace, lineage: lineage), periods[index].start == period.start
+                else { return false }
+                return period.isUnpaid(since: grace.by, self, in: state)
+                    && (state.payment(from: period.start, before: period.end) == nil || grace.by.milliseconds <= time)
             }
         }
     }
@@ -123,6 +142,14 @@ extension PeriodTimeline.Period {
         let from = max(cut.at, cut.by.milliseconds)
         guard let paid, from < paid else { return }
         gaps.append(PeriodTimeline.Gap(from: from, until: paid, reason: .billing, by: cut.by))
+    }
+
+    /// True if no payment is known since a charge failed.
+    fileprivate func isUnpaid(since failure: Citation, _ timeline: PeriodTimeline, in state: SubscriptionState) -> Bool
+    {
+        guard state.payment(from: start, before: end, since: failure) == nil else { return false }
+        guard start == timeline.newest?.start, let billing = state.billing(timeline) else { return true }
+        return billing.value.status != .settled || billing.by.milliseconds < failure.milliseconds
     }
 
     private mutating func close(_ stop: inout PeriodTimeline.Gap?, at moment: Int64) {

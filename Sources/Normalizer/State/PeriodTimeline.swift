@@ -23,6 +23,8 @@ struct PeriodTimeline {
         var by: Citation
         /// True if a later statement ended it before its time.
         var isTakenBack = false
+        /// Until when the store tries the charge again.
+        var triedUntil = Int64.min
     }
 
     struct Period {
@@ -449,7 +451,12 @@ struct PeriodTimeline {
             until > periods[index].end
         else { return }
         let isTakenBack = until == limit && index == newestIndex
-        let grace = Grace(until: until, by: assertion.by, isTakenBack: isTakenBack)
+        let grace = Grace(
+            until: until,
+            by: assertion.by,
+            isTakenBack: isTakenBack,
+            triedUntil: assertion.value.triedUntil
+        )
         if let known = periods[index].grace, grace.by.precedes(known.by) { return }
         periods[index].grace = grace
     }

@@ -69,11 +69,13 @@ extension SubscriptionState {
     /// True if the payment of a charge is stated.
     func isPaid(_ transaction: String) -> Bool { charge(named: transaction) != nil }
 
-    /// The time of the first charge for a period that was stated after a statement. The charge names the period, or names none and
+    /// The time of the first charge for a period, of those that were stated after a statement if one is given. The charge names the period, or names none and
     /// was made within it.
-    func payment(from start: Int64, before end: Int64, since statement: Citation) -> Int64? {
+    func payment(from start: Int64, before end: Int64, since statement: Citation? = nil) -> Int64? {
         charges.values.lazy.compactMap { charge -> Int64? in
-            guard charge.by.milliseconds > statement.milliseconds, !charge.by.isOfMoment(of: statement) else {
+            if let statement,
+                charge.by.milliseconds <= statement.milliseconds || charge.by.isOfMoment(of: statement)
+            {
                 return nil
             }
             let at = charge.value.at.millisecondsSince1970

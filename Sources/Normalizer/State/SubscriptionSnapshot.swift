@@ -111,11 +111,7 @@ extension SubscriptionState {
         switch access {
         case .granted(_, let grant):
             if grant.basis == .grace { return .grace }
-            // A store may let a period begin before it is paid for: the grace of its failed charge lies within it.
-            if let newest = timeline.newest, newest.grants(at: time), let charge = billing(timeline),
-                charge.value.status == .grace, charge.by.milliseconds <= time,
-                let until = charge.value.graceUntil?.millisecondsSince1970, time < until, until <= newest.end
-            {
+            if let period = timeline.granting(at: time), timeline.isInGrace(period, at: time, in: self) {
                 return .grace
             }
             return grant.phase == .trial ? .trial : .active
@@ -126,14 +122,7 @@ extension SubscriptionState {
             case .renewalDue: return .renewalDue
             case .paused: return .paused
             case .refunded: return .refunded
-            case .billing:
-                if wasTried(at: time, timeline) { return .billingRetry }
-                // A charge that failed at the end of a pause, or with which the store withholds the purchase, is tried again.
-                let isOver = timeline.newest?.cut.map { !$0.isOfPurchase && $0.reason != .paused } ?? false
-                guard !isOver, let charge = billing(timeline)?.value, charge.status != .settled else { return .expired }
-                // Attempts continue when grace has run out, and not beyond the store's last one.
-                let isTried = charge.retryUntil.map { time < $0.millisecondsSince1970 } ?? (charge.status == .suspended)
-                return isTried ? .billingRetry : .expired
+            case .billing: return isTried(at: time, timeline) ? .billingRetry : .expired
             case .customer, .priceIncreaseDeclined, .productUnavailable, .replaced, .developer, .unknown:
                 return .expired
             }

@@ -106,7 +106,7 @@ extension SubscriptionState {
         }
     }
 
-    private func endingRefund(of purchase: Fact.OneTimePurchase) -> Register<Fact.RefundState>? {
+    func endingRefund(of purchase: Fact.OneTimePurchase) -> Register<Fact.RefundState>? {
         refund(of: purchase.transaction).flatMap { register in
             let refund = register.value
             return refund.scope != nil && refund.endsAccess || refund.isWhole(of: purchase) ? register : nil
@@ -202,110 +202,6 @@ extension SubscriptionState {
             ownership: owned.register.value.purchase.familyShared ? .familyShared : .purchased,
             evidence: [owned.register.by]
         )
-    }
-
-    // MARK: Denials
-
-    private func denial(
-        at time: Int64,
-        _ timeline: PeriodTimeline,
-        _ owned: [OwnedPurchase]
-    ) -> AccessDecision {
-        func denied(
-            since: Int64?,
-            _ reason: AccessDecision.Denial.Reason,
-            product: String? = nil,
-            _ evidence: [Citation?]
-        ) -> AccessDecision {
-            .denied(
-                since: since.map { Date(millisecondsSince1970: $0) },
-                because: AccessDecision.Denial(
-                    reason: reason,
-                    subscription: subscription,
-                    product: product,
-                    evidence: evidence.compactMap(\.self)
-                )
-            )
-        }
-        let begun = timeline.begun(by: time)
-        if let last = begun.last, let gap = last.gap(at: time) {
-            let (reason, by) = reason(for: gap, of: last, timeline, at: time)
-            return denied(since: gap.from, reason, product: last.product(at: time), [by, last.by])
-        }
-        if let last = begun.last(where: { !$0.isForestalled }) ?? begun.last {
-            let (reason, by) = endReason(of: last, timeline, at: time)
-            let since = begun.compactMap { period in
-                period.isRestored(by: time) ? period.accessEnd : period.given.last { $0.start <= time }?.end
-            }
-            .max()
-            let grace = last.grace.flatMap { $0.until == last.accessEnd && $0.by != by ? $0.by : nil }
-            return denied(since: since ?? last.accessEnd, reason, product: last.fact.product, [by, grace, last.by])
-        }
-        let ends = timeline.unmatchedEnds.sorted { $0.latest.precedes($1.latest) }
-        if let end = ends.last(where: { $0.value.at.millisecondsSince1970 <= time }) {
-            return denied(since: end.value.at.millisecondsSince1970, .init(end.value.reason), [end.by])
-        }
-        if purchases.isEmpty, let closure = PeriodTimeline.lastClosure(in: self, by: time) {
-            return denied(since: closure.at, .init(closure.reason), [closure.by])
-        }
-        let refunded = purchases.values.filter { $0.value.at.millisecondsSince1970 <= time }
-            .compactMap { purchase in endingRefund(of: purchase.value).map { (purchase, $0) } }
-            .filter { $0.1.value.at.millisecondsSince1970 <= time }
-            .max { $0.1.latest.precedes($1.1.latest) }
-        let gaps = gapsOfPurchases
-        for purchase in gaps.isEmpty ? [] : purchases.valuesInOrder {
-            let ofPurchase = gaps[transaction(named: purchase.value.transaction)] ?? []
-            guard let gap = ofPurchase.first(where: { $0.from <= time && time < $0.until }) else { continue }
-            return denied(since: gap.from, .init(gap.reason), product: purchase.value.product, [gap.by, purchase.by])
-        }
-        let ranOut = owned.filter { $0.end <= time }.max { $0.end < $1.end }
-        if let (purchase, refund) = refunded, (ranOut?.end ?? .min) <= refund.value.at.millisecondsSince1970 {
-            let end = purchase.value.purchase.expires.map { min($0, refund.value.at) } ?? refund.value.at
-            return denied(
-                since: end.millisecondsSince1970,
-                .refunded,
-                product: purchase.value.product,
-                [refund.by, purchase.by]
-            )
-        }
-        if let ranOut {
-            return denied(since: ranOut.end, .unknown, product: ranOut.register.value.product, [ranOut.register.by])
-        }
-        if let next = timeline.periods.first(where: { !$0.neverGave }) {
-            return denied(since: nil, .notBegun, product: next.fact.product, [next.by])
-        }
-        let failed = timeline.periods.last
-        return denied(since: nil, .never, product: failed?.fact.product, [failed?.by])
-    }
-
-    private func endReason(
-        of period: PeriodTimeline.Period,
-        _ timeline: PeriodTimeline,
-        at time: Int64
-    ) -> (AccessDecision.Denial.Reason, Citation?) {
-        let known = presentReason(of: period, timeline, at: time)
-        return pastReason(of: period, timeline, at: time, unless: known.1) ?? known
-    }
-
-    /// The reason that the last statements give.
-    func presentReason(
-        of period: PeriodTimeline.Period,
-        _ timeline: PeriodTimeline,
-        at time: Int64
-    ) -> (AccessDecision.Denial.Reason, Citation?) {
-        if let replacement = period.replacement, replacement.at <= period.accessEnd {
-            return (.replaced, replacement.by)
-        }
-        if let cut = period.cut, billing(timeline)?.takesOver(from: cut, by: time) != true {
-            return (.init(cut.reason), cut.by)
-        }
-        if let grace = period.grace, !grace.isTakenBack { return (.billing, grace.by) }
-        if let billing = billing(timeline), billing.value.status != .settled { return (.billing, billing.by) }
-        if let pause = pause(timeline), pause.value.status == .paused { return (.paused, pause.by) }
-        if let intent = renewalIntent(timeline), !intent.value.terms.willRenew {
-            return (.init(intent.value.reason), intent.by)
-        }
-        return (.renewalDue, nil)
     }
 }
 
