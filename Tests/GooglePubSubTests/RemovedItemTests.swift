@@ -115,6 +115,20 @@ struct RemovedItemTests {
         #expect(told.filter { !$0.hasPrefix(left) } == (isListedOnce ? ["\(removed) expired"] : []))
     }
 
+    /// Its end takes away nothing that was paid for. It is over all the same.
+    @Test("its start is news of the past once its end is known, in any order", arguments: ["audio", "premium"])
+    func startAfterEnd(_ removed: String) throws {
+        let chapters = try Self.chapters(removing: removed, isListedOnce: true)
+        for order in Self.permutations(3) {
+            var ledger = AccountLedger()
+            let news = order.flatMap { ledger.apply(chapters[$0]) }.filter { $0.event.product?.id == removed }
+            let isOver = (order.firstIndex(of: 2) ?? 0) < (order.firstIndex(of: 0) ?? 0)
+            let told = Dictionary(uniqueKeysWithValues: news.map { ($0.event.kind, $0.disposition) })
+            let start = isOver ? AppliedEvent.Disposition.superseded : .applied
+            #expect(told == [.started: start, .autoRenewDisabled: .applied, .expired: .applied], "\(order)")
+        }
+    }
+
     @Test(
         "its removal turns its renewal off, whichever item it is, and changes no product",
         arguments: ["audio", "premium"]

@@ -202,6 +202,27 @@ struct AddOnTests {
         #expect(try products([bought, plan, planEnded], at: [t1 + day, t1 + 6 * day]) == [["music:monthly"], []])
     }
 
+    @Test("the renewal of either is news in any order, until its end is known")
+    func newsOfEither() throws {
+        let order = "\(Self.order)..0"
+        let webhooks = [
+            try told("INITIAL_PURCHASE", t0 + 5000, from: t0, to: t1, Self.order),
+            try alone("RENEWAL", "music:monthly", at: t1 + 5000, from: t1, to: t2, order: order),
+            try alone("RENEWAL", "hifi:monthly", at: t1 + 6000, from: t1, to: t2, order: order),
+            try alone("EXPIRATION", "hifi:monthly", at: t1 + 5 * day, from: t1, to: t1 + 5 * day, order: order),
+        ]
+        for places in StoryTests.permutations(Array(webhooks.indices)) {
+            var ledger = AccountLedger()
+            var news: [Int: AppliedEvent.Disposition] = [:]
+            for place in places {
+                for applied in webhooks[place].flatMap({ ledger.apply($0) }) { news[place] = applied.disposition }
+            }
+            let isOver = (places.firstIndex(of: 3) ?? 0) < (places.firstIndex(of: 2) ?? 0)
+            #expect(news[1] == .applied, "\(places)")
+            #expect(news[2] == (isOver ? .superseded : .applied), "\(places)")
+        }
+    }
+
     @Test("nor does one that is bought under the name of the plan", arguments: [order, "\(order)..0"])
     func boughtAlone(_ name: String) throws {
         let plan = try alone("INITIAL_PURCHASE", "music:monthly", at: t0 + 5000, from: t0, to: t1, order: Self.order)

@@ -95,6 +95,26 @@ struct ItemTests {
         }
     }
 
+    @Test("an add-on that joined is news of the past once it is known to have left", arguments: versions)
+    func addOnJoinsAfterItLeft(_ version: StripeSimulator.Version) throws {
+        let (plan, both) = (Self.subscription([.pro]), Self.subscription([.pro, Self.addOn]))
+        let (joins, leaves) = (created + 5 * day, created + 10 * day)
+        let deliveries = [
+            RareFlowTests.began(plan, version), RareFlowTests.updated(both, from: plan, at: joins, version),
+            RareFlowTests.updated(plan, from: both, at: leaves, version),
+        ]
+        for order in RareFlowTests.permutations(deliveries) {
+            let times = order.map(\.time)
+            let hasLeft = (times.firstIndex(of: leaves) ?? 0) < (times.firstIndex(of: joins) ?? 0)
+            var ledger = AccountLedger()
+            for delivery in order {
+                let applied = ledger.apply(try adapter().take(delivery.body, at: delivery.time))
+                guard delivery.time == joins else { continue }
+                #expect(applied.map(\.disposition) == [hasLeft ? .superseded : .applied])
+            }
+        }
+    }
+
     @Test("what ends the subscription ends its items", arguments: versions)
     func end(_ version: StripeSimulator.Version) throws {
         let both = Self.subscription([.pro, Self.addOn])

@@ -9,6 +9,7 @@ struct Disposition {
 
     private var event: NormalizedEvent { reading.event }
     private var now: Situation { reading.now }
+    private var asserted: Int64 { event.assertedAt.millisecondsSince1970 }
 
     var value: AppliedEvent.Disposition {
         if reading.isReported { return .duplicate }
@@ -20,7 +21,9 @@ struct Disposition {
         switch event.event {
         case .productChanged(let change) where change.isBeside:
             let start = event.facts.compactMap { $0.periodOfItsOwn?.period.startMilliseconds }.max()
-            return start.map(isFollowed) ?? false
+            return start.map {
+                isFollowed(from: $0) || now.timeline.isEnded(change.to, from: $0, since: asserted)
+            } ?? false
         case .started, .renewed, .productChanged:
             // A payment that comes late was made all the same.
             return event.statedPeriod.map(isOvertaken) ?? false
@@ -67,16 +70,15 @@ struct Disposition {
         }
     }
 
-    /// True if another product runs in the period by now, if it is over, or if a later one has begun.
+    /// True if another product runs in the period by now, if a later statement says that it is over, or if a later one has begun.
     private func isOvertaken(_ period: Fact.Period) -> Bool {
         let start = period.period.startMilliseconds
         guard let known = now.timeline.period(transaction: period.transaction, start: start) else { return false }
-        let isSameProduct = known.fact.product == period.product || known.names(period)
+        let isSameProduct = known.includes(period.product) || known.names(period)
         if !known.fact.isProvisional, !isSameProduct { return true }
         // Charged ahead, and reported after the change that forestalled it.
         if known.isForestalled { return true }
-        if let cut = known.cut, cut.by.milliseconds > event.assertedAt.millisecondsSince1970 { return true }
-        return isFollowed(from: start)
+        return known.isEnded(period.product, since: asserted) || isFollowed(from: start)
     }
 
     private func isOvertaken(_ end: Fact.PeriodEnd) -> Bool {

@@ -5,10 +5,11 @@ extension PeriodTimeline {
         let closures = closures(in: state)
         guard !closures.isEmpty else { return }
         for index in periods.indices {
-            let cuts = periods[index].lineages.flatMap { closures[$0] ?? [] }
-            guard let cut = cuts.filter({ periods[index].isClosed(by: $0) }).min(by: { $0.precedes($1) }) else {
-                continue
-            }
+            let ends = periods[index].lineages.flatMap { closures[$0] ?? [] }
+                .filter { periods[index].isClosed(by: $0) }
+            periods[index].closure = ends.max { $0.by.precedes($1.by) }
+            let cuts = ends.filter { $0.at < periods[index].accessEnd }
+            guard let cut = cuts.min(by: { $0.precedes($1) }) else { continue }
             periods[index].cut = cut
         }
     }
@@ -34,9 +35,8 @@ extension PeriodTimeline {
 }
 
 extension PeriodTimeline.Period {
-    /// True if access to it would outlast an end of the whole purchase, and the end applies to it.
+    /// True if an end of the whole purchase applies to it.
     fileprivate func isClosed(by closure: PeriodTimeline.Cut) -> Bool {
-        guard closure.at < accessEnd else { return false }
         guard by.milliseconds > closure.by.milliseconds else { return true }
         // A period that begins after the end, and was stated later, is a new purchase.
         if start >= closure.at { return false }

@@ -9,6 +9,8 @@ extension PeriodTimeline {
         var addedAt: Int64?
         /// When it was removed or runs out, whatever becomes of the period that it runs with.
         var end: Int64 = .max
+        /// The statement that ended or removed it by itself.
+        var endedBy: Citation?
         /// The times without access of that period, and until when that gave access although its end is dated before.
         var gaps: [Gap] = []
         var givenUntil: Int64?
@@ -59,14 +61,16 @@ extension PeriodTimeline {
             // Removed and added again, in one moment of the store's.
             let steps = period.entry.statement
             if let cut = itemEnd, steps.wasTaken(after: cut.by), !steps.wasTaken(after: entry.by) { itemEnd = nil }
+            var endedBy = itemEnd?.by
             if let itemEnd { accessEnd = min(accessEnd, itemEnd.at) }
             if !period.fact.isProvisional,
                 period.by.milliseconds > entry.by.milliseconds
                     || period.entry.statement.wasTaken(after: entry.by)
             {
                 accessEnd = min(accessEnd, max(start, period.by.milliseconds))
+                endedBy = period.by
             }
-            var item = Item(entry: entry, accessEnd: accessEnd, end: accessEnd)
+            var item = Item(entry: entry, accessEnd: accessEnd, end: accessEnd, endedBy: endedBy)
             for cut in [period.cut, period.replacement].compactMap(\.self) {
                 item.accessEnd = min(item.accessEnd, cut.at)
             }
@@ -100,6 +104,17 @@ extension PeriodTimeline {
     /// The period that an item runs with.
     private func index(of item: Item) -> Int? {
         index(transaction: nil, start: item.start).flatMap { periods[$0].start == item.start ? $0 : nil }
+    }
+
+    /// True if a statement that is later than a moment says that a product is over: an additional one, or the main one of the period that
+    /// begins then.
+    func isEnded(_ product: String, from start: Int64, since moment: Int64) -> Bool {
+        let index = indexBeside(product, start) ?? index(transaction: nil, start: start)
+        if let index, periods[index].isEnded(product, since: moment) { return true }
+        return items.contains {
+            $0.start == start && $0.entry.fact.product == product
+                && $0.endedBy.map { $0.milliseconds > moment } ?? false
+        }
     }
 
     /// The end of the main product alone, which leaves the other items.

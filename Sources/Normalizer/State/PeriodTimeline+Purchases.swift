@@ -6,6 +6,7 @@ extension PeriodTimeline {
         var product: String
         /// When it ended by itself; `Int64.max` if it lasts as long as its period.
         var end: Int64 = .max
+        var endedBy: Citation?
     }
 
     /// How many of the periods before an ended one are searched for others that its purchase ended with.
@@ -61,9 +62,9 @@ extension PeriodTimeline {
         if let place = periods[index].companions.firstIndex(where: {
             ProductName($0.product).isOfSubscription(of: ended)
         }) {
-            periods[index].companions[place].end = at
+            (periods[index].companions[place].end, periods[index].companions[place].endedBy) = (at, end.by)
         } else {
-            periods[index].mainProductEnd = at
+            (periods[index].mainProductEnd, periods[index].mainProductEndedBy) = (at, end.by)
         }
         return true
     }
@@ -98,6 +99,24 @@ extension PeriodTimeline.Period {
             !by.provider.speaks(for: store)
         else { return nil }
         return store
+    }
+
+    /// The additional product that a product is of.
+    private func companion(of product: String) -> PeriodTimeline.Companion? {
+        let name = ProductName(product)
+        return companions.first { ProductName($0.product).isOfSubscription(of: name) }
+    }
+
+    /// True if a product that was stated for it is its main one, or runs next to that.
+    func includes(_ product: String) -> Bool { fact.product == product || companion(of: product) != nil }
+
+    /// True if a statement that is later than a moment says that a product of it is over: the product's own end, its end, the end of
+    /// its purchase, or what took its place.
+    func isEnded(_ product: String, since moment: Int64) -> Bool {
+        let ofProduct = companion(of: product).map(\.endedBy) ?? mainProductEndedBy
+        return [cut?.by, closure?.by, replacement?.by, ofProduct].contains {
+            $0.map { $0.milliseconds > moment } ?? false
+        }
     }
 
     /// The products that run next to its main one at a moment.

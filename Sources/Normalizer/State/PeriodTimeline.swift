@@ -45,6 +45,8 @@ struct PeriodTimeline {
         var grace: Grace?
         /// The begin of another product's period that took the place of this one.
         var replacement: Cut?
+        /// An end of the whole purchase that it is over with, also if that takes away no time that was paid for.
+        var closure: Cut?
         /// A cut that a later statement of the period itself took back.
         var liftedCut: Cut?
         /// The times without access that are over, or that its end followed.
@@ -56,6 +58,8 @@ struct PeriodTimeline {
         /// The products that run next to its main one, and when that ended by itself.
         var companions: [Companion] = []
         var mainProductEnd: Int64?
+        /// The end of its main product by itself.
+        var mainProductEndedBy: Citation?
 
         init(start: Int64, transaction: String?, entry: SubscriptionState.PeriodEntry) {
             self.start = start
