@@ -113,6 +113,28 @@ struct EventsAloneTests {
         for time in [start + 2 * day, end - 1] { #expect(paid.snapshot(at: date(time)).status == .active) }
     }
 
+    @Test("an attempt that failed, and has to be confirmed, is two facts, in any order", arguments: versions)
+    func actionRequired(_ version: StripeSimulator.Version) throws {
+        let (unpaid, rescue, end) = rescued(from: "past_due", version)
+        let start = end - 30 * day
+        let line = StripeInvoice.Line(.basic, from: start, to: end)
+        let attempt = ["payment_failed", "payment_action_required"].map {
+            RareFlowTests.invoice("in_2", $0, [line], at: start + 3600, version)
+        }
+        for order in RareFlowTests.permutations([unpaid[0]] + attempt) {
+            var host = try RareFlowTests.Host(adapter(), order)
+            let isToConfirm = host.acts.compactMap { act -> Bool? in
+                guard case .billingIssue(let issue) = act.event else { return nil }
+                return issue.actionRequired
+            }
+            #expect(isToConfirm.count == 2 && Set(isToConfirm) == [true, false])
+            #expect(host.state.snapshot(at: date(start + 2 * day)).status == .grace)
+            for delivery in rescue { try host.take(delivery) }
+            #expect(host.acts.last?.kind == .renewed)
+            #expect(host.state.snapshot(at: date(end - 1)).status == .active)
+        }
+    }
+
     @Test("who does not pay is locked out, as Stripe says")
     func unpaid() throws {
         let (unpaid, _, end) = rescued(from: "unpaid", .endive)

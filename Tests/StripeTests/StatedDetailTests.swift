@@ -88,6 +88,36 @@ struct StatedDetailTests {
         #expect("\(String(describing: portal))".contains("words of the customer") == false)
     }
 
+    @Test(
+        "a survey that is answered before the cancellation turns nothing off, and its answer is the cancellation's",
+        arguments: [.acacia, .endive] as [StripeSimulator.Version]
+    )
+    func survey(_ version: StripeSimulator.Version) throws {
+        let active = RareFlowTests.active(.basic)
+        var answered = active
+        answered.cancellationFeedback = "too_expensive"
+        var canceled = answered
+        canceled.cancellationReason = "cancellation_requested"
+        (canceled.cancelAt, canceled.canceledAt) = (active.end, created + 5 * day + 60)
+        canceled.cancelAtPeriodEnd = version == .acacia
+        let began = RareFlowTests.began(active, version)
+        let survey = RareFlowTests.updated(answered, from: active, at: created + 5 * day, version)
+        let end = RareFlowTests.updated(canceled, from: answered, at: created + 5 * day + 60, version)
+        let before = try RareFlowTests.Host(adapter(), [began, survey])
+        #expect(before.acts.map(\.kind) == [.started])
+        #expect(before.state.snapshot(at: date(created + 6 * day)).willRenew == true)
+        let off = LifecycleEvent.AutoRenewDisabled(
+            reason: .customer,
+            accessUntil: date(active.end),
+            feedback: "too_expensive"
+        )
+        for order in RareFlowTests.permutations([began, survey, end]) {
+            let host = try RareFlowTests.Host(adapter(), order)
+            #expect(host.acts.filter { $0.kind != .started }.map(\.event) == [.autoRenewDisabled(off)])
+            #expect(host.state.snapshot(at: date(created + 6 * day)).willRenew == false)
+        }
+    }
+
     @Test("a trial that ends for want of a payment method ends for billing, and any other end of a trial does not")
     func trialWithoutPaymentMethod() throws {
         func trial(_ missing: String, endedAt: Int64) throws -> LifecycleEvent.Expired.Reason? {

@@ -92,6 +92,7 @@ package struct StripeSubscription: Sendable {
     package var canceledAt: Int64?
     package var endedAt: Int64?
     package var cancellationReason: String?
+    package var cancellationFeedback: String?
     package var trialStart: Int64?
     package var trialEnd: Int64?
     package var testClock: String?
@@ -136,7 +137,10 @@ package struct StripeSubscription: Sendable {
         if version.hasCancellationDetails {
             members.append(
                 "cancellation_details",
-                ["comment": nil, "feedback": nil, "reason": Self.string(cancellationReason)]
+                [
+                    "comment": nil, "feedback": Self.string(cancellationFeedback),
+                    "reason": Self.string(cancellationReason),
+                ]
             )
         }
         members.append("collection_method", "charge_automatically")
