@@ -25,8 +25,10 @@ extension Journal {
     public func lines(of lineages: [SubscriptionID]) async throws(JournalError) -> [LogLine] {
         try await read { transaction in
             var lines: [LogLine] = []
-            let states = try await StateRows(linkedTo: lineages, transaction)
-            for lineage in Set(lineages).union(states.records.keys).sorted(by: { $0.description < $1.description }) {
+            let rows = try await StateRows(linkedTo: lineages, transaction)
+            // A state is read once for all the lineages that it stands for.
+            let linked = Set(rows.states.flatMap(\.lineages)).union(rows.records.keys)
+            for lineage in linked.union(lineages).sorted(by: { $0.description < $1.description }) {
                 let selection = JournalSelection(group: JournalKey.text(lineage), limit: 500)
                 for record in try await transaction.allRecords(selection, in: .log) where !record.body.isEmpty {
                     lines.append(try CanonicalJSON.value(from: record.body))
