@@ -376,7 +376,7 @@ struct JournalTests {
         #expect(export.states == owned)
         #expect(!export.lines.isEmpty)
         let erasure = try await journal.erase(account)
-        #expect(erasure.lineages == [lineage])
+        #expect(erasure.lineages.count > 1 && Set(erasure.lineages) == Set(owned.flatMap(\.lineages)))
         #expect(erasure.lines == export.lines.count)
         #expect(erasure.deliveries > 0)
         for delivery in life.deliveries {

@@ -100,6 +100,24 @@ struct PaymentJoinTests {
         return (ledger, news)
     }
 
+    @Test("the simulator's refund of half a month takes half of its credits", arguments: versions)
+    func simulated(_ version: StripeSimulator.Version) throws {
+        let simulator = StripeSimulator(seed: "refund", version: version)
+        let adapter = try StripeAdapter(.init(signingSecrets: [simulator.signingSecret]))
+        let story = try #require(Story.named("refund-part"))
+        var ledger = AccountLedger()
+        var balances: [Int64] = []
+        for notification in try simulator.notifications(story, from: date(created)) {
+            let delivery = try simulator.delivery(of: notification, sentAt: notification.occurredAt)
+            _ = ledger.apply(try adapter.normalize(try adapter.authenticate(delivery)))
+            let policy = CreditPolicy(["prod_pro": .init(credits: 500)])
+            let time = notification.occurredAt
+            balances.append(CreditStatement(of: ledger.states, under: policy, uses: [], at: time).balance)
+        }
+        // 4.99 of 9.99 went back.
+        #expect(balances.max() == 500 && balances.last == 251)
+    }
+
     @Test("a refund reaches its subscription, with account and transaction", arguments: versions)
     func refund(_ version: StripeSimulator.Version) throws {
         let payment = try Self.payment(version)

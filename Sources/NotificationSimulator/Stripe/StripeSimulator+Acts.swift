@@ -33,8 +33,19 @@ extension StripeSimulator: StoryProvider {
     static func wording(of scene: Plot.Scene) -> Plot.Scene.Wording? {
         switch scene.act {
         case .renew where scene.before?.nextPlan != nil:
-            return ([.productChanged, .renewed], "a planned change and its payment are reported separately")
-        case .upgrade, .crossgrade: return ([.productChanged, .notice], "the invoice of a change reports its price")
+            return (
+                [.productChanged, .renewed, .notice],
+                "a planned change, its invoice and the payment of that are reported separately"
+            )
+        case .subscribe, .completePayment, .renew, .recover, .resume:
+            guard (scene.after?.price ?? 0) >= 10 else { return nil }
+            return (scene.act.kinds + [.notice], "the payment of an invoice is reported separately")
+        case .upgrade, .crossgrade:
+            let payment: [LifecycleEvent.Kind] = scene.isChangeCharged ? [.notice] : []
+            return (
+                [.productChanged, .notice] + payment,
+                "the invoice of a change reports its price, and its payment is reported separately"
+            )
         case .endGrace: return ([.expired], "a subscription that is unpaid gives no access, and a payment revives it")
         case .refund where scene.endsSubscription:
             return ([.refunded, .expired], "a refund ends nothing; the merchant ends the subscription")
@@ -42,5 +53,21 @@ extension StripeSimulator: StoryProvider {
             return ([.chargeback, .expired], "the loss ends access; the merchant ends the subscription")
         default: return nil
         }
+    }
+}
+
+extension Plot.Scene {
+    /// The value of the time that a change leaves unused, in the smallest unit of the currency.
+    ///
+    /// - Parameter price: the price of the period in that unit.
+    func unused(ofPrice price: Int64) -> Int64 {
+        guard let before else { return 0 }
+        return price * max(0, before.end - time) / max(1, before.end - before.start)
+    }
+
+    /// True if the new product costs more than what is left of the old one.
+    fileprivate var isChangeCharged: Bool {
+        guard let before, let after else { return false }
+        return after.plan.price / 10 > unused(ofPrice: (before.nextPrice ?? before.plan.price) / 10)
     }
 }

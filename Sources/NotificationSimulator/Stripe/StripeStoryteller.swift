@@ -240,8 +240,7 @@ extension StripeStoryteller {
             $0.items = [.init("si_1", price)]
             $0.latestInvoice = invoice
         }
-        let length = max(1, before.end - before.start)
-        let unused = old.amount * max(0, before.end - scene.time) / length
+        let unused = scene.unused(ofPrice: old.amount)
         let (start, end) = (standing.start / 1000, standing.end / 1000)
         try pay(
             scene,
@@ -363,7 +362,7 @@ extension StripeStoryteller {
         )
         payments.append(payment)
         serveSession(of: payment)
-        serveInvoice(of: intent, nil)
+        serveInvoices([], of: intent)
         emit("checkout.session.completed", session, scene.step, time)
     }
 
@@ -496,13 +495,25 @@ extension StripeStoryteller {
         paid.attemptCount = attempts
         invoices[paid.id] = paid
         let total = paid.lines.reduce(0) { $0 + $1.amount }
+        let payment = StripeInvoicePayment(
+            id: "inpay_\(identity.letters("payment of \(paid.id)", 24))",
+            invoice: paid.id,
+            intent: "pi_\(paid.id)",
+            amount: total,
+            currency: paid.lines.first?.price.currency ?? "usd",
+            paidAt: time,
+            isLive: simulator.isLive
+        )
         if total > 0 {
-            let intent = "pi_\(paid.id)"
-            payments.append(Payment(intent: intent, charge: "ch_\(paid.id)", amount: total, isSubscription: true))
-            serveInvoice(of: intent, paid)
+            let charge = "ch_\(paid.id)"
+            payments.append(Payment(intent: payment.intent, charge: charge, amount: total, isSubscription: true))
+            serveInvoice(of: payment, paid)
         }
         emit("invoice.paid", paid.object(version), scene.step, time)
         emit("invoice.payment_succeeded", paid.object(version), scene.step, time)
+        guard total > 0, version.isBasilOrLater else { return }
+        let id = "evt_\(identity.letters("event of \(payment.id)", 24))"
+        emit("invoice_payment.paid", payment.object, id: id, scene.step, time)
     }
 
     private mutating func update(
@@ -569,12 +580,14 @@ extension StripeStoryteller {
         )
     }
 
-    /// Stripe's answer about the invoice of a payment.
-    private mutating func serveInvoice(of intent: String, _ invoice: StripeInvoice?) {
-        let entries: [JSONText] =
-            invoice.map {
-                [["id": "inpay_1", "object": "invoice_payment", "invoice": .object($0.object(version))]]
-            } ?? []
+    /// Stripe's answer about the invoice of a payment, with the invoice in it.
+    private mutating func serveInvoice(of payment: StripeInvoicePayment, _ invoice: StripeInvoice) {
+        var entry = payment.object
+        entry["invoice"] = .object(invoice.object(version))
+        serveInvoices([.object(entry)], of: payment.intent)
+    }
+
+    private mutating func serveInvoices(_ entries: [JSONText], of intent: String) {
         serve(
             "/v1/invoice_payments?payment%5Btype%5D=payment_intent&payment%5Bpayment_intent%5D=\(intent)"
                 + "&status=paid&limit=1&expand%5B%5D=data.invoice",
@@ -586,11 +599,12 @@ extension StripeStoryteller {
         _ type: String,
         _ object: JSONMembers,
         previous: JSONText? = nil,
+        id named: String? = nil,
         _ step: Int,
         _ time: Int64
     ) {
         serveSubscription()
-        let id = next("evt")
+        let id = named ?? next("evt")
         let event = simulator.event(type, id: id, created: time, object: .object(object), previous: previous)
         notifications.append(
             SimulatedNotification(
