@@ -11,19 +11,22 @@ struct StatusInHindsightTests {
 
     /// The words of a story's purchases on each of its days: as they were read then, and as they are read afterwards.
     private struct Days {
-        var story: Story
+        /// Once everything has arrived.
+        var states: [SubscriptionState]
         var read: [(time: Int64, then: SubscriptionSnapshot, now: SubscriptionSnapshot)] = []
 
         init(_ story: Story, by simulator: any StorySimulator) async throws {
-            self.story = story
-            let start: Int64 = 1_767_607_200_000  // 2026-01-05T10:00:00Z
-            let playback = try await StoryPlayback(story, by: simulator, from: Date(millisecondsSince1970: start))
+            let start = Simulators.start.millisecondsSince1970
+            let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
             var arriving = playback.taken[...]
             var (then, now) = (AccountLedger(), AccountLedger())
             for taken in arriving { _ = now.apply(taken.result) }
+            states = now.states
             let last = arriving.last?.delivery.receivedAt.millisecondsSince1970 ?? start
-            for count in 0..<(last - start) / day + 40 {
-                let time = start + day / 12 + count * day
+            // Each day until the last delivery, and then each fourth.
+            let length = (last - start) / day
+            let counts = Array(0...length) + stride(from: 4, through: 40, by: 4).map { length + $0 }
+            for time in counts.map({ start + day / 12 + $0 * day }) {
                 while let next = arriving.first, next.delivery.receivedAt.millisecondsSince1970 <= time {
                     _ = then.apply(next.result)
                     arriving.removeFirst()
@@ -57,6 +60,26 @@ struct StatusInHindsightTests {
                 }
             }
         }
+    }
+
+    /// The App Store reports no renewal of a shared purchase, so that its period has run out when the sharing is stopped.
+    @Test("an end that is dated later than access ended is no reason before its time")
+    func laterEnd() async throws {
+        let simulator = try #require(try Simulators.all.get().first { $0.provider == .apple })
+        let story = Story(
+            "shared-month",
+            "A shared month renews, and the sharing is stopped.",
+            [
+                .init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.seconds(86_400)), .shareWithFamily),
+                .init(.atPeriodEnd, .renew), .init(.after(.seconds(864_000)), .stopSharing),
+            ]
+        )
+        let days = try await Days(story, by: simulator)
+        let read = days.read
+        #expect(read.allSatisfy { $0.then.status == $0.now.status })
+        #expect(read.contains { $0.now.status == .renewalDue } && read.contains { $0.now.status == .expired })
+        // Of the shared one the store need not be asked any more.
+        #expect(days.states.contains { $0.openQuestions.isEmpty })
     }
 
     private static func words(of decision: AccessDecision) -> Set<SubscriptionSnapshot.Status> {

@@ -101,9 +101,10 @@ extension SubscriptionState {
     /// The question that the end of the last access leaves open.
     private func unsettledEnd(_ timeline: PeriodTimeline) -> [(Int64, OpenQuestion.Reason)] {
         let ends = timeline.periods.filter { $0.accessEnd > $0.start }.map(\.accessEnd)
-        guard let end = ends.max(), end < .max, case .denied(_, let denial) = access(at: end, timeline) else {
-            return []
-        }
+        guard let end = ends.max(), end < .max else { return [] }
+        // An end may be dated later, and leaves nothing open either.
+        let last = timeline.periods.compactMap(\.cut?.at).reduce(end, max)
+        guard case .denied(_, let denial) = access(at: last, timeline) else { return [] }
         switch denial.reason {
         case .renewalDue: return [(end.addingClamped(Self.hour), .renewalDue)]
         case .billing:

@@ -115,7 +115,8 @@ extension SubscriptionState {
         let isNewest = period.start == timeline.newest?.start
         let charge = billing(timeline)
         let triedUntil = isNewest ? charge?.value.triedUntil ?? .min : period.grace?.triedUntil ?? .min
-        if let cut = period.cut, charge?.takesOver(from: cut, by: time) != true {
+        // One that is dated later than access ended is no reason before its time.
+        if let cut = period.cut, cut.at <= max(time, period.accessEnd), charge?.takesOver(from: cut, by: time) != true {
             // An end of the period itself leaves nothing to charge for.
             return Stop(reason: .init(cut.reason), by: cut.by, triedUntil: cut.isOfPurchase ? triedUntil : .min)
         }
